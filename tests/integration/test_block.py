@@ -23,8 +23,10 @@ from whitewire.levels import cell_id
 from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.rung import Ladder
+from whitewire.records.checked import read_block
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import BUDGET, DECIDED
+from whitewire.tidy import tables
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
@@ -202,7 +204,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
 
     def look(paper, config, results, designed, unavailable):
         assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
-        assert designed == {row["run_id"]: row["block"] for row in block.rows}
+        assert len(designed) == 2 * (1 + len(seen)) and {*designed.values()} == {"quick-1"}
         seen.append(len(records(folder)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one], place={})
 
@@ -223,3 +225,18 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert set(done["left_codes"].values()) == {BUDGET}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
+    assert judged_with(folder, block) is None, "no start has added a run to what an earlier one had judged"
+    of_two_cells().measure()
+    assert len(records(folder)) == 6
+    assert judged_with(folder, block) == 1, "the cell that was left out had one run by then"
+
+
+def judged_with(folder, block):
+    """What tidy/asked.csv says of a claim that compares the block's two cells."""
+    cells = {cell_id(row["experiment"], levels): {"experiment": row["experiment"], "where": levels}
+             for row in block.rows for levels in [levels_of(block.paper, row)]}  # fmt: skip
+    test = {"metric": "throughput", **dict(zip(("numerator", "denominator"), cells.values(), strict=True))}
+    claims = [{"id": "C", "test": {"estimand": "ratio", **test}}]
+    paper = Paper.of({**block.paper.raw, "claims": claims}, block.paper.path)
+    (row,) = tables._asked(paper, folder.parent, {folder.name: read_block(folder, block.rows)})
+    return row.get(tables.JUDGED)

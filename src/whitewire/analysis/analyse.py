@@ -285,29 +285,29 @@ def verdicts(
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
     left: pd.DataFrame | None = None,
-    since: Mapping[str, str] | None = None,
+    noted: asked.Noted = asked.NOTHING,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
-    alone: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
-    claims say how many runs of their cells were not made, and why. `since`: whether each claim was
-    asked before its runs; `outlook`: what an open claim (its row) would take; `alone`: the claims that were measured by
-    themselves.
+    claims say how many runs of their cells were not made, and why. `noted`: what was asked and when; `outlook`: what an
+    open claim (its row) would take.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
-        row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
+        row["asked"] = noted.word(claim["id"], row) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
             cells = looks.cells_of_test(runs, claim["test"]) or ()
             busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
-        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
+        if row["asked"] and (earlier := noted.earlier(claim["id"], row)):
+            row["reason"] += f"; judged before with {earlier} runs of each cell"
+        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], noted.alone)):
             by_itself = f"{', '.join(others)} was measured by itself"
             row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
@@ -498,11 +498,10 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    noted = _read(ledger) if ledger.is_file() else None
-    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
-    since = asked.of_claims(paper, noted)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                outlook, asked.by_themselves(noted))  # fmt: skip
+    asked_table = _read(ledger) if ledger.is_file() else None
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table))
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
+                                asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget, lanes, paths
-from whitewire.budget import Allowance, Budget
+from whitewire.budget import TOGETHER, Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
 from whitewire.description.capabilities import capabilities_of
@@ -130,8 +130,10 @@ class Block:
         self.workers: list[Worker] = []
         self.left: dict[str, Reason] = {}
         """Runs that were not made, and why."""
-        self.spent: defaultdict[str, float] = defaultdict(float)
-        """Seconds by what was done."""
+        self.spent = defaultdict(
+            float, {what: took for what, took in self.allowance.earlier.items() if what != TOGETHER}
+        )
+        """Seconds by what was done in this start."""
 
     @property
     def paper(self) -> Paper:
@@ -168,7 +170,7 @@ class Block:
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
-                "seconds": round(time.monotonic() - begin, 1),
+                "seconds": round(self.allowance.earlier.get(TOGETHER, 0.0) + time.monotonic() - begin, 1),
                 "pace": campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),
@@ -275,7 +277,8 @@ class Block:
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
-        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone))
+        campaign.keep(ledger.NAME, lambda: ledger.note(
+            folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
@@ -293,6 +296,7 @@ class Block:
                     failures.append(failure)
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
+        campaign.keep(ledger.NAME, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,

@@ -217,6 +217,7 @@ class Session:
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
         turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
+        turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)
         campaign.progress.say(
             f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "

@@ -6,9 +6,10 @@ Pure, but for a clock.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from whitewire.levels import CellId
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
@@ -41,6 +42,10 @@ class Turns:
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
         self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
+        self.near: Collection[CellId] | None = None
+        """Cells of claims that, by the last look, may be decided; None before the first look."""
+        self.spare = deadline
+        """After which, once there was a look, no run of another cell begins."""
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
@@ -70,8 +75,9 @@ class Turns:
         return not self.give_up_at.has(0) and tried > 0 and tried == self.disturbed.total()
 
     def too_late(self, run: Run, pace: float = 1.0) -> bool:
-        """Whether a run that begins now would end after the deadline."""
-        return not self.deadline.has(pace * run.expected_seconds)
+        """Whether a run that begins now would end after its deadline."""
+        far = self.near is not None and self.rounds.rows[run.row["run_id"]] not in self.near
+        return not (self.spare if far else self.deadline).has(pace * run.expected_seconds)
 
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""
@@ -92,6 +98,7 @@ class Turns:
 
         `run` is the first of the round after which it was looked. Returns how many are left out.
         """
+        self.near = seen.near
         after = self.rounds.before(run.row["run_id"])
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting], after)
         self.left |= dict.fromkeys(ids, Reason(DECIDED, {"runs": after}))

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
+from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
 from whitewire.records import asked, floor, rung
 from whitewire.records.checked import (
@@ -45,6 +47,8 @@ LANE = "lane"
 """Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
 BY_ITSELF = "by_itself"
 """Column of asked.csv at the end, where a claim of the paper was measured by itself."""
+JUDGED = "judged"
+"""The last column of asked.csv, where runs were added to some claim of the paper after it had been judged."""
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid", "why_code")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
@@ -116,6 +120,7 @@ NUMBERS = {
 INTEGERS = {
     "rung",
     "attempt",
+    JUDGED,
     LANE,
     "number",
     "order",
@@ -181,6 +186,7 @@ DESCRIPTIONS = {
     "asked_since": "when that was noted, in UTC",
     "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
     BY_ITSELF: "whether a start measured the claim by itself, with its controls",
+    JUDGED: "valid runs of each of the claim's cells, of whatever block, when it was judged before its last run began",
     "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
@@ -220,8 +226,8 @@ def tidy(paper: str, results: Path) -> None:
     own = (*RUN, *of_lanes(record for _, record in runs))
     asked_rows = list(_asked(loaded, results / "raw", read))
     columns = {"runs.csv": (*own, *factors, *MEASURED), **TABLES}
-    if any(BY_ITSELF in row for row in asked_rows):
-        columns["asked.csv"] = (*TABLES["asked.csv"], BY_ITSELF)
+    more = [name for name in (BY_ITSELF, JUDGED) if any(name in row for row in asked_rows)]
+    columns["asked.csv"] = (*TABLES["asked.csv"], *more)
     tables: dict[str, Iterable[Cells]] = {
         "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, own)),
         "series.csv.gz": _of_each(valid, _series),
@@ -519,26 +525,49 @@ def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells
 
     Of a block without asked.json a row per claim without digest.
     """
+    noted = {name: asked.read(raw / name) for name in read}
+    judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
         begun = [
             (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
         ]
-        noted = asked.read(raw / name)
-        entries = list(asked.since(noted)) or [(claim["id"], "", "") for claim in paper.claims]
-        alone = asked.alone(noted)
+        entries = list(asked.since(noted[name])) or [(claim["id"], "", "") for claim in paper.claims]
+        alone = asked.alone(noted[name])
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
         for claim, digest, since in entries:
             row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
-            yield row | ({BY_ITSELF: flag(claim in alone)} if alone else {})
+            row |= {BY_ITSELF: flag(claim in alone)} if alone else {}
+            yield row | ({JUDGED: judged.get(claim, "")} if judged else {})
+
+
+def _judged(paper: Paper, read: Mapping[str, Block], judgements: Sequence[str]) -> dict[str, int]:
+    """Of claims that got runs after they had been judged, how many of each cell there were at the last of these
+    `judgements`."""
+    valid = [record for block in read.values() for _, record in block.runs if record["valid"]]
+    found: dict[str, int] = {}
+    for claim in paper.claims if judgements else ():
+        cells = estimands.of(claim["test"]).needed()
+        begun = [(cell_id(record["experiment"], record["factors"]), asked.moment(record["start"]))
+                 for record in valid if _is_of(cells, record["experiment"], record["factors"])]  # fmt: skip
+        last = max((start for _, start in begun), default="")
+        if earlier := [at for at in judgements if at < last]:
+            counts = Counter({cell: 0 for cell, _ in begun})
+            counts.update(cell for cell, start in begun if start <= earlier[-1])
+            found[claim["id"]] = min(counts.values())
+    return found
 
 
 def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
     """When the first of the runs that a test needs began; empty where there is none."""
     cells = estimands.of(test).needed()
-    starts = [start for experiment, levels, start in begun
-              if any(experiment == name and where.items() <= levels.items() for name, where in cells)]  # fmt: skip
+    starts = [start for experiment, levels, start in begun if _is_of(cells, experiment, levels)]
     return asked.moment(min(starts)) if starts else ""
+
+
+def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) -> bool:
+    """Whether a run is of one of some cells; levels that are left out match every level."""
+    return any(experiment == name and where.items() <= levels.items() for name, where in cells)
 
 
 def _marks(block: Block) -> Sequence[str]:

@@ -15,6 +15,7 @@ import scipy
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
 from whitewire.analysis import analyse, claims, controls, judging, looks
+from whitewire.analysis.asked import AGAIN, BEFORE, Noted
 from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
@@ -195,13 +196,25 @@ def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
 
 
 def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
-    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", alone=["E-C02"])
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated",
+                                noted=Noted(alone=["E-C02"]))  # fmt: skip
     caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
     assert caution in _claim(found, "E-C01")["reason"]
     assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
     as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(found["verdict"]) == list(as_always["verdict"])
     assert "several starts" not in "".join(as_always["reason"])
+
+
+def test_a_claim_that_was_judged_with_fewer_runs_says_with_how_many(complete, modelled):
+    noted = Noted({"E-C06": BEFORE, "E-C08": BEFORE}, {"E-C06": 4})
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", noted=noted)
+    again, before = _claim(found, "E-C06"), _claim(found, "E-C08")
+    assert again["n"] == 6 and again["asked"] == AGAIN
+    assert "; judged before with 4 runs of each cell" in again["reason"]
+    assert before["asked"] == BEFORE and "judged before" not in before["reason"]
+    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(found["verdict"]) == list(as_always["verdict"])
 
 
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):

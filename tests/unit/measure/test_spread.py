@@ -82,7 +82,7 @@ class Toys:
 
     def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
-        self.rows = [{"run_id": each, "block": "quick-1"} for each in self.cells]
+        self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)

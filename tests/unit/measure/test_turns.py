@@ -112,6 +112,39 @@ def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
     assert turns.next() is None
 
 
+def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
+    turns, time = made([A, B, A, B, A, B], looks=[1, 3], until=100.0)
+    assert [turns.next().row["run_id"] for _ in range(2)] == ["0", "1"], "before a look nobody can tell"
+    first = turns.next()
+    turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
+    turns.put_back(first)
+    turns.spare = replace(turns.deadline, ends=0.0)
+    assert all_of(turns) == ["2", "4"]
+    assert turns.left == {"3": BUDGET, "5": BUDGET}
+
+
+def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
+    turns, _ = made([A, B, A, B, A, B], looks=[1, 3])
+    for _ in range(2):
+        turns.next()
+    first = turns.next()
+    turns.put_back(first)
+    turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
+    assert all_of(turns) == ["2", "4", "3", "5"]
+    assert turns.left == {}
+
+
+def test_a_later_look_may_see_that_runs_decide_a_claim_after_all():
+    turns, _ = made([A, B] * 3, looks=[1, 2, 3])
+    turns.spare = replace(turns.deadline, ends=0.0)
+    found = [turns.next().row["run_id"] for _ in range(2)]
+    for near in ({A}, {A, B}):
+        turns.drop(saw([], ["C1", "C2"], {A, B}, near), turns.waiting[0])
+        found.append(turns.next().row["run_id"])
+    assert [*found, *all_of(turns)] == ["0", "1", "2", "3", "4", "5"]
+    assert turns.left == {}
+
+
 def test_a_slow_machine_is_reckoned_with():
     turns, _ = made([A], until=10.0, seconds=4.0)
     assert turns.next(pace=3.0) is None
@@ -191,7 +224,7 @@ def campaign(tmp_path, rows, **more):
     """A campaign of these runs (id to cell), without anything that makes them."""
     rounds = Rounds(rows, more.pop("looks", ()))
     plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda *_: rounds)
-    own = [{"run_id": run_id, "block": "quick-1"} for run_id in rows]
+    own = [{"run_id": run_id, "block": "quick-1", "order": order} for order, run_id in enumerate(rows)]
     journal = Journal(tmp_path / "raw" / "quick-1")
     return Campaign(plan, own, journal, Progress("quick-1", [1.0] * len(own)), attempts=3, **more)
 
@@ -211,7 +244,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     rows = dict(zip("0123", (A, B, A, B), strict=True))
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
     deadline = Deadline.after(1000)
-    allowance = Allowance(further=lambda: 100.0)
+    allowance = Allowance(further=lambda: 100.0, spare=lambda: 50.0)
     made = campaign(tmp_path, rows, looks=(1, 2), look=look, deadline=deadline, allowance=allowance)
     made.unavailable["9"] = "CephFS: none"
     one = session(made, runs)
@@ -226,12 +259,14 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
             "the paper at its k",
             made.plan.config,
             made.journal.folder,
-            dict.fromkeys("0123", "quick-1"),
+            dict.fromkeys("01", "quick-1"),  # of the first round
             made.unavailable,
         )
     ]
     assert made.deadline == deadline
     assert one.turns.deadline.ends == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
+    assert one.turns.spare.ends == pytest.approx(time.monotonic() + 50 - CLOSING_S, abs=5)
+    assert one.turns.near == {B}
     assert [each.row["run_id"] for each in one.turns.waiting] == ["3"]  # no open claim needs A any more
     assert not one.turns.rounds.due("3")
 
