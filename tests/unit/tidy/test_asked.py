@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import paper
@@ -152,6 +152,7 @@ def judged_with(folder, blocks):
 
 
 @given(STARTS, st.integers(1, 3))
+@settings(max_examples=40)
 def test_how_many_runs_there_were_when_a_claim_was_judged_before_its_last_run(starts, blocks):
     """A claim is judged where a start has made all blocks, one after the other."""
     names = [f"quick-{number}" for number in range(1, blocks + 1)]
