@@ -76,7 +76,7 @@ define measured
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@$(within) whitewire validate
 	@again=$${AGAIN:+$$($(within) whitewire again)} || exit; \
-	$(bound) $(exclusive) $(within) snakemake $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	$(bound) $(exclusive) $(within) whitewire papers -- $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 endef
 
 papers: setup ## measure, judge and write the reports
