@@ -36,10 +36,11 @@ calibration_sentence <- function(half) {
   if (nrow(found) == 0 || found$measured == 0) {
     return(sprintf("None of the ratios that %s is measured yet; `make calibrate` does it.", half))
   }
-  sprintf(paste("Of %d published ratios that %s, **%s came out within tolerance** (%s, 95 %% interval %s to %s); if",
+  sprintf(paste("Of %s that %s, **%s came out within tolerance** (%s, 95 %% interval %s to %s); if",
                 "nothing had an effect here, %d would have. The median distance is a factor of %s. Of the misses the",
                 "effect was too large in %d, too small in %d, and in the other direction in %d."),
-          found$measured, half, found$inside, percent(found$share, 0), percent(found$low, 0), percent(found$high, 0),
+          count_of(found$measured, "published ratio"), half, found$inside, percent(found$share, 0),
+          percent(found$low, 0), percent(found$high, 0),
           found$without_effect, trimmed(found$median_off), found$large, found$small, found$other)
 }
 
@@ -106,7 +107,8 @@ figure_calibration <- function(title) {
     scale_x_log10("published", breaks = ratio_breaks, labels = function(x) trimmed(x),
                   guide = guide_axis(check.overlap = TRUE)) +
     scale_y_log10("emulated", breaks = ratio_breaks, labels = function(x) trimmed(x)) +
-    labs(title = title, subtitle = "Bars across: the published value's tolerance. Bars upwards: 95 % interval.")
+    labs(title = title, subtitle = "Bars across: the published value's tolerance. Bars upwards: 95 % interval.") +
+    theme(aspect.ratio = 1)
 }
 
 calibration_height <- function() 1.9 + 2.3 * ceiling(max(1, length(unique(measured_ratios()$kind))) / 3)
