@@ -123,7 +123,7 @@ decided_by <- function(row) {
     runs <- paste("about", count_of(trimmed(row$runs_needed, 4), "more run", "more runs"), does)
     # Runs without minutes are more than any effort makes.
     beyond <- is.na(row$minutes) && isTRUE(row$n > 0)
-    minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min: `%s`)", trimmed(row$minutes, 2), going_on(row))
+    minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min%s)", trimmed(row$minutes, 2), going_on(row))
     return(paste0(if (beyond) "not decidable here: ", runs, minutes, if (beyond) ", and no effort makes as many"))
   }
   reason <- own_reason(row)
