@@ -10,7 +10,7 @@ judged <- function(verdict, estimate = 5.45, low = 4.88, high = 6.1, ...) {
     claim = "P-C1", statement = "Ten is faster than one.", verdict = verdict, route = "emulated", estimate = estimate,
     low = low, high = high, unit = "1", n = 3, estimand = "throughput: a / b", relation = "within", expected = 3.85,
     expected_low = 3.27, expected_high = 4.43, kind = "ratio", exhibits = "fig1", reason = "r", runs_needed = NA,
-    minutes = NA, command = NA, control = NA
+    minutes = NA, claim_command = NA, control = NA
   )
   own <- list(...)
   base[names(own)] <- own
@@ -195,6 +195,16 @@ test_that("the ruler has every claim with a number above 0, as a share of what i
     expect_true(attr(figure_ruler("t"), "unmeasured"))
     expect_equal(data_link("ruler", data_ruler()), "")
   })
+})
+
+test_that("at a glance a panel has the claims that runs judge, those found largest on top", {
+  with_claims(mixed, {
+    drawn <- ggplot2::layer_data(figure_glance("p", "Papers 2012"), 4)
+    expect_equal(drawn$x[order(-drawn$y)], log10(c(5.45, 4, 2) / 3.85))
+    expect_equal(unique(drawn$shape), 16)
+  })
+  with_claims(mixed[4, ], expect_true(attr(figure_glance("p", "Papers 2012"), "unmeasured")))
+  expect_true(attr(figure_glance(character(), character()), "unmeasured"))
 })
 
 test_that("both sides of a comparison say which way they miss", {

@@ -147,7 +147,7 @@ def render(
             _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
-            _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         if is_paper(qmd.stem):
             badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
             _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)

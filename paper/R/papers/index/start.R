@@ -62,10 +62,6 @@ testbed_link <- function() {
   paste0("[", name, "](testbed.html)")
 }
 
-figure_papers <- function(papers) {
-  figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
-}
-
 # How far an estimate lies from what the claim asks for: as a factor, nought where either is missing.
 distance_of <- function(table) {
   distance <- abs(log(table$estimate / as_value(table$expected)))
