@@ -89,6 +89,8 @@ test_that("what is claimed is said of times, links and plain numbers as of what 
                "Claimed 0.5 times the time; here 0.9 (0.88 to 0.92), emulated", fixed = TRUE)
   below <- half("direction only", 0.8, estimand = time, relation = "below")
   expect_match(below, "Claimed below 0.5 times the time; here 0.8 (0.78 to 0.82)", fixed = TRUE)
+  slower <- answer("reproduced", 4, 3.8, 4.2, estimand = "completion_time: sort 1gbe / sort 10gbe")
+  expect_match(slower, "Claimed 3.85 times; here 4 (3.8 to 4.2), emulated", fixed = TRUE)
   expect_match(answer("reproduced", 0.5, 0.4, 0.6, estimand = time, relation = "below", asks = "direction",
                       expected = 1),
                "Claimed to take less time; here 0.5 (0.4 to 0.6) times the time, emulated", fixed = TRUE)

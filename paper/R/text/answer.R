@@ -19,9 +19,9 @@ is_times <- function(table) {
 
 is_of_time <- function(row) is_times(row) && grepl("^(mean )?[a-z_]*time[a-z_]*: ", row$estimand)
 
-# After a ratio: " times", of times and of links also of what.
+# After a ratio: " times", of links also of what, and of times where it is not the slower side that is so many times.
 times_words <- function(row) {
-  if (is_of_time(row)) {
+  if (is_of_time(row) && !isTRUE(as_value(row$expected) > 1)) {
     " times the time"
   } else if (grepl(" x \\S+ link$", row$estimand)) {
     " of the links' rate"

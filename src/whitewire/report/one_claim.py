@@ -104,6 +104,6 @@ def _unit(row: Mapping[str, Any]) -> str:
     divided = DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])
     if not divided and row["unit"] in ("1", ""):
         return ""
-    if OF_TIME.match(row["estimand"]):
+    if OF_TIME.match(row["estimand"]) and not (row["expected"] or 0) > 1:  # else the slower side is so many times
         return f"{TIMES} the time"
     return " of the links' rate" if OF_LINKS.search(row["estimand"]) else TIMES
