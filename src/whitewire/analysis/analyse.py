@@ -85,6 +85,7 @@ VERDICT_COLUMNS = [
     "minutes",
     "chance",
     "command",
+    "claim_command",
     "audit",
     "control",
 ]
