@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help asked setup setup-report setup-tests hibench testbed trust papers claim report compare appendix crate reference \
+.PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -48,7 +48,7 @@ exclusive := $(if $(dry_run),,scripts/exclusive)
 
 # Before any set-up, on the machine's own Python: a name that is wrong is said at once.
 asked:
-	@! command -v python3 >/dev/null || exec scripts/asked
+	@! command -v python3 >/dev/null || exec $(within) "$(CURDIR)"/scripts/asked
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -69,12 +69,18 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@$(bound) scripts/setup hibench
 	@exec whitewire hibench -- "$$HIBENCH"
 
-papers: setup ## measure, judge and write the reports
+# Sets of published measurements are papers of a folder of their own.
+calibrate: within := scripts/calibrate
+define measured
 	@$(exclusive) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
-	@whitewire validate
-	@again=$${AGAIN:+$$(whitewire again)} || exit; \
-	$(bound) $(exclusive) whitewire papers -- $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	@$(within) whitewire validate
+	@again=$${AGAIN:+$$($(within) whitewire again)} || exit; \
+	$(bound) $(exclusive) $(within) whitewire papers -- $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+endef
+
+papers: setup ## measure, judge and write the reports
+	$(measured)
 
 # Its name alone tells the others of the claim: CLAIM means nothing to them.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
@@ -82,6 +88,9 @@ claim: setup ## measure one claim and its controls, in minutes, and judge it: CL
 	@$(exclusive) true
 	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
 	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
+
+calibrate: setup ## measure ratios that others published of real clusters in an hour, and set them beside theirs
+	$(measured)
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed

@@ -121,6 +121,13 @@ def trust_tables(args: argparse.Namespace) -> None:
     tables(args.results / FOLDER, args.results)
 
 
+def calibration(args: argparse.Namespace) -> None:
+    """Set published ratios of real clusters beside the emulated ones: shares inside, misses, assumptions."""
+    from whitewire.analysis.calibration import tables
+
+    tables(args.results)
+
+
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
@@ -418,14 +425,15 @@ WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
 """Subcommands that a campaign runs beside its lanes: each has a processor that these leave to it."""
 WRITERS: tuple[Subcommand, ...] = (
-    design, links, tidy_links, trust, trust_tables, measure, tidy, analyse, render, lab, hibench, compare, appendix,
-    reference, report, crate, readme,
+    design, links, tidy_links, trust, trust_tables, calibration, measure, tidy, analyse, render, lab, hibench, compare,
+    appendix, reference, report, crate, readme,
 )  # fmt: skip
-"""Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
+"""Subcommands that write results, or use the machine as a measurement does: one at a time (`lock`)."""
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, papers, again, claim, ending,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, again,
+        claim, ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
 }  # fmt: skip
@@ -525,6 +533,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--within", default="", metavar="TIME", help=f"how long it may take: 20m (default: {WITHIN})")
     sub.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
     command(trust_tables, "--results")
+    command(calibration, "--results")
     command(design, "--paper", "--testbed", "--effort", "--output")
     command(measure, "--paper", "--testbed", "--design", "--block", "--output")
     command(tidy, "--paper", "--results")

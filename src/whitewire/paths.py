@@ -44,6 +44,14 @@ def root() -> Path:
     return HOME
 
 
+MAKE_PAPERS = "make papers"
+
+
+def start_command() -> str:
+    """What makes the results of the folder in use; scripts/calibrate has one of its own, and none for one claim."""
+    return "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
+
+
 def elsewhere() -> str:
     """Says whose configuration is used where it is not the current folder's; else empty. Raises UserError."""
     return "" if root() == Path.cwd() else f"no config/config.yaml here: using {HOME}/config and {HOME}/results"

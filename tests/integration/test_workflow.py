@@ -318,6 +318,16 @@ def test_links_are_measured_again_when_the_testbeds_file_says_something_else(fin
     assert "measure" not in jobs(snakemake(finished, "--dry-run"))
 
 
+def test_sets_of_published_measurements_are_measured_by_the_rules_of_papers(project):
+    (project / "Snakefile").symlink_to(HOME / "Snakefile")
+    argv = [project / "scripts" / "calibrate", SNAKEMAKE, "calibrate", "--dry-run"]
+    environ = environment(EFFORT="smoke", PAPERS="")
+    found = jobs(subprocess.run(argv, cwd=project, env=environ, capture_output=True, text=True, timeout=300))
+    sets = len(list((HOME / "config" / "calibration").glob("*.yaml")))
+    assert found["measure"] == found["analysis"] == found["paper"] == sets
+    assert found["calibration_tables"] == found["calibration_page"] == found["index"] == 1
+
+
 def test_another_seed_measures(finished):
     path = finished / "config" / "config.yaml"
     path.write_text(re.sub(r"seed: \d+", "seed: 7", path.read_text()))

@@ -60,6 +60,14 @@ test_that("a claim that runs judge has its command", {
   expect_identical(make_text(row(route = "arithmetic")), "")
 })
 
+test_that("a set of published measurements has the command of sets, and none for one claim", {
+  set <- "make calibrate PAPERS=osu-hibd EFFORT=quick"
+  withr::local_envvar(WHITEWIRE_START = "make calibrate")
+  expect_identical(make_text(row(route = "emulated")), "")
+  expect_identical(claim_line(), "")
+  expect_identical(going_on(row(command = set)), set)
+})
+
 test_that("a citation says what made the runs, what is claimed, what was found and the verdict; a badge goes with it", {
   cited <- row(route = "emulated", relation = "within", asks = "size", unit = "1", estimand = "throughput: a / b", n = 3,
                estimate = 6.24, low = 4.9, high = 7.95, expected = 4, expected_low = 3.5, expected_high = 4.5,

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "tidy-links": "--results results/emulated",
     "trust": "--testbed emulated",
     "trust-tables": "--results results/emulated",
+    "calibration": "--results results/emulated",
     "tidy": "--paper emulex-2012 --results results/emulated",
     "analyse": "--paper emulex-2012 --testbed emulated --results results/emulated",
     "render": "--results results/emulated",

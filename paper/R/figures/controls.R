@@ -10,7 +10,7 @@ ratio_breaks <- function(limits) {
     return(scales::breaks_extended(6)(limits))
   }
   if (span < 6) {
-    return(c(0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5))
+    return(10^rep(-3:3, each = 9) * c(1, 1.25, 1.5, 2, 3, 4, 5, 6, 8))
   }
   10^rep(-3:3, each = 3) * c(1, 2, 5)
 }

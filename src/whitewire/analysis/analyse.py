@@ -39,7 +39,7 @@ from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
-from whitewire.paths import shown
+from whitewire.paths import shown, start_command
 from whitewire.records import checked, manifest, reasons, rung
 from whitewire.records.metrics import unit_of
 from whitewire.records.reasons import OTHERS, Reason
@@ -342,7 +342,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield "not decidable here by more runs"
         return
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
-    again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
+    again = f"AGAIN=busy {start_command()} PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
         more = f": stop them, and {again}" if why.code == OTHERS else ""
         yield f"{why} before {count} more runs of its cells{more}"

@@ -1,4 +1,4 @@
-"""What an open claim would take: minutes to a verdict on this testbed, the chance of one, the command. Pure."""
+"""What an open claim would take: minutes to a verdict on this testbed, the chance of one, the command."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from whitewire.description.paper import Paper
 from whitewire.design import durations
 from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
 from whitewire.levels import Cell, cell_id, cell_ids
+from whitewire.paths import MAKE_PAPERS, start_command
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 
@@ -108,9 +109,10 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         found = chance(row, most, anew)
         # The budget before has ended, and makes nothing more.
         start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
+        one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}"
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
-                "command": f"{start}make papers PAPERS={paper.id} EFFORT={each}",
-                "claim_command": f"{start}make claim CLAIM={claim['id']} EFFORT={each}"}  # fmt: skip
+                "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",
+                "claim_command": one if start_command() == MAKE_PAPERS else None}  # fmt: skip
     took = START_S + needed * seconds(paper, testbed, effort, cells)
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 

@@ -18,7 +18,7 @@ from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, read_csv
 from whitewire.errors import UserError
-from whitewire.paths import root, shown
+from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
@@ -60,14 +60,15 @@ def lines() -> Iterator[str]:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and {_command()} goes on"
     for paper in config["papers"]:
         yield from _further(results, paper, config["effort"])
-    page = results / "reports" / "index.html"
-    if page.is_file():
-        yield f"start page: {shown(page)}"
+    for what, name in (("start page", "index"), ("calibration", "calibration")):
+        page = results / "reports" / f"{name}.html"
+        if page.is_file():
+            yield f"{what}: {shown(page)}"
 
 
 def _command(*first: str) -> str:
-    """`make papers` for what this start was asked for, with a variable before it."""
-    return " ".join([*first, "make papers", *_given("PAPERS", "TESTBED", "EFFORT")])
+    """The command that this start was asked with, with a variable before it."""
+    return " ".join([*first, start_command(), *_given("PAPERS", "TESTBED", "EFFORT")])
 
 
 def _given(*names: str) -> list[str]:

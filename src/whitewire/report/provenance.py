@@ -62,6 +62,7 @@ def rules_of(home: Path, document: str) -> list[Rule]:
     chains = {
         "index": ("index", "analysis"),
         "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma"),
+        "calibration": ("calibration_page", "calibration_tables", "analysis", "tidy", "measure", "design"),
         "compare": (), "appendix": (),
     }  # fmt: skip
     names = chains.get(document, ("paper", "analysis", "tidy", "measure", "design"))

@@ -43,8 +43,8 @@ BRIEF = "brief.pdf"
 EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
-INDEX, TESTBED = "index", "testbed"
-"""The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
+INDEX, TESTBED, CALIBRATION = "index", "testbed", "calibration"
+"""The start page, that of a testbed's links, drives and hosts, and the calibration's; no paper has such a name."""
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
 DRAFTS = "to-do.json"
@@ -91,7 +91,8 @@ def render(
     if is_paper(qmd.stem):
         verdicts = [results_dir / qmd.stem / "analysis" / "verdicts.csv"]
         if not verdicts[0].is_file():
-            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `make papers PAPERS={qmd.stem}` makes them")
+            again = f"{paths.start_command()} PAPERS={qmd.stem}"
+            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `{again}` makes them")
     own = results_dir / qmd.stem
     if qmd.stem == TESTBED:
         verdicts = []
@@ -116,6 +117,7 @@ def render(
         "WHITEWIRE_RESULTS": str(results_dir),
         "WHITEWIRE_PAPER": qmd.stem,
         "WHITEWIRE_PAGES": _listed(pages),
+        "WHITEWIRE_START": paths.start_command(),
     }
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
@@ -220,7 +222,7 @@ def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:
 
 def check_verdicts(path: Path) -> None:
     """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
-    how = f"; `make papers PAPERS={path.parent.parent.name}` makes it anew"
+    how = f"; `{paths.start_command()} PAPERS={path.parent.parent.name}` makes it anew"
     try:
         rows = checked.table(form.text_of(path.read_bytes(), path.name), VERDICT_COLUMNS)
     except OSError as error:
@@ -305,7 +307,7 @@ def render_command(args: Any) -> int:
 
 def formats_of(page: str) -> tuple[str, ...]:
     """What is made of a page: a paper's report has a brief beside it."""
-    return {INDEX: ("html",), TESTBED: FORMATS}.get(page, (*FORMATS, BRIEF))
+    return {INDEX: ("html",), TESTBED: FORMATS, CALIBRATION: FORMATS}.get(page, (*FORMATS, BRIEF))
 
 
 def document(paper: str) -> Path:

@@ -72,9 +72,9 @@ def test_efforts_are_those_of_the_schema():
     assert list(names.EFFORTS) == schema("config")["properties"]["effort"]["enum"]
 
 
-@pytest.mark.parametrize("target", ["papers", "claim", "testbed", "trust", "lab"])
+@pytest.mark.parametrize("target", ["papers", "claim", "calibrate", "testbed", "trust", "lab"])
 def test_nothing_is_set_up_for_a_wrong_name(tmp_path, target):
-    for name in ("src", "config", "scripts"):
+    for name in ("src", "config", "paper", "scripts"):
         shutil.copytree(HOME / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copy(HOME / "Makefile", tmp_path)
     (tmp_path / "scripts" / "setup").write_text("#!/bin/sh\ntouch set-up\nexit 1\n")

@@ -18,7 +18,8 @@ SPIED = ("apt-get", "bash", "conda-lock", "git", "jar", "java", "javac", "make",
 """Programs that scripts start. Each writes down its environment."""
 SPY = '#!/bin/sh\nenv >"{said}"\n'
 SCRIPTS = (
-    "scripts/exclusive git status", "scripts/asked", "scripts/clean", "scripts/lint", "scripts/lock paper",
+    "scripts/exclusive git status", "scripts/asked", "scripts/calibrate git status", "scripts/clean", "scripts/lint",
+    "scripts/lock paper",
     "scripts/pages pages", "scripts/setup nothing", "scripts/software --parts made", "scripts/software --drive made",
     "workflow/scripts/whitewire --version", ".ci/run", ".ci/smoke pages", ".ci/prepare",
     ".ci/online quarto",

@@ -62,6 +62,11 @@ testbed_link <- function() {
   paste0("[", name, "](testbed.html)")
 }
 
+# From the start page of the sets of published measurements to the page that compares them.
+calibration_link <- function() {
+  if (is_set()) "All ratios together: [emulated against published](calibration.html)." else ""
+}
+
 # How far an estimate lies from what the claim asks for: as a factor, nought where either is missing.
 distance_of <- function(table) {
   distance <- abs(log(table$estimate / as_value(table$expected)))
@@ -154,7 +159,7 @@ paper_card <- function(paper) {
   }
   if (!paper %in% papers_with_results()) {
     state <- if (is.null(why)) "Not run yet" else paste0("Its last run stopped (", why, ")")
-    return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
+    return(paste0("::: {.card}\n\n", heading, state, ": `", start_command(), " PAPERS=", paper,
                   "` measures and judges it.\n\n:::\n"))
   }
   links <- sprintf(paste("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts)",
