@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import reaches
-from whitewire.design.drive import Drive, told
+from whitewire.design.drive import Drive, read_state
 from whitewire.paths import HOME
 
 HARDWARE = {
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def told(self) -> dict[str, float]:
-        return told((self.folder / ".queue").read_bytes()[8:])
+        return read_state((self.folder / ".queue").read_bytes()[8:])
 
     def start(self, *argv: str) -> subprocess.Popen[bytes]:
         environment = os.environ | self.drive.environment(str(self.folder))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,12 @@ def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Ser
     return Effect(shift, lost)
 
 
+@lru_cache
+def _tukey(confidence: float, count: int, freedom: float) -> float:
+    """Quantile of the studentized range, which SciPy integrates anew each time."""
+    return float(stats.studentized_range.ppf(confidence, count, freedom))
+
+
 def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence: float = 0.95) -> Difference | None:
     """By how much the lanes of one block differ; None where nobody can say."""
     found = _fit(np.log(values.to_numpy(dtype=float)), cells.to_numpy(), lanes.to_numpy())
@@ -88,6 +95,6 @@ def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence
         top, bottom = 1, 0
     covariance = found.covariance
     error = math.sqrt(max(0.0, covariance[top, top] + covariance[bottom, bottom] - 2 * covariance[top, bottom]))
-    width = float(stats.studentized_range.ppf(confidence, count, found.freedom)) / math.sqrt(2) * error
+    width = _tukey(confidence, count, found.freedom) / math.sqrt(2) * error
     apart = float(found.effects[top] - found.effects[bottom])
     return Difference(count, *(math.expm1(each) for each in (apart, apart - width, apart + width)))

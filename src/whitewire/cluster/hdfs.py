@@ -11,6 +11,7 @@ from whitewire.cluster.hadoop import CURL, METRICS_PERIOD_S, Outcome, Resident, 
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
+from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
@@ -184,12 +185,12 @@ class Hdfs(HdfsClients):
     def _empty_drives(self, host: Host) -> None:
         host.clear_drives()
         # With the mode that a DataNode wants (dfs.datanode.data.dir.perm), or it starts a chmod for each.
-        host.run(["mkdir", "-p", "-m", "700", *self.drive.folders(host)]).check()
+        host.run(["mkdir", "-p", "-m", "700", *drives.folders(self.drive, host)]).check()
         if self.drive.limits:
-            self.drive.put(host)
+            drives.put(self.drive, host)
 
     def _start_datanode(self, host: Host) -> None:
-        folders = ",".join(f"file://{folder}" for folder in self.drive.folders(host))
+        folders = ",".join(f"file://{folder}" for folder in drives.folders(self.drive, host))
         properties = {"whitewire.drives": folders, **whereabouts(host)}
         argv = self.installation.argv(DATANODE, 160, properties, kind="datanode")
         self.daemons[host.name] = host.start(
@@ -204,7 +205,7 @@ class Hdfs(HdfsClients):
         clients = self.testbed.by_role("client")
         if self.drive.limits:
             for host in clients:
-                self.drive.put(host)  # what a client keeps on its own drives waits for them too
+                drives.put(self.drive, host)  # what a client keeps on its own drives waits for them too
         self.clients = [
             Resident(host, self.installation, self.logs / f"{host.name}.log", self.drive.environment(host.drive_root))
             for host in clients

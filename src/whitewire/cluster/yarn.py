@@ -16,6 +16,7 @@ from whitewire.cluster.hdfs import PORT, Hdfs
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
+from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
@@ -227,7 +228,7 @@ class Yarn(Service):
         return [*options, "-Djava.net.preferIPv4Stack=true"]
 
     def _start_worker(self, host: Host) -> None:
-        folders = [f"{folder}/local" for folder in self.drive.folders(host)]
+        folders = [f"{folder}/local" for folder in drives.folders(self.drive, host)]
         host.run(["mkdir", "-p", *folders]).check()
         environment = self.drive.environment(host.drive_root)
         self._daemon(host, NODE_MANAGER, "nodemanager", 160, {"whitewire.local": ",".join(folders)}, environment)

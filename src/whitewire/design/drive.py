@@ -6,11 +6,6 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from whitewire.testbed.base import Host
-
 
 STATE = struct.Struct("7diI")
 """The model in the state file, from its ninth byte on: rate, access time, chunk, cache, memory, its background and its
@@ -92,10 +87,6 @@ class Drive:
             told |= {"memory": self.memory, "background": self.background, "limit": self.limit}
         return told if self.limits else "no model"
 
-    def folders(self, host: Host) -> list[str]:
-        """The folders of the host's drives, one per drive."""
-        return [host.drive(number) for number in range(1, self.count + 1)]
-
     def state(self, at_ease: bool = False, epoch: int = 0) -> bytes:
         """The model as src/drive/drive.c reads it from the ninth byte of its state file on."""
         eased = at_ease or not self.limits
@@ -103,37 +94,17 @@ class Drive:
             self.rate, self.access_time, self.chunk, self.cache, self.memory, self.background, self.limit, eased, epoch
         )
 
-    def put(self, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
-        """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
-
-        Needed before a program with environment() starts there. What waits in a queue keeps its time. With another
-        `epoch` memory is empty again: nothing dirty, and nothing to read from.
-        """
-        model = self.state(at_ease, epoch)
-        # At once, for programs that run: after the word that says whether there is a queue.
-        into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
-        script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
-        host.run(["sh", "-c", script, host.drive_root], stdin=model).check()
-
-    def told(self, host: Host) -> dict[str, float]:
-        """The model's state as it is on a host, read back: its rate is infinite while everything may pass.
-
-        `count` is the number of folders that the host's drives have. With memory in front of the drives it has that
-        too, and bytes since the last epoch began: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
-        """
-        size = STATE.size + ACCOUNT.size
-        state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
-                          "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip
-        folders = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()
-        return {"count": len(folders), **told(state)}
-
     def environment(self, root: str) -> dict[str, str]:
         """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
         return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}
 
 
-def told(state: bytes) -> dict[str, float]:
-    """What model and account in the state file say, of the bytes from the ninth one on; see Drive.told()."""
+def read_state(state: bytes) -> dict[str, float]:
+    """What model and account in the state file say, of the bytes from the ninth one on.
+
+    `rate` is infinite while everything may pass. With memory in front of the drives there is that too, and bytes since
+    the last epoch began: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
+    """
     rate, access_time, chunk, cache, memory, background, limit, eased, _ = STATE.unpack_from(state)
     found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}
     if limit > 0:

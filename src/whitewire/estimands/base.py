@@ -7,14 +7,11 @@ runs as an object, `Runs`, and imports no analysis.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire.estimands.evidence import Evidence
+from whitewire.estimands.protocols import Paper, Runs
 from whitewire.levels import Cell, cell_name
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
-    from whitewire.description.paper import Paper
 
 Problem = tuple[str, Any, str, Collection[str]]
 """(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""

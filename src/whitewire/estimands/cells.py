@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whitewire import propagation, statistics
 from whitewire.estimands.base import Estimand, Problem, list_of
 from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.protocols import Paper, Runs
 from whitewire.propagation import Errors
 from whitewire.records.jobs import NET
 from whitewire.sequential import ALPHA
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
-    from whitewire.description.paper import Paper
 
 MOSTLY_FLOOR = 0.5
 """Share of the floor in the time above which a verdict says it."""

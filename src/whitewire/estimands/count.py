@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from whitewire.estimands.base import RANGE, Estimand, in_words, list_of, of_test
 from whitewire.estimands.evidence import Evidence
+from whitewire.estimands.protocols import Paper, Runs
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
-    from whitewire.description.paper import Paper
 
 STATISTICS = {"minimum": np.min, "maximum": np.max}
 NAMED = 3

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from whitewire import statistics
 from whitewire.estimands.base import METRIC, cell_key, list_of, text_key
 from whitewire.estimands.evidence import Evidence, Sample
+from whitewire.estimands.protocols import Runs
 from whitewire.estimands.trend import OfLevels
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
 """Candidate exponents of the exponential fit, over the range of the horizontal axis."""

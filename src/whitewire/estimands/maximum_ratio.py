@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import statistics
 from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test
 from whitewire.estimands.cells import Centres, Confidence, Limits, extreme, product
 from whitewire.estimands.evidence import Sample
+from whitewire.estimands.protocols import Runs
 from whitewire.estimands.ratio import OfPairs
 from whitewire.levels import Cell
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 
 class MaximumRatio(OfPairs):

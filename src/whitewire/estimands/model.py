@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import models
 from whitewire.estimands.base import RANGE, UNIT, Estimand, Problem
 from whitewire.estimands.evidence import Evidence
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
-    from whitewire.description.paper import Paper
+from whitewire.estimands.protocols import Paper, Runs
 
 
 class Model(Estimand):

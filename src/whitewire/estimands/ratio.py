@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import statistics
 from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
 from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
+from whitewire.estimands.protocols import Runs
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 
 class OfPairs(OfCells):

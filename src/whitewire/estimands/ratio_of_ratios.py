@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import statistics
 from whitewire.estimands.base import METRIC, in_words, of_test
 from whitewire.estimands.evidence import Sample
+from whitewire.estimands.protocols import Runs
 from whitewire.estimands.ratio import OfPairs
 from whitewire.levels import Cell
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 SIDES = ("numerator", "denominator")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import quantities, statistics
 from whitewire.estimands.base import METRIC, Problem, cell_key, in_words, of_test, text_key
 from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
+from whitewire.estimands.protocols import Paper, Runs
 from whitewire.levels import Cell, text
 from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
-    from whitewire.description.paper import Paper
 
 OVER = {
     "type": "object",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whitewire import statistics
 from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test, text_key
 from whitewire.estimands.cells import ALSO, Centres, Confidence, Limits, OfCells, extreme, product
 from whitewire.estimands.evidence import Sample
+from whitewire.estimands.protocols import Runs
 from whitewire.levels import Cell
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 
 class OfLevels(OfCells):

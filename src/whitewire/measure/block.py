@@ -31,6 +31,7 @@ from whitewire.measure.alone import alone
 from whitewire.measure.beyond import Before, before
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -124,7 +125,7 @@ class Block:
     def measure(self) -> None:
         """Make the runs that are missing. Raises UserError when the testbed cannot work here."""
         begin, seconds = time.monotonic(), self.allowance.first()
-        self.until, self.give_up_at = begin + seconds, begin + self.allowance.own
+        self.deadline, self.give_up_at = Deadline(begin + seconds), Deadline(begin + self.allowance.own)
         self._resume()
         with self._waiting_workers() as self.workers, lanes.lane(f"{self.paper.id}/{self.name}") as lane:
             while True:
@@ -198,8 +199,8 @@ class Block:
             self.spent = defaultdict(float)
             campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
                 run.expected_seconds for run in runs]), lane)  # fmt: skip
-            campaign.until = task.until + CLOSING_S
-            campaign.give_up_at = math.inf  # runs of the first lane counted: others do not disturb all
+            campaign.deadline = task.deadline.earlier(-CLOSING_S)
+            campaign.give_up_at = NEVER  # runs of the first lane counted: others do not disturb all
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
@@ -211,7 +212,7 @@ class Block:
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
         return Campaign(
             self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.look, self.around,
-            self.until, self.give_up_at, self.spent, lane, others=self.others,
+            self.deadline, self.give_up_at, self.spent, lane, others=self.others,
         )  # fmt: skip
 
     def _make_missing(self, lane: int) -> Campaign:
@@ -223,7 +224,7 @@ class Block:
         # Side by side, blocks of several papers have one name.
         name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
-        left = self.until - time.monotonic()
+        left = self.deadline.left()
         within = f" within {budget.words(left)}" if math.isfinite(left) else ""
         campaign.progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
         if missing:
@@ -276,7 +277,7 @@ class Block:
         with contextlib.ExitStack() as up:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             with campaign.holding(ALL):
-                if time.monotonic() + needs > campaign.until:
+                if not campaign.deadline.has(needs):
                     campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
                     return number
                 with campaign.spending("start"):

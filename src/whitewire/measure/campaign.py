@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from whitewire.errors import UserError, of_system
 from whitewire.measure import engine, environment
 from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.calm import Calm
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.paper_runs import PaperRuns
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -39,9 +39,8 @@ def plainly(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcom
 class Campaign:
     """The runs of a block that are missing, while they are made.
 
-    `until`: moment (of the monotonic clock) after which no run begins; `give_up_at`: moment after which none does if
-    other programs have disturbed every attempt. `left`: runs that are not made, by id, and why. `spent`: seconds by
-    what was done; `lane`: the number of its lane, from 1.
+    `deadline`: no run begins after it; nor after `give_up_at` if other programs have disturbed every attempt. `left`:
+    runs that are not made, by id, and why. `spent`: seconds by what was done; `lane`: the number of its lane, from 1.
     """
 
     plan: BlockPlan
@@ -52,8 +51,8 @@ class Campaign:
     allowance: Allowance = field(default_factory=Allowance)
     look: Look | None = None
     around: Around = plainly
-    until: float = math.inf
-    give_up_at: float = math.inf
+    deadline: Deadline = NEVER
+    give_up_at: Deadline = NEVER
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lane: int = 1
     others: Sequence[DesignRow] = ()
@@ -111,11 +110,11 @@ class Campaign:
                 held.enter_context(lanes.processors(processors))
             yield
 
-    def wait_for_idle_processors(self, stack: Stack, until: float) -> None:
+    def wait_for_idle_processors(self, stack: Stack, deadline: Deadline) -> None:
         """Wait, within bounds, until other programs leave the processors to the hosts that share them."""
         if meter := stack.testbed.waiting():
             with self.spending("waiting"):
-                self.calm.before_a_run(meter.take, until)
+                self.calm.before_a_run(meter.take, deadline.ends)
 
     @staticmethod
     def keep(what: str, write: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from whitewire.cluster.stack import Stack
 from whitewire.description.paper import OFF, ON
 from whitewire.measure.run import Run
 from whitewire.records.run import Evidence
+from whitewire.testbed import drives
 from whitewire.testbed.base import Fabric
 from whitewire.testbed.each import on_each
 from whitewire.tools import history
@@ -80,18 +81,18 @@ class Conditions:
         if not drive.limits:
             return {}
         worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
-        found: Evidence = {"drive": drive.told(worker)}
+        found: Evidence = {"drive": drives.read_back(worker)}
         if drive.cached or "page_cache" in parameters:
             found["page_cache"] = self._page_cache()
         if "drive" in parameters:
             found["volumes"] = self.stack.hdfs.volumes(worker)
         if "slow_drives" in parameters:
-            found["slow_drives"] = drive.told(slow)["rate"] / found["drive"]["rate"]
+            found["slow_drives"] = drives.read_back(slow)["rate"] / found["drive"]["rate"]
         return found
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""
-        states = on_each(self.stack.testbed.by_role("datanode"), self.run.drive.told)
+        states = on_each(self.stack.testbed.by_role("datanode"), drives.read_back)
         there = [state.get("limit", 0) > 0 for state in states]
         if not any(there):
             return OFF

@@ -13,7 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,24 +26,40 @@ from whitewire.records.schema import Broken
 TIME_UP = "the time was up"
 
 
+def _now() -> float:
+    return time.monotonic()
+
+
 @dataclass(frozen=True)
 class Deadline:
     """The moment of the monotonic clock after which no unit begins."""
 
     ends: float = math.inf
+    clock: Callable[[], float] = field(default=_now, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """So many seconds from now."""
-        return cls(time.monotonic() + seconds)
+        return cls(_now() + seconds)
 
     def left(self) -> float:
         """Seconds until then."""
-        return max(0.0, self.ends - time.monotonic())
+        return max(0.0, self.ends - self.clock())
+
+    def has(self, seconds: float) -> bool:
+        """Whether work of so many seconds ends before it, if it begins now."""
+        return self.clock() + seconds <= self.ends
 
     def within(self, seconds: float) -> Deadline:
         """An earlier one: at most so many seconds from now."""
-        return Deadline(min(self.ends, time.monotonic() + seconds))
+        return replace(self, ends=min(self.ends, self.clock() + seconds))
+
+    def earlier(self, seconds: float) -> Deadline:
+        """One so many seconds before it."""
+        return replace(self, ends=self.ends - seconds)
+
+
+NEVER = Deadline()
 
 
 class Left(NamedTuple):

@@ -76,7 +76,7 @@ class FloorRuns:
         for attempt in range(1, attempts + 1):
             # As before a run: it would be said to lack what others slow down here.
             with self.campaign.holding(ALL):
-                self.campaign.wait_for_idle_processors(self.stack, self.campaign.until)
+                self.campaign.wait_for_idle_processors(self.stack, self.campaign.deadline)
                 with self.campaign.spending("floors"):
                     why = self._attempt(key, run, attempt)
             if not why:

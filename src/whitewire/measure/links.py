@@ -18,6 +18,7 @@ from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import CannotMake
 from whitewire.measure import schedule
+from whitewire.testbed import drives
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
@@ -219,7 +220,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
     rows: list[dict] = []
     for host in testbed.by_role("datanode")[:DRIVE_NODES]:
-        drive.put(host)
+        drives.put(drive, host)
     for operation in ("write", "read"):
         tests = [(host, mode, number) for host in testbed.by_role("datanode")[:DRIVE_NODES]
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip

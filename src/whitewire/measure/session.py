@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.engine import NEVER
 from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
 from whitewire.measure.floor_runs import FloorRuns
 from whitewire.measure.floors import Floors
@@ -50,11 +50,11 @@ class Session:
     def _turns(self) -> Turns:
         """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
         campaign = self.campaign
-        give_up_at = math.inf if campaign.spent.get("runs") else campaign.give_up_at
+        give_up_at = NEVER if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)
         if not campaign.look:
             rounds.ahead = []
-        return Turns(self.runs, rounds, campaign.attempts, campaign.until - CLOSING_S, unless=give_up_at,
+        return Turns(self.runs, rounds, campaign.attempts, campaign.deadline.earlier(CLOSING_S), give_up_at,
                      takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
 
     def prepare(self) -> None:
@@ -122,7 +122,7 @@ class Session:
             if turns.too_late(run, campaign.progress.pace):  # other lanes had the processors until now
                 turns.put_back(run)
                 return
-            campaign.wait_for_idle_processors(self.stack, turns.until)
+            campaign.wait_for_idle_processors(self.stack, turns.deadline)
             tried = turns.tried[run_id] + 1
             campaign.progress.run(number, run.title + (f", attempt {tried}" if tried > 1 else ""))
             clock = time.monotonic()
@@ -216,7 +216,7 @@ class Session:
             return
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
-        turns.until = min(turns.until, time.monotonic() + campaign.allowance.further() - CLOSING_S)
+        turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
         dropped = turns.drop(seen, run)
         campaign.progress.say(
             f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
@@ -233,7 +233,7 @@ class Session:
         campaign.progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
         try:
             with campaign.holding(ALL):
-                campaign.wait_for_idle_processors(self.stack, campaign.until)
+                campaign.wait_for_idle_processors(self.stack, campaign.deadline)
                 with campaign.spending("warm-up"):
                     result = execute(self.stack, run)
             late = workloads.metrics(result.record, result.files)["cpu_late"][0]

@@ -24,6 +24,7 @@ from typing import Protocol
 
 from whitewire import lanes
 from whitewire.errors import UserError
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
@@ -51,7 +52,7 @@ class Task:
     """What a worker is to do: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
-    are still to be made; `lanes`: how many divide the floors; `until`: moment after which none of its runs begins.
+    are still to be made; `lanes`: how many divide the floors; `deadline`: after which none of its runs begins.
     """
 
     rung: int
@@ -61,7 +62,7 @@ class Task:
     place: int
     ahead: Sequence[int] = ()
     lanes: int = 2
-    until: float = math.inf
+    deadline: Deadline = NEVER
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,9 @@ class Lead(Beside):
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
-        told = replace(self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more, until=turns.until)
+        told = replace(
+            self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more, deadline=turns.deadline
+        )
         for worker in fresh[:more]:
             worker.busy = True
             worker.tell(told)

@@ -5,12 +5,11 @@ Pure, but for a clock.
 
 from __future__ import annotations
 
-import math
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
 from whitewire.records.journal import BUDGET, DECIDED, OTHERS
@@ -32,15 +31,15 @@ class Outcome:
 
 
 class Turns:
-    """The runs of a cluster in turn. `until` is the moment (of `clock`) after which none begins; after `unless` none
-    does if others have spoiled every attempt, since the next start may find the machine calm. `takes`: whether a round
-    is made here rather than in another lane; `by_round`: there may be such lanes."""
+    """The runs of a cluster in turn. No run begins that would end after `deadline`; after `give_up_at` none does if
+    others have spoiled every attempt, since the next start may find the machine calm. `takes`: whether a round is made
+    here rather than in another lane; `by_round`: there may be such lanes."""
 
-    def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, until: float,
-                 clock: Callable[[], float] = time.monotonic, unless: float = math.inf,
-                 takes: Callable[[int], bool] = lambda number: True, by_round: bool = False) -> None:  # fmt: skip
+    def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, deadline: Deadline,
+                 give_up_at: Deadline = NEVER, takes: Callable[[int], bool] = lambda number: True,
+                 by_round: bool = False) -> None:  # fmt: skip
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
-        self.until, self.unless, self.clock = until, unless, clock
+        self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
@@ -66,13 +65,13 @@ class Turns:
 
     @property
     def hopeless(self) -> bool:
-        """Whether others have spoiled every attempt until `unless`."""
+        """Whether others have spoiled every attempt until `give_up_at`."""
         tried = self.tried.total()
-        return self.clock() > self.unless and tried > 0 and tried == self.spoiled.total()
+        return not self.give_up_at.has(0) and tried > 0 and tried == self.spoiled.total()
 
     def too_late(self, run: Run, pace: float = 1.0) -> bool:
-        """Whether a run that begins now would end after `until`."""
-        return self.clock() + pace * run.expected_seconds > self.until
+        """Whether a run that begins now would end after the deadline."""
+        return not self.deadline.has(pace * run.expected_seconds)
 
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from whitewire.description.paper import hardware_of
-from whitewire.design.drive import ACCOUNT, Drive, told
+from whitewire.design.drive import ACCOUNT, Drive, read_state
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -38,12 +38,12 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
 def test_what_is_told_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
     state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
-    found = told(state)
+    found = read_state(state)
     assert found | {"count": 2} == drive.record | {
         "count": 2, "taken": 6, "gone": 3, "forgotten": 2, "read": 1, "most": 5, "asked": 9,
     }  # fmt: skip
-    assert "limit" not in told(drive.uncached.state() + bytes(ACCOUNT.size))
-    assert told(drive.state(at_ease=True) + bytes(ACCOUNT.size))["rate"] == math.inf
+    assert "limit" not in read_state(drive.uncached.state() + bytes(ACCOUNT.size))
+    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["rate"] == math.inf
 
 
 EXPERIMENT = {

@@ -20,6 +20,7 @@ from whitewire.levels import cell_id
 from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.rung import TooHeavy
 from whitewire.measure.session import Session
@@ -85,7 +86,7 @@ class Toys:
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
-        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), math.inf
+        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
@@ -260,7 +261,7 @@ def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
 
 def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_attempts(of_two):
     block = Toys(of_two, 12)
-    block.give_up_at, block.spent["runs"] = 0.0, 1.0
+    block.give_up_at, block.spent["runs"] = Deadline(0.0), 1.0
     SPOILED.update(block.cells)
     assert not block.measure().left
     assert {len(own) for own in block.by_round().values()} == {len(CELLS)}
@@ -358,12 +359,12 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
 
 def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
     told = of_two / "until"
-    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.until)))
+    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.deadline.ends)))
     session, until = block.session, time.monotonic() + 1000
 
     def late(*of):
         made = session(*of)
-        made.turns.until = until
+        made.turns.deadline = Deadline(until)
         return made
 
     block.session = late

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from whitewire.levels import cell_id
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
@@ -28,7 +30,7 @@ def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
     rows = {str(number): cell for number, cell in enumerate(cells)}
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
     time = SimpleNamespace(now=0.0)
-    turns = Turns(runs, Rounds(rows, looks), attempts, until, clock=lambda: time.now)
+    turns = Turns(runs, Rounds(rows, looks), attempts, Deadline(until, lambda: time.now))
     return turns, time
 
 
@@ -82,7 +84,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
 
 def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
     turns, time = made([A, B, A, B])
-    turns.unless = 5.0
+    turns.give_up_at = replace(turns.deadline, ends=5.0)
     assert turns.ended(turns.next(), SPOILED)
     assert turns.next() is not None and not turns.hopeless  # there is time yet
     time.now = 6.0
@@ -93,7 +95,7 @@ def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
 def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
     for outcome in (VALID, SHORT):
         turns, time = made([A, B, A, B])
-        turns.unless, time.now = 5.0, 6.0
+        turns.give_up_at, time.now = replace(turns.deadline, ends=5.0), 6.0
         assert turns.next() is not None  # nothing was tried yet
         turns.ended(turns.next(), outcome)
         turns.ended(turns.next(), SPOILED)
@@ -207,8 +209,9 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
 
     rows = dict(zip("0123", (A, B, A, B), strict=True))
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
-    until = time.monotonic() + 1000
-    made = campaign(tmp_path, rows, looks=(1, 2), look=look, until=until, allowance=Allowance(further=lambda: 100.0))
+    deadline = Deadline.after(1000)
+    allowance = Allowance(further=lambda: 100.0)
+    made = campaign(tmp_path, rows, looks=(1, 2), look=look, deadline=deadline, allowance=allowance)
     made.unavailable["9"] = "CephFS: none"
     one = session(made, runs)
     one.turns.next()
@@ -226,8 +229,8 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
             made.unavailable,
         )
     ]
-    assert made.until == until
-    assert one.turns.until == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
+    assert made.deadline == deadline
+    assert one.turns.deadline.ends == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
     assert [each.row["run_id"] for each in one.turns.waiting] == ["3"]  # no open claim needs A any more
     assert not one.turns.rounds.due("3")
 
@@ -256,12 +259,12 @@ def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypa
 
 
 def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one(tmp_path):
-    made = campaign(tmp_path, {}, until=time.monotonic() + 1000, give_up_at=time.monotonic() - 1)
-    assert session(made).turns.unless == made.give_up_at
+    made = campaign(tmp_path, {}, deadline=Deadline.after(1000), give_up_at=Deadline.after(-1))
+    assert session(made).turns.give_up_at == made.give_up_at
     made.spent["spoiled"] = 5.0
-    assert session(made).turns.unless == made.give_up_at
+    assert session(made).turns.give_up_at == made.give_up_at
     made.spent["runs"] = 5.0
-    assert session(made).turns.unless == math.inf
+    assert session(made).turns.give_up_at == NEVER
 
 
 def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has(
@@ -272,7 +275,7 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
     told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
 
     def make_missing(lane):
-        asked.append((block.until, block.give_up_at))
+        asked.append((block.deadline.ends, block.give_up_at.ends))
         raise RuntimeError
 
     block = Block(PAPER, {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",

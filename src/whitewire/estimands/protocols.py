@@ -1,0 +1,50 @@
+"""What estimands need of a paper and of its runs, so that they import neither description nor analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from whitewire.estimands.evidence import Sample
+from whitewire.levels import Cell
+
+
+class Paper(Protocol):
+    """A paper; description.paper has it."""
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of the paper's own: name to `count`, or so much of another unit."""
+
+    def evaluate(self, expression: float | str) -> float:
+        """A number, or the value of an expression over the paper's values. Raises UserError."""
+
+
+class Runs(Protocol):
+    """A paper's runs; analysis.runs has them. A cell is an experiment and levels of its factors."""
+
+    seed: int
+    """Of resampling."""
+    ended: bool
+    """Whether neither runs nor floors are to come."""
+
+    def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
+        """All valid runs of a cell; levels left out match every level."""
+
+    def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
+        """Of the cells that one matches, those that the effort of the runs makes and this machine can."""
+
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
+        """The cells with a level of every factor that one matches."""
+
+    def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+        """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
+
+    def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> Sequence[str]:
+        """Why each cell without a value has none."""
+
+    def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
+        """Whether more bytes a run would help, in words."""
+
+    def confidence(self, n: int, ratios: int = 1) -> float:
+        """Confidence of an interval after n runs of each cell, or of one of several ratios."""

@@ -1,0 +1,33 @@
+"""Drive models on the hosts of a testbed: set, and read back."""
+
+from __future__ import annotations
+
+from whitewire.design.drive import ACCOUNT, STATE, Drive, read_state
+from whitewire.testbed.base import Host
+
+
+def folders(drive: Drive, host: Host) -> list[str]:
+    """The folders of the host's drives, one per drive."""
+    return [host.drive(number) for number in range(1, drive.count + 1)]
+
+
+def put(drive: Drive, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
+    """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
+
+    Needed before a program with Drive.environment() starts there. What waits in a queue keeps its time. With another
+    `epoch` memory is empty again: nothing dirty, and nothing to read from.
+    """
+    model = drive.state(at_ease, epoch)
+    # At once, for programs that run: after the word that says whether there is a queue.
+    into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
+    script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
+    host.run(["sh", "-c", script, host.drive_root], stdin=model).check()
+
+
+def read_back(host: Host) -> dict[str, float]:
+    """The model's state as it is on a host, with `count`, the number of folders that its drives have."""
+    size = STATE.size + ACCOUNT.size
+    state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
+                      "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip
+    found = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()
+    return {"count": len(found), **read_state(state)}
