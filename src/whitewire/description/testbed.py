@@ -102,8 +102,9 @@ def read_testbed(path: Path) -> dict[str, Any]:
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Tells one description of a testbed from another, but for what is prepared on this machine only and for lanes."""
-    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes")}
+    """Tells one description of a testbed from another, but for what is prepared on this machine only, lanes and
+    transports, which no link or drive is measured with."""
+    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes", "transports")}
     return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
 
 
