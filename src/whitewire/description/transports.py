@@ -64,12 +64,14 @@ def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
     return found
 
 
-def check_levels(testbed: Mapping[str, Any], levels: Sequence[Any], where: str) -> None:
-    """UserError for a level that is neither a kind of transport nor the name of one of the testbed's."""
+def check_levels(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
+    """UserError where an experiment names what is neither a kind of transport nor a transport of the testbed."""
     known = list(dict.fromkeys([*KINDS, *(one.name for one in defined(testbed))]))
-    for level in levels:
+    asked = [("factors", level) for level in experiment["factors"].get("transport", ())]
+    asked += [("parameters", experiment["parameters"]["transport"])] if "transport" in experiment["parameters"] else []
+    for key, level in asked:
         if level not in known:
             raise UserError(
-                f"{where}: found {quoted(level)}, expected a kind or a name of a transport of the testbed "
-                f"({', '.join(known)}){suggestion(str(level), known)}"
+                f"{where}.{key}.transport: found {quoted(level)}, expected a kind or a name of a transport of the "
+                f"testbed ({', '.join(known)}){suggestion(level, known)}"
             )

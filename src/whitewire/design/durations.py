@@ -151,8 +151,8 @@ def floor_seconds(row: DesignRow) -> float:
 def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
 
-    Experiments share those of a kind, as controls do those of their cells. A site's fabrics have services of their own,
-    and so floors.
+    Experiments share those of a kind, as controls do those of their cells. A site's fabrics, and transports, have
+    services of their own, and so floors.
     """
     kinds: dict[str, float] = {}
     for row in rows:
@@ -161,7 +161,8 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
-            apart = (row["block"], parameters["fabric"] if testbed["kind"] != "emulated" else "")
+            fabric = parameters["fabric"] if testbed["kind"] != "emulated" else ""
+            apart = (row["block"], fabric, parameters.get("transport", ""))
             kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
             kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

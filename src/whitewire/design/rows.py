@@ -15,7 +15,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from whitewire import estimands, factors, whole, workloads
-from whitewire.description import project
+from whitewire.description import project, transports
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -103,12 +103,12 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         raise UserError(f"effort: found {quoted(effort)}, expected one of {known}")
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
-    fabrics, names = testbed["fabrics"], blocks(paper, effort)
+    names = blocks(paper, effort)
     members: dict[str, list[tuple[tuple[bool, int, bool], dict[str, Any]]]] = {name: [] for name in names}
     headline, served = headline_cells(paper), served_cells(paper)
     spare = 0
     for experiment, levels, count in counts(paper, effort):
-        if not possible(paper, experiment, levels, fabrics, testbed["kind"]):
+        if not possible(paper, experiment, levels, testbed):
             continue
         each, rest = divmod(count, len(names))
         # The remainder goes round the blocks, so that no block gets all the odd runs.
@@ -164,16 +164,21 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             yield experiment, levels, max(count, least)
 
 
-def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], fabrics: Container[str],
-             kind: str) -> bool:  # fmt: skip
-    """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
+def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
+             ) -> bool:  # fmt: skip
+    """Whether a testbed has a cell's networks and transport, and can set its factors.
+
+    Switches, offloads and drives of a site stay as they are.
+    """
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
         named.add(levels["fabric"])  # of a control: the network whose name it bears
-    if not all(name in fabrics for name in named):
+    if not all(name in testbed["fabrics"] for name in named):
         return False
-    return kind == "emulated" or not any(
+    if not transports.find(testbed, parameters.get("transport", transports.TCP)):
+        return False
+    return testbed["kind"] == "emulated" or not any(
         name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
     )
 
@@ -254,9 +259,11 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
     """
     own = (*EVERY_TESTBED, *(["yarn"] if workload.on_yarn else []), *(["mount"] if mounted else []))
     used = {parameters[name] for name in FABRICS if name in parameters}
-    return {name: testbed[name] for name in own if name in testbed} | {
-        "fabrics": {name: testbed["fabrics"][name] for name in used}
-    }
+    found = {name: testbed[name] for name in own if name in testbed}
+    found["fabrics"] = {name: testbed["fabrics"][name] for name in used}
+    if (transport := transports.of(testbed, parameters)).name != transports.TCP:
+        found["transport"] = transport.record
+    return found
 
 
 def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:

@@ -306,7 +306,7 @@ class Block:
 
         No services where they can make none.
         """
-        _, place, _, slots, *racks = json.loads(shared)
+        _, place, _, slots, *racks = json.loads(shared)[:5]
         if place:
             testbed.fabric(place[0])
         runs = self._calibrate(testbed, runs, campaign)

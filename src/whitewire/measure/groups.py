@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whitewire.cluster.yarn import Memory
+from whitewire.description import transports
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
@@ -21,7 +22,8 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
     """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not: services are told of them when they start. Hosts for cross traffic are there where any run has some.
+    not: services are told of them when they start, as they are of the transport. Hosts for cross traffic are there where
+    any run has some.
     """
     emulated = testbed["kind"] == "emulated"
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
@@ -30,10 +32,12 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
         # Where a fabric has addresses of its own, the services of one are not those of another.
         place = [] if emulated else [run.parameters["fabric"], run.scale.k]
+        transport = transports.of(testbed, run.parameters).name
         racks = _racks(run, testbed) if emulated else 0
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
-        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks else [])])
+        by = [transport] if transport != transports.TCP else []
+        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks or by else []), *by])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
