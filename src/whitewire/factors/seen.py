@@ -108,8 +108,7 @@ def transport(record: RunRecord) -> str | None:
     """As it was asked, where the run's bytes went by a transport of that kind; else what speaks against it."""
     if "ports" not in record["evidence"]:
         return None
-    fault = carrying.fault(record["transport"]["kind"], record["evidence"]["ports"])
-    return None if fault is None else fault or record["asked"]["transport"]
+    return carrying.fault(record["transport"]["kind"], record["evidence"]["ports"]) or record["asked"]["transport"]
 
 
 # --- files --------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
     """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not: services are told of them when they start, as they are of the transport. Hosts for cross traffic are there where
-    any run has some.
+    not: services are told of them when they start, and of the transport. Hosts for cross traffic are there where any run
+    has some.
     """
     emulated = testbed["kind"] == "emulated"
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}

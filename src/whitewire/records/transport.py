@@ -1,7 +1,7 @@
 """Whether a run's bytes went by the transport that it was asked to have, by what its hosts' ports counted. Pure.
 
-What the kernel's TCP sent is bounded twice: by the bytes over the interface, which RDMA bypasses on most hardware, and by
-the TCP segments, which show what some interfaces count together with RDMA (soft RoCE, Chelsio's iWARP).
+What the kernel's TCP sent is bounded twice: by the bytes over the interface, which RDMA bypasses on most hardware, and
+by its segments, where an interface counts RDMA too (soft RoCE, Chelsio's iWARP).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NotRequired, TypedDict
 from whitewire.records.samples import ETHERNET, MTU
 
 QUIET = 0.05
-"""Greatest share of a host's bytes that may go by TCP in a run over RDMA: samples, name services, set-up of connections."""
+"""Greatest share of a host's bytes that may go by TCP in a run over RDMA: samples, name services, new connections."""
 COVERS = 0.9
 """Least share of the bytes that the asked transport must have counted: the other count may have more headers in it."""
 
@@ -58,8 +58,8 @@ def _frame(seen: PortSeen) -> int:
     return seen.get("mtu", MTU) + ETHERNET
 
 
-def fault(kind: str, ports: Mapping[str, PortSeen]) -> str | None:
-    """What speaks against a run's bytes having gone by this kind of transport: empty if nothing does, None if unknown.
+def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
+    """What speaks against a run's bytes having gone by this kind of transport; empty if nothing does.
 
     A host that sent little is compared with what hosts sent on average.
     """
@@ -68,15 +68,16 @@ def fault(kind: str, ports: Mapping[str, PortSeen]) -> str | None:
         # Of all hosts together: one that only receives sends nothing but acknowledgements.
         without = 1 - sum(map(by_tcp, ports.values())) / total if total else 0.0
         return f"the kernel's TCP did not send {without:.0%} of the bytes" if without > 1 - COVERS else ""
-    if not total or any(by_port(seen) is None for seen in ports.values()):
-        return None
+    if blind := [name for name, seen in ports.items() if by_port(seen) is None]:
+        return f"no RDMA port that counts what it sends on {', '.join(blind)}"
+    if not total:
+        return "no bytes on any link"
     mean = total / len(ports)
     tcp = {name: by_tcp(seen) / max(sent(seen), mean) for name, seen in ports.items()}
     if fell_back := _told(tcp, "the kernel's TCP sent up to {share:.0%} of the bytes (fell back to TCP)", QUIET):
         return fell_back
-    lacking = {
-        name: 1 - (by_port(seen) or 0) / sent(seen) for name, seen in ports.items() if sent(seen) >= QUIET * mean
-    }
+    busy = {name: seen for name, seen in ports.items() if sent(seen) >= QUIET * mean}
+    lacking = {name: 1 - (by_port(seen) or 0) / sent(seen) for name, seen in busy.items()}
     return _told(lacking, "the RDMA port did not count {share:.0%} of the bytes", 1 - COVERS)
 
 
