@@ -57,6 +57,11 @@ def find(testbed: Mapping[str, Any], level: str) -> Transport | None:
     return next((one for one in found if one.name == level), next((one for one in found if one.kind == level), None))
 
 
+def levels(testbed: Mapping[str, Any]) -> set[str]:
+    """All levels of the factor `transport` that a testbed can make: names and kinds."""
+    return {word for one in defined(testbed) for word in (one.name, one.kind)}
+
+
 def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
     """The transport of a run with these parameters, which the testbed has."""
     found = find(testbed, parameters.get("transport", TCP))
@@ -66,7 +71,7 @@ def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
 
 def check_levels(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
     """UserError where an experiment names what is neither a kind of transport nor a transport of the testbed."""
-    known = list(dict.fromkeys([*KINDS, *(one.name for one in defined(testbed))]))
+    known = sorted({*KINDS, *levels(testbed)})
     asked = [("factors", level) for level in experiment["factors"].get("transport", ())]
     asked += [("parameters", experiment["parameters"]["transport"])] if "transport" in experiment["parameters"] else []
     for key, level in asked:

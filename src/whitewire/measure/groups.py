@@ -22,7 +22,7 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
     """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
 
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not: services are told of them when they start, and of the transport. Hosts for cross traffic are there where any run
+    not: services are told of them when they start, and of the transport. Hosts for cross traffic are there where one
     has some.
     """
     emulated = testbed["kind"] == "emulated"
