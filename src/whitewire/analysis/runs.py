@@ -55,10 +55,10 @@ class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks and `ways` its transports (None: every
-    paper's). `floors` is the table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled. `looks` are
-    the numbers of runs after which the claims are looked at, if more than once: every interval and p-value that a
-    verdict rests on takes its level from them, here. `ended`: neither runs nor floors are to come, so this
-    analysis spends what is left of the level.
+    paper's). `floors` is the table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a
+    cell was scaled. `looks` are the numbers of runs after which the claims are looked at, if more than once: every
+    interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor floors are
+    to come, so this analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,

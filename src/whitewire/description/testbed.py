@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from whitewire.description import transports
 from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
@@ -96,6 +97,7 @@ def read_testbed(path: Path) -> dict[str, Any]:
     _check_limits(testbed, path)
     _check_lanes(testbed, path)
     _check_node_file(testbed, path)
+    _check_transports(testbed, path)
     if testbed["kind"] == "emulated":
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
@@ -136,6 +138,19 @@ def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{shown(path)}: host_file: found nothing, expected the path of a file of hosts")
     if kind != "hostfile" and file is not None:
         raise UserError(f"{shown(path)}: host_file: found {quoted(file)}, expected none: {kind} lists the hosts itself")
+
+
+def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
+    """UserError for a transport with the name of a kind, and for RDMA between hosts that are namespaces."""
+    for name, transport in testbed.get("transports", {}).items():
+        where = f"{shown(path)}: transports.{name}"
+        if name in transports.KINDS:
+            raise UserError(f"{where}: found the name of a kind of transport, expected another name")
+        if transport["kind"] == transports.RDMA and testbed["kind"] == "emulated":
+            raise UserError(
+                f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: network namespaces "
+                "have no RDMA ports"
+            )
 
 
 def lane_count(testbed: Mapping[str, Any]) -> int:
