@@ -284,21 +284,25 @@ LOCKED_KIB = 1024 * 1024
 
 
 def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
-    found = [f"{library} cannot be preloaded" for library in host.preloaded]
+    inside = " in the image" if host.image else ""
+    found = [f"{library} cannot be preloaded{inside}: it is missing, or of another kind" for library in host.preloaded]
     if not needs.rdma:
         return found
     if host.locked < LOCKED_KIB:
         found.append(
-            f"only {host.locked:.0f} KiB of memory may be locked (ulimit -l), RDMA needs {LOCKED_KIB}: raise memlock in "
+            f"only {host.locked:.0f} KiB of memory may be locked (ulimit -l), {LOCKED_KIB} needed: raise memlock in "
             "/etc/security/limits.d, or LimitMEMLOCK of sshd or of the scheduler's daemon"
         )
     named = {name for fabric in host.place.links for name in _interface(host, fabric)}
     own = {name: port for name, port in host.ports.items() if named & set(port.interfaces)}
     if not own:
-        there = ", ".join(f"{name} of {' '.join(port.interfaces) or 'none'}" for name, port in host.ports.items())
-        found.append(f"no RDMA port on {', '.join(sorted(named))} (found {there or 'none'})")
+        found.append(f"no RDMA port on {', '.join(sorted(named))}, found {_ports(host) or 'none'}")
     found += [f"RDMA port {name} is {port.state}" for name, port in own.items() if port.state != "ACTIVE"]
     return found
+
+
+def _ports(host: Report) -> str:
+    return ", ".join(f"{name} {port.state} on {' '.join(port.interfaces)}" for name, port in host.ports.items())
 
 
 def _interface(host: Report, fabric: str) -> list[str]:
@@ -341,6 +345,8 @@ def notes(hosts: Sequence[Report]) -> list[str]:
         found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
     if images := {host.place.name: f"{host.image[:12]} in {host.apptainer}" for host in talking if host.image}:
         found.append(f"image: {_grouped(images)}")
+    if ported := {host.place.name: _ports(host) for host in talking if host.ports}:
+        found.append(f"RDMA ports: {_grouped(ported)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
