@@ -168,7 +168,7 @@ def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, A
              ) -> bool:  # fmt: skip
     """Whether a testbed has a cell's networks and transport, and can set its factors.
 
-    Switches, offloads and drives of a site stay as they are.
+    Switches, offloads and drives of a site stay as they are. Of transports that are compared it must have two.
     """
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
@@ -177,6 +177,9 @@ def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, A
     if not all(name in testbed["fabrics"] for name in named):
         return False
     if not transports.find(testbed, parameters.get("transport", transports.TCP)):
+        return False
+    compared = experiment["factors"].get("transport", ())
+    if compared and sum(transports.find(testbed, level) is not None for level in compared) < 2:
         return False
     return testbed["kind"] == "emulated" or not any(
         name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
