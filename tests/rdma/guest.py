@@ -213,9 +213,8 @@ def _libraries(tree: Path, root: Path, programs: Sequence[Path], own: Path) -> N
     path = f"{path}:{own / 'lib'}:{own / 'lib/server'}"
     found: set[Path] = set()
     for program in programs:
-        found |= {
-            Path(each) for each in re.findall(r"=> (\S+)", run([loader, "--library-path", path, "--list", program]))
-        }
+        listed = run([loader, "--library-path", path, "--list", program])
+        found |= {Path(each) for each in re.findall(r"=> (/\S+)", listed)}
     place = root / "lib/x86_64-linux-gnu"
     place.mkdir(parents=True, exist_ok=True)
     for library in found:
@@ -292,7 +291,8 @@ class Guest:
         program, environment = qemu()
         argv = [
             "setpriv", "--pdeathsig", "KILL", "--", *program, "-nodefaults", "-no-user-config", "-no-reboot",
-            "-display", "none", "-nic", "none", "-accel", "tcg", "-cpu", "qemu64", "-smp", "2", "-m", str(self.memory_mib),
+            "-display", "none", "-nic", "none", "-accel", "tcg", "-cpu", "qemu64", "-smp", "2",
+            "-m", str(self.memory_mib),
             "-kernel", str(self.folder / "vmlinuz"), "-initrd", str(self.folder / "initramfs"),
             "-append", "console=ttyS0 panic=-1 quiet", "-serial", f"file:{self.console}",
             "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent",
@@ -346,6 +346,11 @@ class Guest:
         if done.status == 137 and time.monotonic() - begin >= limit:
             raise subprocess.TimeoutExpired(list(argv), limit)
         return Completed(tuple(map(str, argv)), done.status, done.stdout, done.stderr)
+
+    def put(self, text: str, path: str) -> None:
+        """Write a file; a request is one line, so ends of lines go there as escapes."""
+        escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+        self.run(["sh", "-c", 'printf %b "$1" > "$2"', "sh", escaped, path]).check()
 
     def _read(self, count: int) -> bytes:
         content = b""
