@@ -18,6 +18,8 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.description import transports
+from whitewire.description.transports import Transport
+from whitewire.errors import CannotMake
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
@@ -25,6 +27,7 @@ from whitewire.measure.run import FAILURES, Run
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
+from whitewire.tools.rdma_counters import Moved
 from whitewire.workloads import hibench_copy
 
 
@@ -53,6 +56,7 @@ class Services:
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
+        check_ports(testbed, transport)
         installation = replace(testbeds.installation(testbed), options=tuple(transport.java))
         for host in testbed.hosts:
             host.variables = transport.variables
@@ -91,6 +95,19 @@ class Services:
 
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"
 THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs that are started here"
+
+
+def check_ports(testbed: Testbed, transport: Transport) -> None:
+    """CannotMake where a transport needs RDMA ports on the network in use that hosts lack, or that count nothing."""
+    if transport.kind != transports.RDMA:
+        return
+    blind = [name for name, port in testbed.ports().items() if not port.name or port.sent == Moved()]
+    if blind:
+        raise CannotMake(
+            f"transport {transport.name}: on this network no RDMA port that counts what it sends on {', '.join(blind)}"
+        )
+
+
 Lacking = list[tuple[list[str], str]]
 """Ids of runs that the testbed cannot have, each list with the reason."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -15,10 +16,11 @@ from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import treatments
 from whitewire.design.rows import make_design
-from whitewire.errors import UserError
+from whitewire.errors import CannotMake, UserError
 from whitewire.measure import groups, services
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import HOME
+from whitewire.tools.rdma_counters import Moved, Port
 
 EXAMPLE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 FABRICS = {"10gbe": {"rate_mbit_per_s": 10000}, "40gbe": {"rate_mbit_per_s": 40000}}
@@ -90,6 +92,18 @@ def test_services_are_started_for_each_transport():
     ((lost, why),) = services.unavailable(theirs, runs)
     assert lost == [run.row["run_id"] for run in runs if run.levels["transport"] == "rdma"]
     assert why == services.THEIR_DAEMONS
+
+
+def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network():
+    good, nothing = Port("mlx5_0/1", Moved(1), Moved(1), 0), Moved()
+    blind, none = (Port(name, nothing, nothing, 0) for name in ("siw0/1", ""))
+    hosts = {"datanode1": good, "datanode2": blind, "client1": none}
+    (tcp, rsockets) = transports.defined(SITE)
+    testbed = SimpleNamespace(ports=lambda: hosts)
+    services.check_ports(testbed, tcp)
+    with pytest.raises(CannotMake, match="transport rsockets: .* on datanode2, client1$"):
+        services.check_ports(testbed, rsockets)
+    services.check_ports(SimpleNamespace(ports=lambda: {"datanode1": good}), rsockets)
 
 
 def test_a_level_that_no_testbed_has_is_refused():
