@@ -94,14 +94,14 @@ class Observer:
     def _measured(self, act: Callable[[], RunRecord], by_host: bool) -> Measured:
         testbed, stack = self.stack.testbed, self.stack
         used, segments = cpu_seconds(stack.processes()), testbed.segments()
-        ports = testbed.ports() if self._transport else {}
+        ports = testbed.rdma_ports() if self._transport else {}
         clocks = Clocks.now()
         before = testbed.counters()
         with testbed.sampler(by_host) as sampler:
             done = act()
         seconds, after = time.monotonic() - clocks.steady, testbed.counters()
         clock = clocks.since(hosts=sampler.moved)
-        ports_after = testbed.ports() if self._transport else {}
+        ports_after = testbed.rdma_ports() if self._transport else {}
         used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         cpu = {name: used_after[name] - used[name] for name in used}
         return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)

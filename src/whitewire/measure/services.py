@@ -101,7 +101,7 @@ def check_ports(testbed: Testbed, transport: Transport) -> None:
     """CannotMake where a transport needs RDMA ports on the network in use that hosts lack, or that count nothing."""
     if transport.kind != transports.RDMA:
         return
-    blind = [name for name, port in testbed.ports().items() if not port.name or port.sent == Moved()]
+    blind = [name for name, port in testbed.rdma_ports().items() if not port.name or port.sent == Moved()]
     if blind:
         raise CannotMake(
             f"transport {transport.name}: on this network no RDMA port that counts what it sends on {', '.join(blind)}"

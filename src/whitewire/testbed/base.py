@@ -399,7 +399,7 @@ class Testbed(ABC):
         """
         return {}
 
-    def ports(self) -> dict[str, Port]:
+    def rdma_ports(self) -> dict[str, Port]:
         """For each host name, what its RDMA port on the fabric in use and its kernel's TCP have moved so far.
 
         None where hosts can have no such port.

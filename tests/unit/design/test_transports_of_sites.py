@@ -99,11 +99,11 @@ def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network
     blind, none = (Port(name, nothing, nothing, 0) for name in ("siw0/1", ""))
     hosts = {"datanode1": good, "datanode2": blind, "client1": none}
     (tcp, rsockets) = transports.defined(SITE)
-    testbed = SimpleNamespace(ports=lambda: hosts)
+    testbed = SimpleNamespace(rdma_ports=lambda: hosts)
     services.check_ports(testbed, tcp)
     with pytest.raises(CannotMake, match="transport rsockets: .* on datanode2, client1$"):
         services.check_ports(testbed, rsockets)
-    services.check_ports(SimpleNamespace(ports=lambda: {"datanode1": good}), rsockets)
+    services.check_ports(SimpleNamespace(rdma_ports=lambda: {"datanode1": good}), rsockets)
 
 
 def test_a_level_that_no_testbed_has_is_refused():

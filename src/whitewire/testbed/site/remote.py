@@ -220,7 +220,7 @@ class RemoteTestbed(Testbed):
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
 
-    def ports(self) -> dict[str, Port]:
+    def rdma_ports(self) -> dict[str, Port]:
         def read(host: RemoteHost) -> Port:
             done = host.run_again(shell.script(shell.PORT, host.interface), timeout=ASK_S).check()
             return rdma_counters.parse(done.stdout.decode(errors="replace"))
