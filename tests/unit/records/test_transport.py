@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 
 from whitewire import factors
-from whitewire.records import transport
+from whitewire.records import schema, transport
+from whitewire.records.run import RunRecord
 
 GB = 10**9
 FRAME = 1514
@@ -91,3 +93,15 @@ def test_a_run_that_fell_back_to_tcp_does_not_count(ports, varies, fault):
 
 def test_a_run_that_was_asked_no_transport_has_no_proof_of_one():
     assert factors.TABLE["transport"].check({**RECORD, "asked": {}, "factors": {}}) is None
+
+
+def test_a_record_with_ports_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "run.json"
+    fabric = {"name": "10gbe", "rate": 10000.0, "full_scale_rate": 10000.0}
+    written = RECORD | {"fabric": fabric, "evidence": {"ports": of(host(), packets())}}
+    path.write_text(json.dumps(written))
+    assert schema.load(path, RunRecord) == written
+    written["evidence"]["ports"]["datanode1"]["segments"] = "many"
+    path.write_text(json.dumps(written))
+    with pytest.raises(schema.Broken, match="segments"):
+        schema.load(path, RunRecord)
