@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-report setup-tests hibench testbed trust papers report compare appendix crate reference \
+.PHONY: help asked setup setup-report setup-tests hibench testbed trust papers claim report compare appendix crate reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -15,8 +15,10 @@ export HOME ?= $(CURDIR)/.cache/home
 export LC_ALL := C.UTF-8
 # What a user gives is text, for make as for the shell: recipes see it in the environment only.
 export override A := $(value A)
+export override AGAIN := $(value AGAIN)
 export override B := $(value B)
 export override BUDGET := $(value BUDGET)
+export override CLAIM := $(value CLAIM)
 export override CRATE := $(value CRATE)
 export override EFFORT := $(value EFFORT)
 export override HIBENCH := $(value HIBENCH)
@@ -42,15 +44,19 @@ dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
 # Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
-alone := $(if $(dry_run),,scripts/alone)
+exclusive := $(if $(dry_run),,scripts/exclusive)
+
+# Before any set-up, on the machine's own Python: a name that is wrong is said at once.
+asked:
+	@! command -v python3 >/dev/null || exec scripts/asked
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 14
 	@echo
-	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  TESTBED=name  BUDGET=30m  LANES=n  DRY_RUN=1  ARGS="options of snakemake"'
-	@echo 'A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
+	@echo 'EFFORT=smoke|quick|full  PAPERS="name …"  CLAIM=id  TESTBED=name  BUDGET=30m  LANES=n  AGAIN=busy  DRY_RUN=1'
+	@echo 'ARGS="options of snakemake"  A=name B=name  CRATE=file.zip  RAW=1  PRIVATE=keep  HIBENCH=folder, archive or address'
 
-setup: ## install what measuring and reports need, inside the repository
+setup: asked ## install what measuring and reports need, inside the repository
 	@$(bound) scripts/setup
 
 setup-report: ## install what reports alone need
@@ -64,23 +70,31 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@exec whitewire hibench -- "$$HIBENCH"
 
 papers: setup ## measure, judge and write the reports
-	@$(alone) true
+	@$(exclusive) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
-	@$(bound) $(alone) snakemake $(dry_run) $(ARGS)
+	@again=$${AGAIN:+$$(whitewire again)} || exit; \
+	$(bound) $(exclusive) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 
-testbed: ## measure links, drives and RDMA alone, and write the testbed's page
+# Its name alone tells the others of the claim: CLAIM means nothing to them.
+claim: export WHITEWIRE_CLAIM := $(CLAIM)
+claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
+	@$(exclusive) true
+	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
+	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
+
+testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 trust: setup ## measure how far the emulated testbed can be trusted, in 50 minutes, and say so on its page
-	@$(alone) true
+	@$(exclusive) true
 	@whitewire trust --dry-run
-	@$(bound) $(alone) snakemake trust $(dry_run) $(ARGS)
-	@$(bound) $(alone) snakemake testbed $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake trust $(dry_run) $(ARGS)
+	@$(bound) $(exclusive) snakemake testbed $(dry_run) $(ARGS)
 
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
-	@$(bound) scripts/alone whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
+	@$(bound) scripts/exclusive whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
 
 compare: setup-report ## set two result folders side by side: A=name B=name
 	@exec whitewire compare -- "$$A" "$$B"
@@ -94,9 +108,11 @@ crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw ou
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests that start no cluster and time nothing run two at once; the others have the machine to themselves.
-TWO_AT_ONCE := tests/unit tests/containers tests/integration/test_workflow.py \
-	$(addprefix tests/reports/test_,appendix.py compare_page.py options.py reference.py)
+# Tests that time nothing run two at once, those that take longest first; the others have the machine to themselves.
+TWO_AT_ONCE := tests/contract/test_jump_host.py \
+	$(addprefix tests/integration/test_,workloads.py existing.py lab.py local_files.py prepare.py workflow.py) \
+	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py counts.py options.py) \
+	tests/containers tests/unit
 
 # Failures among the first keep nobody from what the others say.
 test: setup-tests ## all tests but the slow ones
@@ -107,7 +123,7 @@ else
 endif
 
 test-two-at-once:
-	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 15 $(TWO_AT_ONCE)
+	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --no-loadscope-reorder --durations 25 $(TWO_AT_ONCE)
 
 test-alone:
 	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25
@@ -129,4 +145,4 @@ lab: setup ## a shell on the running testbed
 	@exec whitewire lab $${TESTBED:+--testbed="$$TESTBED"}
 
 clean: ## remove everything generated but the measurements, what `make trust` found, and crates
-	@$(bound) scripts/alone scripts/clean
+	@$(bound) scripts/exclusive scripts/clean

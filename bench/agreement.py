@@ -36,12 +36,12 @@ from whitewire.measure.load import burning
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
-from whitewire.report import ending, sides
+from whitewire.report import comparison, ending
 
 LOADS = {"idle": (0.0, 1.0), "burnt": (1.0, 1.0), "coming": (0.5, 60.0)}
 """Processors that are busy with something else on average, and the seconds of a turn of running and resting."""
 GOAL = 0.95
-RUNS, SPOILED = "runs", "spoiled"
+RUNS, DISTURBED = "runs", "disturbed"
 NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 
@@ -98,7 +98,7 @@ def papers(results: Path) -> Iterator[list[object]]:
         table = pd.read_csv(paper / "analysis" / "verdicts.csv", keep_default_na=False)
         ours = table[table["route"].isin(ending.MEASURED)]
         still = int((ours["verdict"] == claims.INCONCLUSIVE).sum())
-        measuring = (spent.get(RUNS, 0.0) + spent.get(SPOILED, 0.0)) / seconds
+        measuring = (spent.get(RUNS, 0.0) + spent.get(DISTURBED, 0.0)) / seconds
         yield [f"{paper.name} {block.name}", f"{seconds / 60:.1f}", f"{measuring:.0%}", len(runs) - len(lost),
                len(lost), kinds(lost) or "–", f"{len(ours) - still} of {len(ours)}"]  # fmt: skip
 
@@ -106,7 +106,7 @@ def papers(results: Path) -> Iterator[list[object]]:
 def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
     """Verdict and estimate with its interval, as text, of each claim that runs judge, by paper and claim."""
     found = {}
-    for name, paper in sides.load(results).items():
+    for name, paper in comparison.load(results).items():
         for row in paper.verdicts.to_dict("records"):
             if row["route"] in ending.MEASURED:
                 numbers = [f"{float(row[key]):.3g}" if row[key] else "?" for key in ("estimate", "low", "high")]

@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def _cost(cluster: hdfs.Hdfs, paper: Paper, scale: Scale) -> float:
-    row: DesignRow = {"run_id": "bench", "block": "bench-1", "order": 1, "experiment": "put-grid",
+    row: DesignRow = {"run_id": "bench", "block": "bench-1", "effort": "bench", "order": 1, "experiment": "put-grid",
                       "workload": "hdfs_put", "replicate": 1, "seed": 0}  # fmt: skip
     run = Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
     result = run.workload.run(Bench(Stack(cluster), run))

@@ -31,7 +31,7 @@ from whitewire.budget import Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.lanes import Lanes
@@ -50,13 +50,13 @@ def measure(paper: str, folder: Path, seconds: float) -> None:
     """One lane: a block that begins no run after so many seconds."""
     testbed, ends = load_testbed("emulated"), time.monotonic() + seconds
     loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
-    rows = known.of_smoke(loaded, testbed, RUNS)
+    rows = synthetic.of_smoke(loaded, testbed, RUNS)
     folder.mkdir(parents=True, exist_ok=True)
 
     def left() -> float:
         return ends - time.monotonic()
 
-    Block(loaded, testbed, known.BLOCK, rows, folder, allowance=Allowance(left, left), climbs=False).measure()
+    Block(loaded, testbed, synthetic.BLOCK, rows, folder, allowance=Allowance(left, left), climbs=False).measure()
 
 
 def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
@@ -65,7 +65,7 @@ def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
     argv = [*KILLED_WITH_THIS, sys.executable, __file__, paper, "--minutes", str(seconds / 60)]
     environment = {**os.environ, **({lanes.VARIABLE: told.text()} if count > 1 else {})}
     started = [
-        subprocess.Popen([*argv, "--lane", str(folder / str(number) / known.BLOCK)], env=environment)
+        subprocess.Popen([*argv, "--lane", str(folder / str(number) / synthetic.BLOCK)], env=environment)
         for number in range(1, count + 1)
     ]
     for process in started:
@@ -76,7 +76,7 @@ def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
 def seconds_of(folder: Path) -> dict[str, list[float]]:
     """Seconds of valid runs and floors, by cell and kind."""
     found: dict[str, list[float]] = defaultdict(list)
-    for block in sorted(folder.glob(f"*/{known.BLOCK}")):
+    for block in sorted(folder.glob(f"*/{synthetic.BLOCK}")):
         for _, record in read_runs(block.parent, [block.name]):
             if record["valid"]:
                 cell = f"{record['experiment']} {canonical(record['factors'])}"
@@ -89,14 +89,14 @@ def seconds_of(folder: Path) -> dict[str, list[float]]:
 
 def spent(folder: Path) -> Iterator[Mapping[str, float]]:
     """What each lane's time was spent on."""
-    for path in sorted(folder.glob(f"*/{known.BLOCK}/block.json")):
+    for path in sorted(folder.glob(f"*/{synthetic.BLOCK}/block.json")):
         record = json.loads(path.read_text())
         yield {**record["spent"], "all": record["seconds"]}
 
 
 def invalid(folder: Path) -> Counter[str]:
     """Attempts that do not count, by the rule that they broke."""
-    blocks = folder.glob(f"*/{known.BLOCK}")
+    blocks = folder.glob(f"*/{synthetic.BLOCK}")
     runs = [record for block in blocks for _, record in read_runs(block.parent, [block.name])]
     return Counter(record["why_invalid"].split(":")[0] for record in runs if not record["valid"])
 
@@ -155,8 +155,8 @@ def model(paper: str, processors: int) -> str:
     """Lanes that so many processors carry, and runs per minute of all of them, by the model of the runs' work."""
     testbed = load_testbed("emulated")
     loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
-    plan = BlockPlan(loaded, testbed, known.EFFORT)
-    runs = [plan.run(row) for row in known.of_smoke(loaded, testbed, 1)]
+    plan = BlockPlan(loaded, testbed, synthetic.EFFORT)
+    runs = [plan.run(row) for row in synthetic.of_smoke(loaded, testbed, 1)]
     seconds = sum(run.expected_seconds for run in runs)
     busy = sum(rung.load(run) * run.expected_seconds for run in runs) / seconds
     carried = lanes.carried(processors, busy, processors)

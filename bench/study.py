@@ -30,7 +30,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, against
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.records.run import DesignRow
@@ -91,7 +91,7 @@ def main() -> None:
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path(args.paper), fabric_names(testbed))
     raw = copy.deepcopy(dict(paper.raw))
-    raw["controls"] = known.same_pairs(paper, args.effort) if args.pairs else []
+    raw["controls"] = synthetic.same_pairs(paper, args.effort) if args.pairs else []
     paper = Paper(raw, paper.path)
     folder = Path(args.folder or f"results/study/{args.paper}")
     block = f"{args.effort}-1"

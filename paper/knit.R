@@ -14,7 +14,8 @@ escape_attribute <- function(text) gsub("\"", "&quot;", one_line(text), fixed = 
 figure_markdown <- function(path, options) {
   path <- sub(paste0(opts_knit$get("base.dir"), "/"), "", path, fixed = TRUE)
   alt <- if (is.null(options$fig.alt)) options$fig.cap else options$fig.alt
-  attributes <- sprintf("{#%s alt=\"%s\" width=100%%}", options$label, escape_attribute(alt))
+  width <- if (is.null(options$out.width)) "100%" else options$out.width
+  attributes <- sprintf("{#%s alt=\"%s\" width=%s}", options$label, escape_attribute(alt), width)
   paste0("\n\n![", one_line(options$fig.cap), "](", path, ")", attributes, "\n\n")
 }
 

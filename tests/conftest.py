@@ -9,12 +9,17 @@ import psutil
 import pytest
 from hypothesis import settings
 
-from whitewire.alone import INSIDE
+from tests.support import once
 from whitewire.cli import TRACEBACK
+from whitewire.description import checks
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import user_namespaces
+from whitewire.lock import INSIDE
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+
+# Before other modules take it from there.
+checks.load_paper = once.loading(checks.load_paper)
 
 # A busy machine is no reason for a failure.
 settings.register_profile("busy", deadline=None)

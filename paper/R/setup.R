@@ -16,10 +16,21 @@ part_file <- function(name) file.path(home_of_documents, "parts", name)
 theme_set(theme_whitewire())
 set.seed(1)
 
+# A figure that has nothing to draw takes a line, and no box. One that is a panel of others stays: they have words of
+# their own.
+draw_in_a_line <- function(path, width) {
+  plot <- ggplot2::last_plot()
+  words <- sum(grepl("<text", readLines(path, warn = FALSE), fixed = TRUE))
+  if (isTRUE(attr(plot, "unmeasured")) && words <= 3) {
+    ggplot2::ggsave(path, plot, device = svglite::svglite, width = width, height = 0.6)
+  }
+}
+
 # A figure as it was drawn becomes one for readers. They may not have the font that it was laid out with, so fonts of
 # the same widths are named as well; points that are runs get what they say; and what drew it is told beside it.
 finish_figure <- function(path, options) {
   if (grepl("\\.svg$", path)) {
+    draw_in_a_line(path, options$fig.width)
     text <- readLines(path, warn = FALSE)
     fonts <- paste0("font-family: ", base_font, ", Arial, Helvetica, sans-serif")
     text <- gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE)

@@ -3,10 +3,10 @@
 
 local colours = {
   ["reproduced"] = "#00785a",
-  ["consistent"] = "#00785a",
+  ["consistent"] = "#54489b",
   ["direction-only"] = "#1f78b4",
   ["not-reproduced"] = "#b84700",
-  ["inconsistent"] = "#b84700",
+  ["inconsistent"] = "#a8327e",
   ["inconclusive"] = "#8a6100",
   ["not-testable-here"] = "#5f6770",
   ["not-judged"] = "#5f6770",
@@ -16,23 +16,30 @@ local colours = {
 }
 
 local typst = FORMAT:match("typst")
+local brief = typst and os.getenv("WHITEWIRE_BRIEF") -- the short PDF of a report
 local plain = FORMAT:match("gfm") -- Markdown as it is read in a repository: no attributes, no HTML
 
 local function escaped(text)
   return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
--- Why a claim is judged so: folded away on a page; on paper it is listed elsewhere.
-local function why(span)
-  if typst or plain then return {} end
-  local inlines = pandoc.Inlines({ pandoc.RawInline("html", '<details class="fold why"><summary>Why so</summary>') })
+-- Part of a cell, folded away on a page.
+local function folded(span, class, summary)
+  local open = string.format('<details class="fold %s"><summary>%s</summary>', class, summary)
+  local inlines = pandoc.Inlines({ pandoc.RawInline("html", open) })
   inlines:extend(span.content)
   inlines:insert(pandoc.RawInline("html", "</details>"))
   return inlines
 end
 
 function Span(span)
-  if span.classes:includes("why") then return why(span) end
+  -- Why a claim is judged so is on its page alone.
+  if span.classes:includes("why") then return (typst or plain) and {} or folded(span, "why", "Why so") end
+  -- So is how to cite a claim; its command is of use where it can be copied.
+  if span.classes:includes("cite") then return (typst or plain) and {} or folded(span, "cite", "Cite") end
+  if span.classes:includes("make") and (typst or plain) then return {} end
+  if brief and span.classes:includes("rest") then return {} end
+  if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end
   if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
   if typst and span.classes:includes("nobreak") then
@@ -48,6 +55,8 @@ function Span(span)
 end
 
 function Link(link)
+  -- As below: a cell of a table is no place that typst knows.
+  if typst and link.target:match("^#claim%-") then return pandoc.Link(link.content, "#sec-verdicts") end
   -- Which anchors a heading gets is up to whoever shows the Markdown.
   if plain and link.classes:includes("crossref") then return link.content end
   if not link.classes:includes("data-link") then return nil end
@@ -84,9 +93,30 @@ function Div(div)
   return nil
 end
 
+-- So does a wide command.
+function CodeBlock(block)
+  if typst or plain then return nil end
+  block.attributes.tabindex = "0"
+  return block
+end
+
+-- Rows that are of use where they can be searched are left out on paper.
+local function on_paper(tbl)
+  for _, body in ipairs(tbl.bodies) do
+    body.body = body.body:filter(function(row)
+      local of_page = false
+      row.cells[1].contents:walk({
+        Span = function(span) of_page = of_page or span.classes:includes("page-only") end,
+      })
+      return not of_page
+    end)
+  end
+  return tbl
+end
+
 -- A wide table scrolls by itself, so that the page does not; with keys as well, and named by its caption.
 function Table(tbl)
-  if typst then return nil end
+  if typst then return on_paper(tbl), false end
   if plain then
     local caption = pandoc.Para(pandoc.utils.blocks_to_inlines(tbl.caption.long))
     tbl.caption = pandoc.Caption()
@@ -110,8 +140,10 @@ local function file_exists(path)
   return file ~= nil
 end
 
+-- On paper a figure as wide as the text takes more room than its letters need.
 function Image(image)
-  if file_exists(image.src) then return nil end
+  if typst and (image.attributes.width or "100%") == "100%" then image.attributes.width = "80%" end
+  if file_exists(image.src) then return image end
   io.stderr:write("crossref: missing image " .. image.src .. "\n")
   os.exit(65)
 end
@@ -144,14 +176,26 @@ local function line_of(claims)
   return pandoc.Div({ pandoc.Para(inlines) }, { class = "claims" })
 end
 
+-- An exhibit's number is the paper's own: the report's figures have others.
+local function of_paper(header)
+  for place, inline in ipairs(header.content) do
+    if inline.t == "Str" and (inline.text == "Figure" or inline.text == "Table") then
+      header.content:insert(place, pandoc.Space())
+      header.content:insert(place, pandoc.Str("Paper\u{2019}s"))
+      return
+    end
+  end
+end
+
 local function link_exhibits(doc)
   local claims, shown = claims_by_exhibit(doc), {}
   local blocks = doc.blocks:walk({
     Blocks = function(blocks)
       local out = pandoc.Blocks({})
       for _, block in ipairs(blocks) do
-        out:insert(block)
         local exhibit = block.t == "Header" and block.identifier:match("^sec%-(.+)$")
+        if exhibit and exhibit:match("^%a+%d+%a?$") then of_paper(block) end
+        out:insert(block)
         if exhibit and claims[exhibit] then
           out:insert(line_of(claims[exhibit]))
           shown[exhibit] = true
@@ -169,10 +213,13 @@ local function link_claims(blocks, shown)
     Span = function(span)
       if not span.classes:includes("claim") then return nil end
       local inlines = pandoc.Inlines(span.content)
+      if not typst and not plain then
+        inlines[1] = pandoc.Link({ inlines[1] }, "#" .. span.identifier, "The address of this claim", { class = "anchor" })
+      end
       for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
         if shown[exhibit] then
           local word, number = exhibit:match("^(%a+)(%w*)$")
-          local names = { fig = "Figure ", table = "Table " }
+          local names = { fig = "paper\u{2019}s Fig.\u{a0}", table = "paper\u{2019}s Table\u{a0}" }
           inlines:insert(pandoc.Space())
           inlines:insert(pandoc.Link(names[word] and names[word] .. number or exhibit, "#sec-" .. exhibit, "",
             { class = "exhibit" }))
@@ -196,9 +243,68 @@ local function with_papers(meta)
   meta.references = pandoc.read(entries, "bibtex").meta.references
 end
 
+-- A report's page opens with the answer, the claims and their verdicts. Each other part is folded away below its heading;
+-- on paper all are open.
+local opens = { ["sec-summary"] = true, ["sec-paper"] = true, ["sec-verdicts"] = true }
+
+local function fold_parts(blocks)
+  local top = 9
+  for _, block in ipairs(blocks) do
+    if block.t == "Header" then top = math.min(top, block.level) end
+  end
+  local out, inside = pandoc.Blocks({}), false
+  local function close()
+    if inside then out:insert(pandoc.RawBlock("html", "</details>")) end
+    inside = false
+  end
+  for _, block in ipairs(blocks) do
+    local heads = block.t == "Header" and block.level == top
+    if heads then close() end
+    out:insert(block)
+    if heads and not opens[block.identifier] and not block.classes:includes("unnumbered") then
+      out:insert(pandoc.RawBlock("html", '<details class="fold section"><summary>Show this part</summary>'))
+      inside = true
+    end
+  end
+  close()
+  return out
+end
+
+-- What a brief has of a report: the answer, the claims with their verdicts and controls, and what is not testable.
+local in_brief = { ["sec-summary"] = true, ["sec-verdicts"] = true, ["sec-untestable"] = true }
+
+local function shortened(blocks)
+  local out, depth = pandoc.Blocks({}), 9 -- what stands before the first heading sets type
+  for _, block in ipairs(blocks) do
+    if block.t == "Header" and (depth == 0 or block.level <= depth) then
+      depth = in_brief[block.identifier] and block.level or 0
+    end
+    if depth > 0 then out:insert(block) end
+  end
+  local there = {}
+  local function note(element) there["#" .. element.identifier] = true end
+  out:walk({ Header = note, Div = note, Figure = note, Table = note })
+  return out:walk({
+    Link = function(link)
+      if link.target:match("^#") and not there[link.target] then return link.content end
+    end,
+  })
+end
+
+-- Pages that have no start page beside them.
+local alone = { index = true, compare = true, appendix = true }
+
 function Pandoc(doc)
   with_papers(doc.meta)
+  local document = os.getenv("WHITEWIRE_PAPER")
+  local of_paper = document and not alone[document] and document ~= "testbed"
+  if of_paper or document == "testbed" then doc.meta.home = "index.html" end
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
+  if brief then
+    doc.blocks = shortened(doc.blocks)
+    doc.meta.subtitle = pandoc.MetaInlines({ pandoc.Str("In brief: the whole report is " .. (document or "") .. ".pdf") })
+  end
+  if of_paper and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end
   return doc
 end

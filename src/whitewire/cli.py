@@ -10,15 +10,13 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
-
-if TYPE_CHECKING:
-    from whitewire.measure.rounds import Seen
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
@@ -39,9 +37,11 @@ class Subcommand(Protocol):
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
     from whitewire.analysis.claims import kinds_said
+    from whitewire.description.drafts import open_to_dos
     from whitewire.description.project import document_path
     from whitewire.description.testbed import load_testbed
     from whitewire.install.doctor import preflight
+    from whitewire.paths import shown
     from whitewire.workflow import documents
     from whitewire.workflow.plan import Plan, outlook_of
 
@@ -56,6 +56,8 @@ def validate(args: argparse.Namespace) -> None:
     print(outlook_of(plan, testbed), flush=True)
     for paper in plan.described.values():
         print(kinds_said(paper))
+        for number, what in open_to_dos(paper.path):
+            print(f"{shown(paper.path)}: line {number}: to do: {what}")
 
 
 def design(args: argparse.Namespace) -> None:
@@ -122,14 +124,22 @@ def trust_tables(args: argparse.Namespace) -> None:
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
-    from whitewire.measure.block import measure
+    from whitewire.description.names import CLAIM
+    from whitewire.measure.block import Only, measure
+    from whitewire.measure.rounds import Seen
+
+    only = None
+    if claim := os.environ.get(CLAIM, ""):
+        from whitewire.analysis.one_claim import rows_of
+
+        only = Only(claim, rows_of)
 
     def look(*of: Any) -> Seen:
         from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
 
-        return look_at(*of)
+        return partial(look_at, only=claim)(*of)
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output, look)
+    measure(args.paper, args.testbed, args.design, args.block, args.output, look, only)
 
 
 def make_software() -> None:
@@ -168,15 +178,14 @@ def analyse(args: argparse.Namespace) -> None:
 
 def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
-    from whitewire.report.render import INDEX, LeftOut, document, lacking, render, render_command
+    from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
     # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        formats = ("html",) if name == INDEX else ("html", "pdf")
-        render(document(name), args.results, args.output or args.results / "reports", formats)
+        render(document(name), args.results, args.output or args.results / "reports", formats_of(name))
     if args.start_page and lacking(args.results):
         try:
             render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
@@ -200,10 +209,11 @@ def ending(args: argparse.Namespace) -> None:
 
 def doctor(args: argparse.Namespace) -> int:
     """Say what this machine, or every host of a site, can and cannot do."""
-    from whitewire.install.doctor import doctor, packages, slurm
+    from whitewire.install.doctor import OF_KIND, doctor, packages
 
     if not packages().ok:
         return doctor(None)
+    from whitewire.description.capabilities import capabilities_of
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
     from whitewire.paths import shown
@@ -211,11 +221,11 @@ def doctor(args: argparse.Namespace) -> int:
 
     name = args.testbed or load_config()["testbed"]
     description = load_testbed(name)
-    if description["kind"] == "emulated":
+    if capabilities_of(description).local:
         return doctor(description)
-    if description["kind"] == "slurm":
-        found = slurm()
-        print(f"Slurm: {'; '.join(filter(None, (found.state, found.remedy)))}")
+    if look := OF_KIND.get(description["kind"]):
+        found = look()
+        print(f"{found.name}: {'; '.join(filter(None, (found.state, found.remedy)))}")
     return kinds.look_at(description, shown(testbed_path(name)))
 
 
@@ -247,6 +257,21 @@ def plan(args: argparse.Namespace) -> None:
     from whitewire.workflow.plan import print_plan
 
     print_plan()
+
+
+def again(args: argparse.Namespace) -> None:
+    """Print the block.json files of the blocks whose runs a busy machine disturbed: for `snakemake --forcerun`."""
+    from whitewire.workflow.plan import print_again
+
+    print_again()
+
+
+def claim(args: argparse.Namespace) -> None:
+    """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
+    is to be measured."""
+    from whitewire.workflow.one_claim import print_claim
+
+    print_claim()
 
 
 def check(args: argparse.Namespace) -> None:
@@ -286,7 +311,7 @@ def reference(args: argparse.Namespace) -> None:
 def report(args: argparse.Namespace) -> None:
     """Judge and report results that were measured elsewhere: a crate, or the reference results. Nothing is measured."""
     from whitewire.paths import shown
-    from whitewire.report import crate, parcel, rebuild, reference
+    from whitewire.report import bundle, crate, rebuild, reference
 
     if args.testbed not in ("", reference.REFERENCE):
         raise UserError(
@@ -296,9 +321,9 @@ def report(args: argparse.Namespace) -> None:
     if args.crate and args.testbed:
         raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
     record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
-    project = rebuild.target(parcel.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
+    project = rebuild.target(bundle.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
-    if changed := parcel.judged_otherwise(results, files):
+    if changed := bundle.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
     if (page := rebuild.start_page(project)).is_file():
         print(shown(page))
@@ -339,12 +364,12 @@ def readme(args: argparse.Namespace) -> None:
 
 def keys(args: argparse.Namespace) -> None:
     """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
-    from whitewire import whole
+    from whitewire import atomic
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
 
     for made in (keys, factor_page):
-        whole.write(made.PAGE, made.page())
+        atomic.write(made.PAGE, made.page())
         print(shown(made.PAGE))
 
 
@@ -390,6 +415,14 @@ WRITERS: tuple[Subcommand, ...] = (
     reference, report, crate, readme,
 )  # fmt: skip
 """Subcommands that write results, or use the machine as a measurement does: one at a time (`alone`)."""
+GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
+    "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
+    "stages, which the workflow calls": (
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, claim, ending,
+    ),
+    "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
+}  # fmt: skip
+"""The subcommands as --help lists them."""
 NEW_PAPER = """\
 examples:
   whitewire new-paper                       asks one thing after the other
@@ -403,8 +436,10 @@ examples:
     exhibits:
     - {id: fig1, caption: Ingest by network}
     claims:
-    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, printed: 6x, fabric: 10gbe, over: 1gbe}
-    - {statement: Ingest reaches 900 MB/s, form: value, printed: 900 MB/s, fabric: 10gbe}
+    - {statement: Ingest is six times as fast, exhibit: fig1, form: ratio, workload: hdfs_put, metric: throughput,
+       printed: 6x, fabric: 10gbe, over: 1gbe}
+    - {statement: TeraSort takes half the time, form: ratio, workload: terasort, metric: completion_time,
+       printed: 1/2 the time, fabric: 10gbe, over: 1gbe}
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
 docs/use/keys.md has every key of the answers.
@@ -422,18 +457,43 @@ Each host is asked in one command, and nothing is written there. Edit the file, 
 """
 
 
+def _name(function: Subcommand) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _grouped() -> str:
+    """The subcommands by group, a line each."""
+    lines = []
+    for group, functions in GROUPS.items():
+        told = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
+        lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in told.items()), ""]
+    return "\n".join([*lines, "Daily use is by make: `make help` lists its targets and variables."])
+
+
+def _check_command(given: Sequence[str]) -> None:
+    """Raise a UserError where the first word names no subcommand."""
+    from whitewire.text import quoted, suggestion
+
+    names = [_name(each) for functions in GROUPS.values() for each in functions]
+    if given and not given[0].startswith("-") and given[0] not in names:
+        expected = f"one that `whitewire --help` lists{suggestion(given[0], names)}"
+        raise UserError(f"command: found {quoted(given[0])}, expected {expected}")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
-    top = argparse.ArgumentParser(prog="whitewire", description="Re-measure papers and judge their claims.")
+    top = argparse.ArgumentParser(
+        prog="whitewire", description="Re-measure papers and judge their claims.", epilog=_grouped(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(function: Subcommand, *options: str) -> argparse.ArgumentParser:
         text = function.__doc__ or ""
-        name = function.__name__.replace("_", "-")
-        sub = commands.add_parser(name, help=text.rstrip("."), description=text)
+        sub = commands.add_parser(_name(function), description=text)
         sub.set_defaults(function=function)
         for option in options:
             kind = Path if option in ("--design", "--output", "--results") else str
@@ -477,6 +537,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    command(again)
+    command(claim)
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
@@ -523,16 +585,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
+    try:
+        _check_command(sys.argv[1:] if argv is None else argv)
+    except UserError as error:
+        return ended(error, "")
     args = parser().parse_args(argv)
     try:
         from whitewire import lanes
         from whitewire.paths import elsewhere, settle_environment
-        from whitewire.workflow import tether
+        from whitewire.workflow import parent_watch
 
         foreign = settle_environment()
         if argv is None and any(name.startswith("PYTHON") for name in foreign):  # this Python has read them already
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        tether.follow()
+        parent_watch.follow()
         if args.function not in WITHOUT_CONFIGURATION and (place := elsewhere()):
             print(f"whitewire: {place}", file=sys.stderr)
         with _alone(args), lanes.processors(1.0) if args.function in REPORTING else contextlib.nullcontext():
@@ -549,12 +615,12 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
     """Where a subcommand writes, only one does so at a time."""
-    from whitewire.alone import alone
+    from whitewire.lock import exclusive
     from whitewire.paths import HOME, root
 
     if args.function not in WRITERS or getattr(args, "dry_run", False):
         return contextlib.nullcontext()
-    return alone(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
+    return exclusive(HOME if args.function in WITHOUT_CONFIGURATION else root(), ["whitewire", *sys.argv[1:]])
 
 
 def ended(error: Exception, command: str) -> int:

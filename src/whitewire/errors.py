@@ -45,6 +45,10 @@ class CannotMake(UserError):
     """A part of a block cannot be made here; what does not need it goes on."""
 
 
+class NotKept(UserError):
+    """The disk takes no more: what would come next is lost too, so all of it ends."""
+
+
 def _line(message: str) -> str:
     return plain(re.sub(r"[ \t\n\r\f\v]+", " ", str(message)).strip(" "))
 

@@ -1,5 +1,6 @@
 """Numbers and factors as texts print them. What has two readings is refused with both. Pure.
 
+`factor` reads what has one sure reading; `ratios` also what vendors print, for somebody who confirms it.
 docs/use/add-a-paper.md has the table of what is read and what is refused.
 """
 
@@ -7,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
-from whitewire.text import quoted, suggestion
+from whitewire.text import numbers, quoted, suggestion
 
 SIGNS = str.maketrans({
     "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-",
@@ -136,6 +138,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("x", rf"as long|(?:the |as much |of the ){_DURATION}", (), (_same,)),
     ("x>", rf"longer|more {_DURATION}", (), (_same,)),
     ("x>", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}", (), (_over,)),
+    ("x>", rf"{_BETTER} (?:the )?{_DURATION}", (), (_over,)),
     ("x>", _MORE, (_same,), (_same,)),
     ("x>", _LESS, (_over,), (_over,)),
     ("%", r"", (_more, _same, _less), (_more, _same, _less)),
@@ -143,6 +146,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("%", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_more,), ()),
     ("%", rf"(?:{_LESS}|{_CUT}) {_SPEED}|{_SPEED} (?:{_LESS}|{_CUT})", (_less,), ()),
     ("%", r"slower", (_less, _over_more), (_more,)),
+    ("%", rf"{_BETTER} (?:the )?{_DURATION}", (), (_less, _over_more)),
     ("%", rf"longer|{_MORE} {_DURATION}|{_DURATION} {_MORE}", (), (_more,)),
     ("%", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}|{_DURATION} (?:{_LESS}|{_CUT})", (), (_less,)),
     ("%", _CUT, (_less, _over_less), (_less,)),
@@ -186,6 +190,17 @@ def factor(text: str, metric: str = RATE) -> float:
     said = plain(text)
     if BOUND.match(said):
         raise Unread(f"found {quoted(text)}, expected one number such as 6x: it is a bound, which `relation` says")
+    readings, part = _readings(text, said, metric)
+    ratios = list(dict.fromkeys(ratio for ratio, _ in readings if ratio > 0))
+    if len(ratios) == 1 and not part:
+        return ratios[0]
+    listed = " or ".join(f'"{ratio:.4g}x the {NOUNS[metric]}"' for ratio in ratios)
+    raise Unread(f"found {quoted(text)}, expected {listed or 'more than nothing'}: the ratio that it means")
+
+
+def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool]], bool]:
+    """Each reading of what is said as a ratio, with whether it grows with the number printed; and whether that is a
+    part, as in `0.5x faster`, which no reading of is sure. Raises Unread, which quotes the text."""
     found = number(said)
     if sign := strange(said):
         raise Unread(f"found {sign} in {quoted(text)}, expected a factor such as 6x or 50 % faster")
@@ -211,11 +226,7 @@ def factor(text: str, metric: str = RATE) -> float:
             sure = (*as_rate, *(row[3] if metric == TIME else row[2]))
     elif needs == "%" and size > 1:
         sure = DOUBLED.get(sure, sure)
-    ratios = list(dict.fromkeys(ratio for each in sure if (ratio := float(f"{each(size):.10g}")) > 0))
-    if len(ratios) == 1 and not part:
-        return ratios[0]
-    listed = " or ".join(f'"{ratio:.4g}x the {NOUNS[metric]}"' for ratio in ratios)
-    raise Unread(f"found {quoted(text)}, expected {listed or 'more than nothing'}: the ratio that it means")
+    return [(float(f"{each(size):.10g}"), each(1.01 * size) > each(size)) for each in sure], part
 
 
 def _rows(form: str, words: str) -> list[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]]]:
@@ -233,3 +244,109 @@ def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
         rest, form = rest[times.end() if times else 0 :], f"{signed}x"
     words = re.sub(r"^(?:an? )", "", BESIDE.sub("", rest).strip(" -"))
     return form, words, value
+
+
+# --- factors as vendors print them ------------------------------------------------------------------
+
+UP_TO, MORE, FEWER = "up to", "more than", "less than"
+BOUNDS = (
+    (UP_TO, r"up to|as much as"), (MORE, r"more than|greater than|over|at least|[>≥]=?"),
+    (FEWER, r"less than|at most|[<≤]=?"), ("", r"nearly|almost|close to"),
+)  # fmt: skip
+"""What is said of a number, and the words for it."""
+COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMERALS = {word: str(count) for count, word in enumerate(COUNTED, start=2)}
+FACTOR_OF = re.compile(rf"\b(?:a )?factor of (\d+(?:[.,]\d+)*|(?:{'|'.join(COUNTED)})\b)", re.IGNORECASE)
+FIRST_WORDS = (
+    (r"(?:(?:a |one )?half|halve[sd]?)\b", "1/2"), (r"(?:a |one )?third\b", "1/3"), (r"(?:a |one )?quarter\b", "1/4"),
+    (r"two[ -]thirds\b", "2/3"), (r"three[ -]quarters\b", "3/4"), (r"(?:twice|double[sd]?)\b", "2x"),
+    (r"triple[sd]?\b", "3x"), (r"quadruple[sd]?\b", "4x"),
+    *((rf"{word}(?=[ -]?(?:times|fold|per ?cent|x)\b)", count) for word, count in NUMERALS.items()),
+)  # fmt: skip
+"""Words that a factor begins with, and the same in digits."""
+VERBS = (
+    (r"\b(?:reduces?|cuts?|lowers|shortens?)\b", "reduced"), (r"\braises?\b", "increased"),
+    (r"\b(?:improves?|boosts?)\b", "improved"),
+)  # fmt: skip
+DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d.,])")
+UNIT = r"\s?(?:x\b|times\b|-?fold\b|%|percent\b|per cent\b)"
+CHANGED = re.compile(rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>\D*\d[\d.,]*{UNIT}.*)", re.IGNORECASE)
+"""A change before its number: `faster by 50 %`, `gain of 60 %`."""
+ENDS = re.compile(
+    rf"(?:between |from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{UNIT})?\s?(?:-|to |and )\s?(?P<high>(?:\d|\.\d).*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio that a text may mean: `low` to `high`, alike for one number; `bound`: what BOUNDS says of it."""
+
+    low: float
+    high: float
+    bound: str = ""
+
+    def __str__(self) -> str:
+        ends = dict.fromkeys(numbers([self.low, self.high]))
+        return " ".join([*([self.bound] if self.bound else []), " to ".join(ends), "times"])
+
+
+def ratios(text: str, metric: str = RATE) -> list[Ratio]:
+    """Each ratio that a text may mean: `60%` of throughput is 1.6, 0.6 or 0.4, `3-5x` is 3 to 5. Raises Unread."""
+    said, bound = _in_digits(plain(text))
+    readings = [_readings(text, end, metric)[0] for end in _ends(said)]
+    if len({len(each) for each in readings}) > 1:
+        raise Unread(f"found {quoted(text)}, expected a range with both ends in one form, such as 3-5x")
+    pairs = list(zip(*readings, strict=True))
+    if not all(map(_rises, pairs)):
+        raise Unread(f"found {quoted(text)}, expected a range from the smaller number to the larger, such as 3-5x")
+    found = [_ratio(ends, bound) for ends in pairs if min(ends)[0] > 0]
+    if not found:
+        raise Unread(f"found {quoted(text)}, expected more than nothing: the ratio that it means")
+    return list(dict.fromkeys(found))
+
+
+def _rises(ends: Sequence[tuple[float, bool]]) -> bool:
+    """Whether the first number of a range is no larger than the second, by a reading of both."""
+    (first, grows), (last, _) = ends[0], ends[-1]
+    return first <= last if grows else first >= last
+
+
+def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
+    """One reading. A bound turns round where the ratio falls as the printed number grows."""
+    falls = not ends[0][1]
+    turned = {MORE: FEWER, FEWER: MORE}.get(bound, bound) if falls else bound
+    return Ratio(min(ends)[0], max(ends)[0], turned)
+
+
+def _in_digits(said: str) -> tuple[str, str]:
+    """A factor that begins with its number, in digits, and what is said of that number."""
+    said = FACTOR_OF.sub(lambda match: f"{NUMERALS.get(match[1].lower(), match[1])}x", said)
+    if changed := CHANGED.fullmatch(said):
+        said = f"{changed['number']} {changed['words']}"
+    for pattern, verb in VERBS:
+        said = re.sub(pattern, verb, said, flags=re.IGNORECASE)
+    said, bound = _without_bound(re.sub(r"^(?:in |by (?=\D*\d))", "", said, flags=re.IGNORECASE))
+    for pattern, digits in FIRST_WORDS:
+        said = re.sub(rf"^{pattern}", digits, said, flags=re.IGNORECASE)
+    return DECIMAL_COMMA.sub(r"\1.\2", said), bound
+
+
+def _without_bound(said: str) -> tuple[str, str]:
+    for bound, words in BOUNDS:
+        if match := re.match(rf"(?:{words})\s*(?=\S)", said, re.IGNORECASE):
+            return said[match.end() :], bound
+    more = re.match(rf"(\d[\d.,]*(?:{UNIT})?)\s?\+|(.*) or more\b", said, re.IGNORECASE)
+    return (f"{more[1] or more[2]}{said[more.end() :]}", MORE) if more else (said, "")
+
+
+def _ends(said: str) -> list[str]:
+    """Both ends of a range, each with the words behind it; of anything else itself."""
+    match = ENDS.fullmatch(said)
+    if not match:
+        return [said]
+    low, high = match["low"], match["high"]
+    words = re.sub(r"^[\d.]+", "", high)
+    if match["unit"]:
+        words = match["unit"] + re.sub(rf"^{UNIT}", "", words, flags=re.IGNORECASE)
+    return [f"{low}{words}", high]

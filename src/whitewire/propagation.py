@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from whitewire.statistics import Values
 
@@ -38,7 +38,7 @@ def half_width(variances: np.ndarray, freedoms: np.ndarray, alpha: float | np.nd
     total = variances.sum(axis=-1)
     parts = (variances**2 / freedoms).sum(axis=-1)
     freedom = np.divide(total**2, parts, out=np.ones_like(total), where=parts > 0)
-    return special.stdtrit(freedom, 1 - np.asarray(alpha) / 2) * np.sqrt(total)
+    return scipy.special.stdtrit(freedom, 1 - np.asarray(alpha) / 2) * np.sqrt(total)
 
 
 def _arrays(errors: Errors) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +62,7 @@ def p_value(point: float, errors: Errors, no_effect: float) -> float | None:
     if not error > 0 or not point > 0 or no_effect <= 0 or interval(point, errors) is None:
         return None
     freedom = variances.sum() ** 2 / np.sum(variances**2 / freedoms)
-    return float(2 * special.stdtr(freedom, -abs(math.log(point / no_effect)) / error))
+    return float(2 * scipy.special.stdtr(freedom, -abs(math.log(point / no_effect)) / error))
 
 
 def standard_error(errors: Errors) -> float:

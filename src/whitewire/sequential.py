@@ -12,9 +12,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
-RULE_VERSION = "2026-11-29"
+RULE_VERSION = "2026-11-28"
 """Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
 ALPHA = 0.05
 """Share of wrong verdicts that all analyses together may give of a claim."""
@@ -47,7 +47,7 @@ def overall(p: float, n: int, looks: tuple[int, ...], ended: bool = False) -> fl
         return math.log(nominal(alpha, n, looks, ended) / p)
 
     most = 1 - 1e-9
-    return max(p, optimize.brentq(beyond, p / 2, most, rtol=1e-7)) if beyond(most) > 0 else 1.0
+    return max(p, scipy.optimize.brentq(beyond, p / 2, most, rtol=1e-7)) if beyond(most) > 0 else 1.0
 
 
 @lru_cache(maxsize=4096)
@@ -68,11 +68,11 @@ def levels(
         def lacking(z: float, n: int = n, due: float = due) -> float:
             """Chance to cross the boundary `z` now, beyond what may be spent."""
             bound = z * math.sqrt(n)
-            tails = special.ndtr((sums - bound) / step) + special.ndtr(-(sums + bound) / step)  # noqa: B023
+            tails = scipy.special.ndtr((sums - bound) / step) + scipy.special.ndtr(-(sums + bound) / step)  # noqa: B023
             return float(tails @ density) - (due - spent)  # noqa: B023
 
-        z = optimize.brentq(lacking, 0.0, FARTHEST, xtol=1e-10)
-        found.append(float(2 * special.ndtr(-z)))
+        z = scipy.optimize.brentq(lacking, 0.0, FARTHEST, xtol=1e-10)
+        found.append(float(2 * scipy.special.ndtr(-z)))
         bound = z * math.sqrt(n)
         after = POINTS * bound
         steps = (after[:, None] - sums[None, :]) / step

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts are loaded where they are used: a command that uses none starts sooner
 
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
@@ -38,7 +38,7 @@ def median_interval(values: Values, confidence: float = 0.95) -> tuple[float, fl
     Nonparametric Statistics, 3.2).
     """
     ordered = np.sort(np.asarray(values, dtype=float))
-    beyond = int(stats.binom.ppf((1 - confidence) / 2, len(ordered), 0.5))
+    beyond = int(scipy.stats.binom.ppf((1 - confidence) / 2, len(ordered), 0.5))
     return (float(ordered[beyond - 1]), float(ordered[-beyond])) if beyond else None
 
 
@@ -59,7 +59,7 @@ def bootstrap_interval(
     if all(np.ptp(a) == 0 for a in arrays):
         point = float(np.atleast_1d(statistic(*(a[None, :] for a in arrays), axis=-1))[0])
         return (point, point) if math.isfinite(point) else None
-    result = stats.bootstrap(
+    result = scipy.stats.bootstrap(
         arrays,
         statistic,
         n_resamples=RESAMPLES,
@@ -76,7 +76,7 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
     """Interval of a share of `count` independent trials of which `held` did (Clopper & Pearson); None of no trial."""
     if not count:
         return None
-    found = stats.binomtest(held, count).proportion_ci(confidence, method="exact")
+    found = scipy.stats.binomtest(held, count).proportion_ci(confidence, method="exact")
     return float(found.low), float(found.high)
 
 
@@ -127,7 +127,7 @@ def sign_flip_p(values: Values, no_effect: float) -> float | None:
         return None
     logs = np.log(array / no_effect)
     if len(logs) > 14:
-        return float(stats.wilcoxon(logs).pvalue)
+        return float(scipy.stats.wilcoxon(logs).pvalue)
     signs = np.array(list(itertools.product([-1, 1], repeat=len(logs))))
     return float(np.mean(np.abs(signs @ logs) >= abs(logs.sum()) - 1e-12))
 
@@ -145,4 +145,4 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 def normal(confidence: float) -> float:
     """Half-width of a normal interval, in standard errors, to two digits as usual: 1.96 of 95 %."""
-    return round(float(stats.norm.isf((1 - confidence) / 2)), 2)
+    return round(float(scipy.stats.norm.isf((1 - confidence) / 2)), 2)

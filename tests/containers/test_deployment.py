@@ -4,6 +4,7 @@
 real. The Python of an environment or image writes down that it was asked, and not the machine's.
 """
 
+import itertools
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked
 from tests.support.documented import distinct
 from tests.support.repository import linked
 
@@ -110,10 +112,8 @@ def project(tmp_path):
 def run(project: Path, *argv: str) -> tuple[subprocess.CompletedProcess, list[str]]:
     """Snakemake, and what the stand-ins wrote down."""
     path = f"{project.parent}/bin:{project.parent}/conda/condabin:{os.environ['PATH']}"
-    done = subprocess.run(
-        [SNAKEMAKE, *argv], cwd=project, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", "PATH": path, "PYTHONPATH": "/misleading"},
-    )  # fmt: skip
+    environment = {**os.environ, "EFFORT": "smoke", "PAPERS": "emulex-2012", "PATH": path, "PYTHONPATH": "/misleading"}
+    done = forked.run([SNAKEMAKE, *argv], project, environment)
     log = project.parent / "log"
     return done, log.read_text().splitlines() if log.exists() else []
 
@@ -197,7 +197,7 @@ def jobs(project: Path, *argv: str) -> set[str]:
     return set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE))
 
 
-@pytest.mark.parametrize("age", [0, 10 * 365 * 86400])
+@pytest.mark.parametrize("age", [10 * 365 * 86400, pytest.param(0, marks=pytest.mark.slow)])
 def test_images_that_were_carried_here_are_taken_as_they_are(project, age):
     """Rules run in an image whatever its time is; the target `containers` alone looks at times."""
     carried(project, age)
@@ -235,9 +235,16 @@ def test_images_are_built_with_the_commit(project):
     assert done.returncode == 0 and again == log, "made again without a change"
 
 
-@pytest.mark.parametrize("arguments", distinct("snakemake"), ids=" ".join)
+def documented() -> list[tuple[str, ...]]:
+    """Each command of the documentation; those that are a target alone make one command with all of these targets."""
+    found = distinct("snakemake")
+    targets = [arguments for arguments in found if not any(each.startswith("-") for each in arguments)]
+    return [tuple(itertools.chain(*targets)), *(arguments for arguments in found if arguments not in targets)]
+
+
+@pytest.mark.parametrize("arguments", documented(), ids=" ".join)
 def test_documented_command(project, arguments):
-    """Snakemake takes each command of the documentation as it stands, and knows its target."""
+    """Snakemake takes the commands of the documentation as they stand, and knows their targets."""
     done, _ = run(project, "--dry-run", *arguments)
     assert done.returncode == 0, done.stderr
 

@@ -48,7 +48,7 @@ def test_each_host_finds_the_others_by_their_endpoints(hosts):
 
 
 def test_each_host_has_its_own_name_and_knows_the_others(hosts):
-    if not hosts.emulated:
+    if not hosts.capabilities.makes_hosts:
         pytest.skip("names and name service are the site's own: endpoints there are addresses")
     for host in hosts.hosts:
         assert host.run(["hostname"]).check().stdout.decode().strip() == host.name
@@ -319,7 +319,11 @@ def test_an_exception_leaves_nothing(kind):
     assert not set(kind.leftovers()) - before[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+# SIGTERM, of which the program takes no notice, ends it as SIGKILL does.
+SIGNALS = [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_killed_owner_leaves_nothing(kind, tmp_path, number):
     before = set(kind.leftovers())
     program = f"""

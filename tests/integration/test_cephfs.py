@@ -73,7 +73,7 @@ def test_it_is_up_in_time(store):
         "mon", "mds", "mdt", *(f"ost{n}" for n in range(1, 9)), *(f"mount-client{n}" for n in (1, 2, 3))}  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [1, 4, 8, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_file_gets_the_rate_of_its_stripes(store, count):
     store.layout(f"stripes{count}", count, MIB if count < 8 else 4 * LEAST_STRIPE)
     size, path = 3 * MIB * count, f"stripes{count}/file"  # whole rounds of stripes
@@ -127,7 +127,7 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
     store.set_rate(RATE / 8)
     try:
         with ThreadPoolExecutor(2) as pool:
-            writing = [pool.submit(write, store, host, f"busy/{host.name}", 6 * MIB, "conv=fsync") for host in writers]
+            writing = [pool.submit(write, store, host, f"busy/{host.name}", 4 * MIB, "conv=fsync") for host in writers]
             time.sleep(2)
             seconds = [read(store, reader, f"busy/small{number}") for number in range(3)]
             assert not any(job.done() for job in writing)
@@ -140,14 +140,14 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
 
 def test_its_drives_take_another_rate_while_it_runs(store):
     store.layout("rates", 8, 4 * LEAST_STRIPE)
-    size = 24 * MIB
+    size = 16 * MIB
 
     def rate():
         return size / write(store, store.clients[0], "rates/file", size, "conv=fsync")
 
     try:
-        store.set_rate(2 * RATE)
-        comes_to(16 * RATE, 0.1, rate)
+        store.set_rate(RATE / 2)
+        comes_to(4 * RATE, 0.1, rate)
     finally:
         store.set_rate(RATE)
     comes_to(8 * RATE, 0.1, rate)
@@ -242,7 +242,7 @@ def test_a_daemon_that_fails_at_the_start_is_named(store, hosts, tmp_path, monke
     assert not hosts.host("oss2").run(["ip", "netns"]).stdout
 
 
-@pytest.mark.parametrize("ending", ["leave", "kill"])
+@pytest.mark.parametrize("ending", ["kill", pytest.param("leave", marks=pytest.mark.slow)])
 def test_nothing_is_left(can_emulate, tmp_path, ending):
     program = f"""
 import time

@@ -18,7 +18,7 @@ from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
-from whitewire.testbed.emulated.sandbox import ROOT
+from whitewire.testbed.emulated.software import ROOT
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.testdfsio import TestDfsio
 

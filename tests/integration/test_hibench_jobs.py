@@ -65,7 +65,8 @@ def configured(stack: Stack, bench: HiBench, program: str, size: int | None = No
     bench.check([(program, profile)], workers)
     sizes = hibench.sizes(program, profile, size) if size is not None else {}
     masters = [stack.testbed.by_role("namenode")[0].endpoint]
-    bench.configure(hadoop_of(stack, bench, OPTIONS), Job(program, profile, 3, 2, masters, workers, sizes))
+    hadoop = hadoop_of(stack.hdfs, stack.yarn, bench, OPTIONS)
+    bench.configure(hadoop, Job(program, profile, 3, 2, masters, workers, sizes))
 
 
 def jobs_of(stack: Stack, ids: list[str]) -> list[dict]:

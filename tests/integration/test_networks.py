@@ -29,8 +29,8 @@ def measure(block):
     block.measure()
 
 
-def runs(folder, factors, hardware=None, roles=None, **parameters):
-    """One valid run of each cell of puts: levels as text → its record."""
+def runs(folder, factors, hardware=None, only=None):
+    """One valid run of each cell of puts, or of some `only`: levels as text → its record."""
     testbed = load_testbed("emulated")
     limits = wide(testbed["limits"]) | {"wire_excess_high": 0.5}
     testbed |= {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
@@ -38,8 +38,7 @@ def runs(folder, factors, hardware=None, roles=None, **parameters):
     experiment = next(e for e in raw["experiments"] if e["id"] == "put-grid")
     raw["experiments"] = [experiment]
     experiment["factors"] = {"fabric": ["10gbe"], "clients": [2], "puts_per_client": [2], **factors}
-    experiment["parameters"] |= parameters
-    experiment["roles"] |= roles or {}
+    experiment |= {"only": only} if only else {}
     experiment["hardware"] = hardware or {}
     paper = Paper(raw, small_paper().path)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
@@ -102,7 +101,8 @@ def test_one_slow_host_and_its_drives(tmp_path):
 
 def test_racks_and_cross_traffic(tmp_path):
     fabrics = ["10gbe-2racks-1to1", "10gbe-2racks-4to1"]
-    found = runs(tmp_path, {"fabric": fabrics, "cross_traffic": [0, 0.5]})
+    only = [{"fabric": fabric, "cross_traffic": share} for fabric, share in zip(fabrics, (0, 0.5), strict=True)]
+    found = runs(tmp_path, {"fabric": fabrics, "cross_traffic": [0, 0.5]}, only=only)
     for (fabric, share), record in found.items():
         over = 1 if fabric.endswith("1to1") else 4
         assert proof(record, "uplink") == {"racks": 2, "uplink": f"{2 * record['fabric']['rate'] / over:.4g} Mbit/s"}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.limits import wide
 from whitewire.analysis import trust as answers
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.measure import trust, trust_plan
 from whitewire.records import trust as records
 
@@ -24,8 +24,8 @@ def made(can_emulate, tmp_path_factory):
         config = copy.deepcopy(trust.load_testbed("emulated"))
         config["limits"] = wide(config["limits"])
         config["memory"]["storage_gib"] = 2
-        own, offers = known.ratios, trust.offers
-        patch.setattr(known, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
+        own, offers = synthetic.ratios, trust.offers
+        patch.setattr(synthetic, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
         patch.setattr(trust_plan, "LOADS", (0.0, 1.0))
         patch.setattr(trust_plan, "RATES", (50.0, 200.0))
         patch.setattr(trust_plan, "AT_ONCE", (1, 2))
@@ -55,7 +55,7 @@ def test_both_meters_tell_what_links_carry(made):
 def test_ratios_of_links_are_found_by_the_analysis_of_papers(made):
     _, folder = made
     ratio = table(folder, "ratio")
-    assert ratio["expected"].tolist() == [2, 4] and (ratio["n"] == known.RUNS).all()
+    assert ratio["expected"].tolist() == [2, 4] and (ratio["n"] == synthetic.RUNS).all()
     assert (ratio["estimate"] / ratio["expected"] - 1).abs().max() < 0.1
     assert (ratio["low"] < ratio["estimate"]).all() and (ratio["estimate"] < ratio["high"]).all()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
+from whitewire.description.capabilities import INVENTORY
 from whitewire.measure import rdma, survey_rdma
 from whitewire.measure.engine import Work
 from whitewire.measure.survey_plan import Shape, Survey
@@ -110,7 +111,7 @@ def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tm
 class Bare:
     """The two ends as a testbed that is up."""
 
-    emulated = False
+    capabilities = INVENTORY
 
     def __init__(self, hosts: list[GuestHost]) -> None:
         self.hosts = hosts

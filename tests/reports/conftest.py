@@ -55,7 +55,8 @@ WIDE = {
 def first_hour() -> Iterator[SimpleNamespace]:
     """A smoke run as users begin: a clone, `make papers`, and an ordinary user with their own PATH, locale and umask.
 
-    The bounds that depend on how busy this machine is are wide: here it matters that all of it works, not the numbers.
+    The bounds that depend on how busy this machine is are wide, and two clusters run side by side: here it matters that
+    all of it works, not the numbers.
     `folder` is the clone, `home` the user's home, `lines` what was printed, each with the seconds since the start.
     """
     # Not below pytest's folders: those are open to nobody but who runs the tests.
@@ -75,7 +76,7 @@ def first_hour() -> Iterator[SimpleNamespace]:
         papers = os.environ.get("WHITEWIRE_PAPERS", PAPERS)
         begin = time.monotonic()
         process = subprocess.Popen(
-            user.command(home, ["sh", "-c", 'umask 077; exec make papers EFFORT=smoke "PAPERS=$0"', papers]),
+            user.command(home, ["sh", "-c", 'umask 077; exec make papers EFFORT=smoke LANES=2 "PAPERS=$0"', papers]),
             cwd=folder, env=user.environment(home, LC_ALL="xx_XX.UTF-8"), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip

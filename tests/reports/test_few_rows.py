@@ -17,7 +17,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.paths import HOME
 from whitewire.records.checked import PACKAGE
-from whitewire.report import parcel, reference
+from whitewire.report import bundle, reference
 from whitewire.report.render import PAPER, TESTBED
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
@@ -31,7 +31,7 @@ IDENTITY = {"fabric", "host", "source", "destination", "streams", "kind", "part"
 def opened(tmp_path_factory) -> Path:
     """`results/emulated` of the reference, opened."""
     record, files = reference.read()
-    return parcel.unpack(tmp_path_factory.mktemp("opened"), record, files.items())
+    return bundle.unpack(tmp_path_factory.mktemp("opened"), record, files.items())
 
 
 def tables(page: str) -> list[str]:

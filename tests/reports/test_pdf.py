@@ -9,6 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs pdftoppm (poppler-utils)")
 
@@ -79,3 +82,16 @@ def test_no_heading_or_caption_is_left_alone_at_the_end_of_a_page(papers: list[P
             assert lines[-1] not in titles, f"{paper.stem}, page {number}"
             # A table has a head and a row at least.
             assert not any(re.match(r"Table\s\d+:", line) for line in lines[-2:]), f"{paper.stem}, page {number}"
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext (poppler-utils)")
+def test_a_brief_has_the_answer_the_verdicts_and_what_is_not_testable_on_few_pages(papers: list[Path]) -> None:
+    for paper in papers:
+        pdf = paper.with_suffix(".brief.pdf")
+        told = subprocess.run(["pdfinfo", str(pdf)], capture_output=True, text=True, check=True).stdout
+        assert int(re.search(r"^Pages: +(\d+)$", told, re.MULTILINE)[1]) <= 6, paper.stem
+        text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+        description = yaml.safe_load((ROOT / "config" / "papers" / f"{paper.stem}.yaml").read_text())
+        assert "In brief" in text and description["headline"] in text
+        assert {claim["id"] for claim in description["claims"] if claim["id"] not in text} == set()
+        assert not re.search(r"\?\?|@(?:fig|tbl|sec)-", text)

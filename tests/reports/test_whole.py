@@ -5,9 +5,9 @@ import json
 import time
 
 import pytest
-import yaml
 
 from tests.reports.conftest import snakemake
+from tests.support import quick_yaml
 
 pytestmark = pytest.mark.cluster
 
@@ -24,7 +24,7 @@ def test_every_run_was_made_and_every_claim_has_a_verdict(project):
     design = list(csv.DictReader((results(project) / "design.csv").open()))
     runs = {path.parent.name for path in results(project).glob("raw/*/runs/*/run.json")}
     assert runs == {row["run_id"] for row in design}
-    paper = yaml.safe_load((project / "config" / "papers" / "emulex-2012.yaml").read_text())
+    paper = quick_yaml.load((project / "config" / "papers" / "emulex-2012.yaml").read_text())
     verdicts = list(csv.DictReader((results(project) / "analysis" / "verdicts.csv").open()))
     assert [row["claim"] for row in verdicts] == [claim["id"] for claim in paper["claims"]]
     assert len(verdicts) == 42
@@ -54,6 +54,7 @@ def test_a_second_start_does_nothing_and_is_quick(project):
     assert {path: stamp for path, stamp in after.items() if path in before} == before
 
 
+@pytest.mark.slow  # what would run is in tests/integration/test_workflow.py
 def test_a_changed_document_renders_only_itself(project):
     path = project / "paper" / "emulex-2012.qmd"
     path.write_text(path.read_text() + "\nThe end.\n")
@@ -82,7 +83,7 @@ def test_the_snakemake_report_holds_verdicts_and_figures(project):
 
 
 def test_the_run_records_say_what_made_them(project):
-    paper = yaml.safe_load((project / "config" / "papers" / "emulex-2012.yaml").read_text())
+    paper = quick_yaml.load((project / "config" / "papers" / "emulex-2012.yaml").read_text())
     for path in results(project).glob("raw/*/runs/*/run.json"):
         record = json.loads(path.read_text())
         assert len(record["commit"]) == 40 or record["commit"] == "unknown"

@@ -52,9 +52,10 @@ ANSWERS = {
     "source": {"authors": ["Doe, Jane"], "url": "https://example.com/paper.pdf", "accessed": "2026-11-26"},
     "exhibits": [{"id": "fig1", "caption": "Ingest by network"}],
     "claims": [
-        {"statement": "Six times", "exhibit": "fig1", "form": "ratio", "printed": "6x", "fabric": "10gbe",
-         "over": "1gbe"},
-        {"statement": "Fast", "form": "value", "printed": "118 MiB/s", "fabric": "1gbe", "metric": "throughput"},
+        {"statement": "Six times", "exhibit": "fig1", "form": "ratio", "printed": "6x", "reads_as": "6 times",
+         "workload": "hdfs_put", "metric": "throughput", "fabric": "10gbe", "over": "1gbe"},
+        {"statement": "Fast", "form": "value", "printed": "118 MiB/s", "fabric": "1gbe", "metric": "throughput",
+         "workload": "hdfs_put"},
         {"statement": "Less load", "form": "not_testable", "missing": "the adapter"},
     ],
 }  # fmt: skip

@@ -42,7 +42,7 @@ from whitewire.cluster.hdfs import DATANODE, NAMENODE
 from whitewire.cluster.yarn import NODE_MANAGER, RESOURCE_MANAGER
 from whitewire.paths import HOME
 from whitewire.records.samples import read_samples
-from whitewire.testbed.emulated.sandbox import ROOT
+from whitewire.testbed.emulated.software import ROOT
 
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 K = 20

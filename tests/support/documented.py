@@ -7,7 +7,7 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parents[2]
 TYPED = [HOME / "README.md", HOME / "CONTRIBUTING.md", HOME / "config" / "README.md",
-         HOME / "docs" / "use" / "add-a-paper.md"]  # fmt: skip
+         HOME / "docs" / "use" / "add-a-paper.md", HOME / "docs" / "use" / "measure.md"]  # fmt: skip
 """Pages that a person works by: also within their sentences a command stands as it is typed."""
 DOCUMENTS = [*TYPED, *sorted({*(HOME / "docs").rglob("*.md")} - {*TYPED})]
 CODE = [

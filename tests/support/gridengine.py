@@ -27,7 +27,7 @@ PRELOADED = "libjemalloc.so.2"
 SLOTS = 16
 
 BOOTSTRAP = """
-admin_user none
+admin_user {user}
 default_domain none
 ignore_fqdn true
 spooling_method classic
@@ -131,16 +131,17 @@ class GridEngineSite(ScheduledSite):
         common, spool = f"{self.root}/default/common", f"{self.root}/default/spool"
         programs = str(Path(program("sge_shepherd")).parent)
         files = {
-            f"{common}/bootstrap": BOOTSTRAP.format(common=common, spool=spool, programs=programs),
+            f"{common}/bootstrap": BOOTSTRAP.format(user=USER, common=common, spool=spool, programs=programs),
             f"{common}/act_qmaster": f"{self.first.name}\n",
             f"{common}/configuration": changed((SHARE / "default-configuration").read_text(), CONFIGURATION),
             f"{spool}/managers": f"{USER}\n",
         }
         for name, text in files.items():
             self.write(name, text.encode(), "644")
-        complexes = SHARE / "util" / "resources" / "centry"
-        self.testbed.inside(["cp", "-r", str(complexes), f"{spool}/centry"]).check()
-        self.testbed.inside(["mkdir", "-p", f"{spool}/job_scripts", self.shared]).check()
+        for name in ("centry", "usersets"):
+            self.testbed.inside(["cp", "-r", str(SHARE / "util" / "resources" / name), f"{spool}/{name}"]).check()
+        self.testbed.inside(["mkdir", "-p", f"{spool}/job_scripts", self.shared, f"{self.root}/utilbin"]).check()
+        self.testbed.inside(["ln", "-s", programs, f"{self.root}/utilbin/lx-amd64"]).check()  # qrsh_starter
         self.testbed.inside(["chmod", "-R", "a+rwX", self.root, self.shared]).check()
 
     def _describe(self) -> None:
@@ -158,8 +159,8 @@ class GridEngineSite(ScheduledSite):
 
     def _are_up(self) -> bool:
         """Whether each host has a queue that is in no state of alarm."""
-        said = self.sge("qstat", "-f").stdout
-        return said.count(" BIP ") == len(self.testbed.hosts) and not re.search(r" [a-zA-Z]+$", said, re.MULTILINE)
+        queues = [line for line in self.sge("qstat", "-f").stdout.splitlines() if " BIP " in line]
+        return len(queues) == len(self.testbed.hosts) and not any(re.search(r" [a-zA-Z]+ *$", line) for line in queues)
 
     def sge(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run([self.commands / name, *arguments], capture_output=True, text=True, timeout=60)

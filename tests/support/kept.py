@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import json
 import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ import yaml
 
 from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT, HOSTS
-from whitewire import whole
+from whitewire import atomic
 from whitewire.analysis import analyse
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
@@ -40,9 +43,23 @@ def project(folder: Path) -> Path:
 def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.0, name: str = TESTBED) -> Path:
     """`results/<name>` of a project, judged; with `gain` the faster networks are so much faster."""
     described = folder / "config" / "testbeds" / f"{name}.yaml"
-    testbed = read_testbed(described if described.is_file() else described.with_name(f"{TESTBED}.yaml"))
-    paper = load_paper(folder / "config" / "papers" / f"{PAPER}.yaml", testbed["fabrics"])
+    testbed = described if described.is_file() else described.with_name(f"{TESTBED}.yaml")
+    texts = testbed.read_text(), (folder / "config" / "papers" / f"{PAPER}.yaml").read_text()
     own = folder / "results" / name / PAPER
+    shutil.copytree(_made(*texts, effort, seed, gain, name), own)
+    return own.parent
+
+
+@cache
+def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: float, name: str) -> Path:
+    """The folder of the paper's results, made once of each kind; judging them takes a second."""
+    top = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, top)
+    for described, text in ((TESTBED, testbed_text), (PAPER, paper_text)):
+        (top / f"{described}.yaml").write_text(text)
+    testbed = read_testbed(top / f"{TESTBED}.yaml")
+    paper = load_paper(top / f"{PAPER}.yaml", testbed["fabrics"])
+    own = top / PAPER
     rows = make_design(paper, testbed, effort, 7)
     write_csv(rows, paper, own / "design.csv")
     noise = np.random.default_rng(seed)
@@ -66,20 +83,20 @@ def results(folder: Path, effort: str = "quick", seed: int = 1, gain: float = 1.
     made = {table: tables.as_csv(columns[table], filled.get(table, []), table) for table in columns}
     for table, content in made.items():
         (own / "tidy").mkdir(exist_ok=True)
-        whole.write(own / "tidy" / table, content)
+        atomic.write(own / "tidy" / table, content)
     package = tables.package(PAPER, columns, paper.factors, made)
-    whole.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
+    atomic.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block
         top.mkdir(parents=True)
         ids = [row["run_id"] for row in rows if row["block"] == block]
         (top / "block.json").write_text(json.dumps(BLOCK | {"block": block, "runs": ids, "commit": COMMIT}))
         (top / "environment.json").write_text(json.dumps(ENVIRONMENT))
-        for run_id in ids:  # raw output, which no parcel has
+        for run_id in ids:  # raw output, which no bundle has
             (top / "runs" / run_id).mkdir(parents=True)
             (top / "runs" / run_id / "run.json").write_text("{}\n")
     analyse.write(paper, testbed, own, 7)
-    return own.parent
+    return own
 
 
 def unmeasured(name: str, results: Path) -> Path:
@@ -90,7 +107,7 @@ def unmeasured(name: str, results: Path) -> Path:
     write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
     (own / "tidy").mkdir()
     for table, columns in {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}.items():
-        whole.write(own / "tidy" / table, tables.as_csv(columns, [], table))
+        atomic.write(own / "tidy" / table, tables.as_csv(columns, [], table))
     analyse.write(paper, testbed, own, 7)
     return own
 

@@ -18,7 +18,7 @@ import psutil
 NS_GET_PARENT = 0xB702
 """ioctl_ns(2)"""
 NAMESPACES = ("user", "net", "mnt", "pid", "uts", "ipc")
-ALONE = "WHITEWIRE_ALONE"
+ALONE = "WHITEWIRE_LOCKED"
 
 
 def alone() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
+from tests.support import quick_yaml
 from whitewire import estimands
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, tests_of
@@ -27,10 +27,10 @@ def paper() -> Paper:
 
 def edited(tmp_path: Path, change) -> Path:
     """A copy of the paper's file after `change(data)`."""
-    data = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
+    data = quick_yaml.load(PAPER.read_text(encoding="utf-8"))
     change(data)
     path = tmp_path / "emulex-2012.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False), encoding="utf-8")
     return path
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from whitewire.alone import INSIDE
+from whitewire.lock import INSIDE
 from whitewire.paths import HOME
 
 COPIED = ("scripts", "src", "envs", "config", "workflow", "profiles")

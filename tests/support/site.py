@@ -22,7 +22,8 @@ from tests.support.limits import of_kind
 from whitewire.paths import HOME, SYSTEM_PATH
 from whitewire.testbed.base import piped
 from whitewire.testbed.emulated import software
-from whitewire.testbed.emulated.sandbox import ROOT, EmulatedHost, EmulatedTestbed
+from whitewire.testbed.emulated.sandbox import EmulatedHost, EmulatedTestbed
+from whitewire.testbed.emulated.software import ROOT
 
 USER, UID = "researcher", 1000
 EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}

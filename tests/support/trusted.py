@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.blocks import BLOCK
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.design.rows import levels_of
 from whitewire.measure import trust
 from whitewire.records import trust as records
@@ -39,11 +39,11 @@ def testbed() -> dict[str, Any]:
 
 def paper(folder: Path | None = None, groups: int = 1, **other: Any) -> Paper:
     """The paper of one known ratio; with `folder` its YAML is kept there."""
-    raw = known.ratios(groups, (RATIO,), (1,)) | other
+    raw = synthetic.ratios(groups, (RATIO,), (1,)) | other
     path = (folder or Path()) / records.KNOWN
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(raw, sort_keys=False))
+        path.write_text(quick_yaml.dump(raw, sort_keys=False))
     return Paper.of(raw, path)
 
 
@@ -52,7 +52,7 @@ def block(folder: Path, of: Paper, rows: Sequence[DesignRow], loads: Mapping[str
     """A finished block with these runs, but for those that are `left`."""
     template, samples = json.loads((RUN / "run.json").read_text()), (RUN / "samples.csv").read_text()
     journal, noise = Journal(folder), np.random.default_rng(7)
-    slowest = testbed()["fabrics"][known.link(1)]["rate_mbit_per_s"]
+    slowest = testbed()["fabrics"][synthetic.link(1)]["rate_mbit_per_s"]
     for row in rows:
         levels = levels_of(of, row)
         fabric = of.parameters(row["experiment"], levels)["fabric"]
@@ -88,8 +88,8 @@ def link_row(rate: float, number: int, meter: str) -> dict[str, Any]:
 def described(results: Path) -> Path:
     """The YAML of the paper with two k, for project.paper_path."""
     path = results.parent / f"{LADDER}.yaml"
-    raw = known.ratios(1, (RATIO,), (1,))
-    path.write_text(yaml.safe_dump(raw | {"id": LADDER, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
+    raw = synthetic.ratios(1, (RATIO,), (1,))
+    path.write_text(quick_yaml.dump(raw | {"id": LADDER, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
     return path
 
 
@@ -102,21 +102,21 @@ def made(results: Path, groups: int = 1) -> Path:
         rows = [link_row(rate, number, meter) for rate in RATES for meter in ("iperf3", "counters")]
         (folder / "links" / f"round-{number:02}.json").write_text(json.dumps(rows))
     ratios = paper(folder / "ratio", groups)
-    block(folder / "ratio" / known.BLOCK, ratios, known.all_rows(ratios, testbed()))
+    block(folder / "ratio" / synthetic.BLOCK, ratios, synthetic.all_rows(ratios, testbed()))
     under = paper(folder / "load")
-    every, loads = known.loaded(known.of_fastest(under, testbed(), REPETITIONS), (0.0, 1.0))
+    every, loads = synthetic.loaded(synthetic.of_fastest(under, testbed(), REPETITIONS), (0.0, 1.0))
     (folder / "load" / records.LOADS).write_text(json.dumps(loads))
-    block(folder / "load" / known.BLOCK, under, every, loads)
+    block(folder / "load" / synthetic.BLOCK, under, every, loads)
     ladder = load_paper(described(results), fabric_names(testbed()))
     for rung in range(ladder.rungs):
         settled = Paper(ladder.on(rung).raw, ladder.path)
-        cells = known.of_smoke(settled, testbed(), known.RUNS)
-        block(folder / "scales" / LADDER / f"rung{rung}-0" / known.BLOCK, settled, cells)
+        cells = synthetic.of_smoke(settled, testbed(), synthetic.RUNS)
+        block(folder / "scales" / LADDER / f"rung{rung}-0" / synthetic.BLOCK, settled, cells)
     pairs = Paper(ladder.raw, ladder.path)
     for lanes, load in ((1, 0.0), (2, BESIDE)):
-        cells = known.of_kinds(pairs, testbed(), known.RUNS)
+        cells = synthetic.of_kinds(pairs, testbed(), synthetic.RUNS)
         busy = {row["run_id"]: load for row in cells}
-        block(folder / "lanes" / LADDER / f"{lanes}-0" / known.BLOCK, pairs, cells, busy)
+        block(folder / "lanes" / LADDER / f"{lanes}-0" / synthetic.BLOCK, pairs, cells, busy)
     for name in ("same", "order"):
         (folder / name).mkdir()
     started = trust.Trust("emulated", testbed(), [], folder, records.PARTS, 2400.0)

@@ -18,11 +18,11 @@ test_that("shares and kappa are told of all claims and of those that runs judge"
 
 test_that("the rule says whether they agree, and why", {
   expect_match(agreement_rule(agreement()), paste0(
-    "**They do not agree**: both tell of 1 claim and not the same; of 20 estimates with intervals on both sides 4 ",
+    "**They do not agree**: they decide 1 claim differently; of 20 estimates with intervals on both sides 4 ",
     "differ, where chance explains up to 3. The intervals of 2 have no value in common."
   ), fixed = TRUE)
   fine <- agreement(agrees = TRUE, all = scope(other = 0), estimates = list(compared = 0))
-  expect_equal(agreement_rule(fine), paste0("**They agree**: no claim on which both tell has another verdict; no estimate ",
+  expect_equal(agreement_rule(fine), paste0("**They agree**: no claim that both decide has another verdict; no estimate ",
                                             "has an interval on both sides."))
   expect_match(agreement_rule(agreement(agrees = NULL)), "cannot be told yet**: no claim that runs judge", fixed = TRUE)
 })

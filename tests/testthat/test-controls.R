@@ -143,7 +143,7 @@ test_that("a claim of which no control can tell yet is no strongest finding", {
   })
   here(judged[1, ], {
     expect_equal(strongest_finding("x")$claim, "X-C1")
-    expect_equal(finding_heading("x"), "**No control can tell of it yet.** ")
+    expect_equal(finding_heading("x"), "**No control covers it yet.** ")
   })
   here(judged[2, ], expect_equal(strongest("x", 1)$claim, "X-C2"))
 })

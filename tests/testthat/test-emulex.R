@@ -24,8 +24,8 @@ test_that("the headline is the claim's own estimate with its runs", {
 test_that("a trace of few windows is not drawn, and that is said", {
   table <- data.frame(fabric = c("1GbE", "10GbE"), puts = c(1, 1), windows = c(14, 2), window = 0.2)
   expect_equal(drawn_traces(table)$fabric, "1GbE")
-  expect_equal(short_traces(table), "no trace of under 10 windows of 0.2 s: 10GbE, 1 put")
-  expect_equal(short_traces(table[2, ]), "no trace of under 10 windows of 0.2 s: 1 put")
+  expect_equal(short_traces(table), "not drawn, for they have under 10 windows of 0.2 s: 10GbE, 1 put")
+  expect_equal(short_traces(table[2, ]), "not drawn, for they have under 10 windows of 0.2 s: 1 put")
   expect_null(short_traces(table[1, ]))
 })
 
@@ -43,6 +43,8 @@ test_that("runs of several k have no axis of rates as measured", {
 test_that("how many runs are behind a cell is said, and that of one is paler", {
   expect_equal(runs_per_cell(c(1, 6), TRUE), "n = 1 to 6 runs per cell; paler: one run")
   expect_equal(runs_per_cell(c(1, 1), TRUE), "n = 1 run per cell")
-  expect_equal(runs_per_cell(c(3, 3)), "n = 3 runs per cell")
+  expect_equal(runs_per_cell(c(3, 3)), "n = 3 runs per cell; dashed: Student's t")
+  expect_equal(runs_per_cell(c(3, 3), intervals = FALSE), "n = 3 runs per cell")
+  expect_equal(runs_per_cell(c(2, 6)), "n = 2 to 6 runs per cell")
   expect_equal(paler(c(1, 2)), c(0.3, 0.75))
 })

@@ -51,3 +51,15 @@ test_that("an interval over another cell's median holds that cell's own, and of 
   runs <- data.frame(metric = "m", shown = c(5, 20))
   expect_equal(over_cell(runs, "e", "m", list())$shown, c(0.5, 2))
 })
+
+test_that("the interval of few runs is drawn dashed, in place of that of the median which they do not have", {
+  medians <- data.frame(shown = c(10, 20, 30), shown_low = c(8, NA, NA), shown_high = c(12, NA, NA),
+                        few_low = c(NA, 15, NA), few_high = c(NA, 27, NA))
+  drawn <- drawn_intervals(medians)
+  expect_equal(drawn[c("drawn_low", "drawn_high", "few")],
+               data.frame(drawn_low = c(8, 15), drawn_high = c(12, 27), few = c(FALSE, TRUE)), ignore_attr = TRUE)
+  layers <- interval_bars(medians, 0.1)
+  expect_equal(vapply(layers, function(layer) nrow(layer$data), integer(1)), c(1L, 1L))
+  expect_identical(layers[[2]]$aes_params$linetype, "22")
+  expect_equal(nrow(drawn_intervals(medians[0, c("shown", "shown_low", "shown_high")])), 0)
+})

@@ -27,6 +27,13 @@ test_that("words before points become their titles", {
   ))
 })
 
+test_that("a point that leads somewhere says where", {
+  svg <- c(paste0("<text x='1'>[[run ", leading_to("e.html#claim-E-C06", "E-C06: half"), "]]</text>"), "<circle r='1' />",
+           "<text x='0'>[[end of runs]]</text>")
+  expect_equal(titled_runs(svg), paste0("<g class='run' data-href='e.html#claim-E-C06'><title>E-C06: half</title>",
+                                        "<circle r='1' /></g>"))
+})
+
 test_that("points of several pieces are told once, and what does not add up is not told", {
   words <- "<text x='1'>[[run a]]</text>"
   end <- "<text x='0'>[[end of runs]]</text>"

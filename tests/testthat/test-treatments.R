@@ -33,10 +33,10 @@ test_that("sizes have the shortest unit that is exact", {
 })
 
 test_that("runs whose links tell no rate are said", {
-  expect_no_match(treatment_sentence(), "nothing told")
+  expect_no_match(treatment_sentence(), "no record shows")
   asked$seen[[2]] <<- NA
-  expect_match(treatment_sentence(), "**In 1 run nothing told `fabric`**: only the probes", fixed = TRUE)
-  expect_match(treatment_rows()$Found[[1]], "not told")
+  expect_match(treatment_sentence(), "**In 1 run no record shows `fabric`**: only the probes", fixed = TRUE)
+  expect_match(treatment_rows()$Found[[1]], "not recorded")
   asked$seen[[2]] <<- "10"
 })
 

@@ -27,7 +27,7 @@ test_that("a cell that a guard rejects has the mark in tables, and why below", {
   table <- with_results(metric_table("offloads", c("Read, MB/s" = "read_aggregate"), by = "offloads"))
   expect_match(table, "80 (78 to 82) |", fixed = TRUE)
   expect_match(table, "100 (95 to 105)\u2020 |", fixed = TRUE)
-  expect_match(table, "\n\u2020 not told by its runs. offloads off: of 5 tasks only 3.2 read at once")
+  expect_match(table, "\n\u2020 not measured by its runs. offloads off: of 5 tasks only 3.2 read at once")
 })
 
 test_that("a table whose cells are all told has neither", {
@@ -47,7 +47,7 @@ test_that("what cells have alike is said once", {
 test_that("a sentence says why, a value beside the printed one has the mark", {
   at <- list(offloads = "off")
   expect_equal(with_results(median_text("offloads", "read_aggregate", at)),
-               paste0("100 (95 to 105)\u00a0MB/s (not told by its runs: ", why, ")"))
+               paste0("100 (95 to 105)\u00a0MB/s (not measured by its runs: ", why, ")"))
   expect_equal(with_results(from_cell("offloads", "read_aggregate", at))$text, "100 (95 to 105)\u00a0MB/s\u2020")
   expect_equal(with_results(median_text("offloads", "read_aggregate", list(offloads = "on"))),
                "80 (78 to 82)\u00a0MB/s")
@@ -61,7 +61,7 @@ marks_of <- function(plot) {
 test_that("bars and curves mark it at its median, and their note says why", {
   bars <- with_results(figure_bars("offloads", "read_aggregate", "offloads", "Read"))
   expect_equal(marks_of(bars), 100)
-  expect_match(bars$labels$subtitle, "\u2020 not told by its runs. offloads off: of 5 tasks")
+  expect_match(bars$labels$subtitle, "\u2020 not measured by its runs. offloads off: of 5 tasks")
   curve <- with_results(figure_curve("offloads", "read_aggregate", "Read", series = "offloads", inverse = FALSE))
   expect_equal(marks_of(curve), 100)
   expect_match(curve$labels$subtitle, "1GbE, offloads off: of 5 tasks")

@@ -38,10 +38,45 @@ test_that("where it is known how late a process woke, that is the rule, and idle
   expect_equal(headroom_bounds()$bound, 0.6)
   read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6, cpu_outside = 0.5, compute_share = 0.4)))
   bounds <- headroom_bounds()
-  expect_equal(bounds$bound, c(0.6, 0.5)) # no panel is drawn for a bound alone
-  expect_equal(as.character(bounds$what), unname(headroom_words[c("cpu_late", "cpu_outside")]))
+  expect_equal(bounds$bound, 0.6) # no panel is drawn for a bound alone
+  expect_equal(as.character(bounds$what), headroom_words[["cpu_late"]])
   expect_match(headroom_caption(), "By panel: how late a process woke, ms, mean of the run; used by other programs, processors. Dashed",
                fixed = TRUE)
+})
+
+test_that("a bound is drawn beside the experiments that it applies to", {
+  shipped <- read_paper
+  withr::defer(read_paper <<- shipped)
+  read_paper <<- function() list(experiments = list(list(id = "sort", cpu = "report"), list(id = "put")))
+  seen <<- expand.grid(experiment = c("put", "sort"), metric = c("cpu_late", "cpu_outside"), stringsAsFactors = FALSE)
+  seen$value <<- 0.1
+  bounds <- headroom_bounds()
+  expect_equal(bounds$experiment, c("put", "sort"))
+  expect_equal(bounds$bound, c(0.6, 0.5))
+  expect_equal(as.character(bounds$what), unname(headroom_words[c("cpu_late", "cpu_outside")]))
+})
+
+test_that("attempts are told apart from runs, and runs that count from those that a metric leaves out", {
+  read_stage <<- function(...) data.frame()
+  read_estimates <<- function() data.frame(experiment = character(), untold = character())
+  tried <- data.frame(run_id = c("a", "a", "b", "c"), attempt = c(1, 2, 1, 1), valid = c(FALSE, TRUE, TRUE, FALSE))
+  attempt_table <<- function() cbind(tried, block = "quick-1", experiment = "sort", why_invalid = NA)
+  expect_equal(validity_sentence(), paste(
+    "3 runs were made, in 4 attempts: 2 were invalid. Invalid attempts were repeated. 2 of the runs count; 1 stayed",
+    "invalid and is left out of every estimate."
+  ))
+  tried <- tried[1:3, ]
+  expect_match(validity_sentence(), "in 3 attempts: 1 was invalid. Invalid attempts were repeated. All 2 runs count.",
+               fixed = TRUE)
+  tried <- tried[3, ]
+  expect_equal(validity_sentence(), "1 run was made. It counts.")
+  factor_columns <<- function(...) "fabric"
+  read_estimates <<- function() {
+    data.frame(experiment = "sort", fabric = c("1GbE", "1GbE", "10GbE"), metric = c("net", "rate", "net"), n = 3,
+               untold = c("only 0.5 s", "only 0.5 s", ""))
+  }
+  expect_match(validity_sentence(), "It counts. 3 of them are not usable for some metric;", fixed = TRUE)
+  expect_match(as.character(unusable_table()), "| `sort` | `net` and `rate` | 3 | only 0.5 s |", fixed = TRUE)
 })
 
 test_that("runs that were not made are told with their reasons", {

@@ -20,7 +20,7 @@ test_that("an open claim says the minutes, the chance and the command", {
   text <- reason_text(row())
   expect_match(text, paste(
     "These runs take about 4\u00a0min here; all runs of that effort decide the claim with a chance of 70\u00a0%:",
-    "`make papers PAPERS=emulex-2012 EFFORT=quick`."
+    "`make claim CLAIM=E-C06 EFFORT=quick`."
   ), fixed = TRUE)
   expect_no_match(reason_text(row(minutes = NA, command = NA)), "These runs take")
 })
@@ -35,4 +35,42 @@ test_that("claims that were asked before their runs are counted, and those witho
   })
   with_verdicts(row(), expect_match(asked_sentence("p"), "exactly as judged now[.]$"))
   with_verdicts(row(asked = NA), expect_identical(asked_sentence("p"), ""))
+})
+
+test_that("a cell of the table has the first clause of a reason, and folds the rest", {
+  of <- function(...) folded_reason(row(verdict = "inconclusive", low = 3, control = NA, ...), "p")
+  reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3 to 4; the budget ended before 2 more runs of its cells"
+  with_verdicts(row(), {
+    text <- of(reason = reason)
+    expect_match(text, "^3.9 \\(3 to 5; 3 runs a cell\\) is too wide to say: 3 to 4[.] About 2 more runs of each cell would decide[.] ")
+    expect_match(text, "[The budget ended before 2 more runs of its cells. These runs take about 4", fixed = TRUE)
+    expect_match(text, "]{.rest}", fixed = TRUE)
+    alone <- of(reason = "missing", runs_needed = NA, minutes = NA, command = NA, chance = NA)
+    expect_identical(alone, "Missing.")
+  })
+})
+
+test_that("a claim that runs judge has its command, which is that of the paper for the claim alone", {
+  expect_identical(make_text(row(route = "emulated")), "[`make claim CLAIM=E-C06`]{.make}")
+  expect_identical(make_text(row(route = "arithmetic")), "")
+  busy <- "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
+  expect_identical(going_on(row(command = busy)), "AGAIN=busy make claim CLAIM=E-C06 EFFORT=quick")
+  expect_identical(going_on(row(command = NA)), NA_character_)
+})
+
+test_that("a citation says what made the runs, what is claimed, what was found and the verdict; a badge goes with it", {
+  cited <- row(route = "emulated", relation = "within", asks = "size", unit = "1", estimand = "throughput: a / b", n = 3,
+               estimate = 6.24, low = 4.9, high = 7.95, expected = 4, expected_low = 3.5, expected_high = 4.5,
+               verdict = "direction only", paper = "p")
+  told <- ", claimed 4 times; here 6.24 (4.9 to 7.95), emulated, n\u00a0=\u00a03: more than claimed."
+  with_verdicts(cited, {
+    expect_identical(cite_text(cited, "p"), paste0(
+      "[[Whitewire: claim E-C06 of \u201c\u201d ()", told, "]{.citation} [Badge](badges/p/E-C06.svg)]{.cite}"
+    ))
+    block <- file.path(results_dir(), "p", "raw", "quick-1")
+    dir.create(block, recursive = TRUE)
+    writeLines('{"whitewire": {"version": "0.1.0", "commit": "7abd6db03847c4f295114abdd0c4104eef90b76d"}}',
+               file.path(block, "environment.json"))
+    expect_match(cite_text(cited, "p"), "Whitewire 0.1.0, commit 7abd6db03847: claim E-C06 of ", fixed = TRUE)
+  })
 })

@@ -1,4 +1,4 @@
-"""What import-linter does not see: names of Snakemake's, imports for types, and the functions of documents."""
+"""Boundaries that import-linter does not check: names of Snakemake's, and the functions of documents."""
 
 import ast
 import re
@@ -15,17 +15,6 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 def test_snakemake_appears_nowhere_in_the_package(path):
     names = {n.id for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Name)}
     assert "snakemake" not in names
-
-
-@pytest.mark.parametrize("path", sorted((PACKAGE / "workloads").glob("*.py")), ids=lambda path: path.name)
-def test_workloads_import_nothing_above_them_for_types_either(path):
-    above = {f"whitewire.{package}" for package in ("measure", "cluster", "testbed", "design", "description")}
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            imported |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    assert not {name for name in imported if ".".join(name.split(".")[:2]) in above}
 
 
 def test_functions_of_documents_have_a_name_each():

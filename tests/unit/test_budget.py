@@ -65,7 +65,7 @@ def test_what_one_does_not_need_goes_to_the_next():
 
 def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
-    assert budget.first("a/1", 0.0) == 10
+    assert budget.first("a/1", 0.0) == 15
     assert budget.further("a/1", 9.0) == 0
     assert budget.first("b/1", 9.0) == 21
     assert budget.further("b/1", 24.0) == 0

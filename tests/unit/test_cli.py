@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
+from tests.support import forked, quick_yaml
 from whitewire import cli
 from whitewire.cli import main
 from whitewire.errors import Faults, UserError
@@ -29,14 +29,9 @@ def project(tmp_path):
 
 
 def run(folder, *argv, **environ):
-    return subprocess.run(
-        [sys.executable, "-m", "whitewire", *argv],
-        cwd=folder,
-        env={**os.environ, **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    """A command, by default on the few runs of the one paper that tests here change: to plan all takes seconds."""
+    program = str(Path(sys.executable).parent / "whitewire")
+    return forked.run([program, *argv], folder, {**os.environ, "PAPERS": "emulex-2012", "EFFORT": "smoke", **environ})
 
 
 def refused(folder, *argv, **environ) -> str:
@@ -55,9 +50,9 @@ def refused(folder, *argv, **environ) -> str:
 
 def edit(project, name, change):
     path = project / "config" / name
-    data = yaml.safe_load(path.read_text())
+    data = quick_yaml.load(path.read_text())
     change(data)
-    path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    path.write_text(quick_yaml.dump(data, sort_keys=False, allow_unicode=True))
 
 
 PAPER = "papers/emulex-2012.yaml"
@@ -65,9 +60,9 @@ DESIGN = "design --paper {} --testbed emulated --effort smoke --output d.csv"
 
 
 def test_shipped_configuration_is_valid(project):
-    done = run(project, "validate")
+    done = run(project, "validate", PAPERS="", EFFORT="")
     assert (done.returncode, done.stderr) == (0, "")
-    papers = yaml.safe_load((project / "config" / "config.yaml").read_text())["papers"]
+    papers = quick_yaml.load((project / "config" / "config.yaml").read_text())["papers"]
     first, *lines = done.stdout.splitlines()
     assert first.startswith("at most ") and " of measuring on " in first
     assert [line.partition(":")[0] for line in lines] == papers
@@ -183,7 +178,7 @@ def test_unknown_paper_of_a_stage(project):
 def test_design_runs_alone(project):
     done = run(project, *DESIGN.format("emulex-2012").split())
     assert done.returncode == 0, done.stderr
-    assert (project / "d.csv").read_text().startswith("run_id,block,order,experiment,")
+    assert (project / "d.csv").read_text().startswith("run_id,block,effort,order,experiment,")
 
 
 def test_interrupt_is_130(monkeypatch, capsys):
@@ -286,7 +281,7 @@ def test_a_command_that_is_said_to_read_no_configuration_reads_none(name, tmp_pa
     assert sorted(each.__name__ for each in cli.WITHOUT_CONFIGURATION) == sorted(NO_CONFIGURATION)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("whitewire.paths.root", raising(AssertionError("it asks for the configuration")))
-    monkeypatch.setattr("whitewire.whole.write", lambda *_: None)
+    monkeypatch.setattr("whitewire.atomic.write", lambda *_: None)
     monkeypatch.setattr("whitewire.install.hibench_tree.prepare", raising(UserError("stopped")))
     assert main([name, *NO_CONFIGURATION[name]]) == (0 if name == "keys" else 2)
     assert "using" not in capsys.readouterr().err
@@ -304,6 +299,7 @@ def test_any_other_command_says_whose_configuration_it_reads(name, tmp_path, mon
     if hasattr(cli, function):
         assert getattr(cli, function) not in cli.WITHOUT_CONFIGURATION
     args = SimpleNamespace(function=stage, command=name)
+    monkeypatch.setattr(cli, "_check_command", lambda given: None)
     monkeypatch.setattr(cli, "parser", lambda: SimpleNamespace(parse_args=lambda _: args))
     assert main([name]) == 0
     assert said == [f"whitewire: no config/config.yaml here: using {HOME}/config and {HOME}/results\n"]
@@ -327,3 +323,18 @@ def test_whatever_a_command_prints_changes_no_terminal(monkeypatch, capsys):
     assert main(["plan"]) == 0
     out, err = capsys.readouterr()
     assert out == "\\x1b[2Jtable\tcell\n" and err.endswith("quick-1\\x07: run 1: \\u202ex\n")
+
+
+def test_help_lists_every_command_in_its_group():
+    actions = cli.parser()._actions
+    (commands,) = (action.choices for action in actions if isinstance(action.choices, dict))
+    assert {cli._name(each) for functions in cli.GROUPS.values() for each in functions} == set(commands)
+    said = cli.parser().format_help()
+    assert "\neveryday:\n  validate      Check every file that a run would use" in said
+    assert "\n  design        Write design.csv of a paper\n" in said
+
+
+def test_a_wrong_command_names_the_nearest(project):
+    assert refused(project, "repot") == (
+        'command: found "repot", expected one that `whitewire --help` lists; did you mean "report"?'
+    )

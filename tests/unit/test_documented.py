@@ -61,13 +61,13 @@ def test_make(arguments):
         assert name in NAMES, f"{name}: no variable of the Makefile"
 
 
-def test_help_and_readme_have_every_target_and_variable():
+def test_help_and_its_page_have_every_target_and_variable():
     said = subprocess.run(["make", "help"], cwd=HOME, capture_output=True, text=True, check=True).stdout
     inner = {"PATH", "PYTHONPATH", "CURDIR", "MAKE", "TWO_AT_ONCE"}
     assert {name for name in NAMES if not re.search(rf"\b{name}=", said)} == inner
     targets = re.findall(r"^([a-z-]+):.*## ", (HOME / "Makefile").read_text(), re.MULTILINE)
-    readme = (HOME / "README.md").read_text()
-    assert len(targets) > 15 and [name for name in targets if not re.search(rf"`make {name}[ `]", readme)] == ["help"]
+    page = (HOME / "docs" / "use" / "measure.md").read_text()
+    assert len(targets) > 15 and [name for name in targets if not re.search(rf"`make {name}[ `]", page)] == ["help"]
 
 
 def test_clean_leaves_what_it_says(tmp_path):
@@ -121,6 +121,10 @@ def test_the_figures_of_the_readme_are_at_the_scale_of_the_reference():
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+OF_A_WORKFLOW = re.compile(r"\.\./\.\./actions/workflows/([\w-]+\.yml)(/badge\.svg)?")
+"""Leads from GitHub's page of the repository to a workflow's runs."""
+OF_PAGES = "../../deployments/github-pages"
+"""Leads from there to what the environment of this name was given, by a workflow."""
 
 
 def anchors(path) -> set[str]:
@@ -137,6 +141,11 @@ def test_links_lead_somewhere(page):
         if "://" in target:
             continue
         found = page.parent / path if path else page
+        if workflow := OF_A_WORKFLOW.fullmatch(target):
+            found = HOME / ".github" / "workflows" / workflow[1]
+        if target == OF_PAGES:
+            found = HOME / ".github" / "workflows" / "check.yml"
+            assert "name: github-pages" in found.read_text()
         assert found.exists(), f"{target}: no such file"
         assert not anchor or anchor in anchors(found), f"{target}: no such heading"
 
@@ -145,3 +154,11 @@ def test_links_lead_somewhere(page):
 def test_pages_that_are_named_are_there(path):
     named = re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8"))
     assert [name for name in named if not (HOME / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted((HOME / "docs").glob("*/*.md")), ids=lambda page: page.stem)
+def test_each_page_says_whom_it_is_for_and_is_in_the_index(page):
+    first = next(line for line in page.read_text().splitlines()[1:] if line)
+    assert re.fullmatch(r"\*For .+\.\*", first), first
+    name = "decisions" if page.parent.name == "decisions" else str(page.relative_to(HOME / "docs"))
+    assert f"({name})" in (HOME / "docs" / "README.md").read_text()

@@ -55,3 +55,11 @@ rule analysis:
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
         " 2> >(tee {log:q} >&2)"
+
+
+rule claim:
+    """The verdict on the claim that WHITEWIRE_CLAIM names, and nothing after it: for `make claim`."""
+    input:
+        expand(f"{RESULTS}/{{paper}}/analysis/verdicts.csv", paper=plan.papers),
+        expand(f"{RESULTS}/{{paper}}/logs/analysis.done", paper=plan.papers),
+        plan.blocks(f"{RESULTS}/{{paper}}/raw/{{block}}/block.json"),

@@ -15,6 +15,8 @@ rule design:
         f"{RESULTS}/{{paper}}/logs/design.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/design.tsv"
+    # All before the links, in the order of the measurements: with lanes each begins once its design is there.
+    priority: lambda wildcards: REPORTING + 2 + plan.turn_of(wildcards.paper)
     conda:
         "../../envs/analysis.yaml"
     container:

@@ -43,3 +43,14 @@ onerror:
 onsuccess:
     if workflow.is_main_process:
         shell("setpriv --pdeathsig KILL whitewire ending || true")
+
+
+# Where nothing was to be done, Snakemake calls neither of these.
+logger.addFilter(
+    lambda record: not str(record.msg).startswith("Nothing to be done")
+    or print(record.msg, file=sys.stderr)
+    or (
+        workflow.is_main_process
+        and shell("setpriv --pdeathsig KILL whitewire ending || true")
+    )
+)

@@ -2,20 +2,9 @@
 # own. They need no paper, no Java and no Hadoop. They run again when the testbed's description or the effort asks for more,
 # and then make only what is missing; a changed program measures nothing.
 
-LINKS_TABLES = [
-    "hosts.csv",
-    "fabrics.csv",
-    "links.csv",
-    "pairs.csv",
-    "ways.csv",
-    "drives.csv",
-    "probes.csv",
-    "rdma.csv",
-    "outliers.csv",
-    "left_out.csv",
-    "fit.csv",
-    "datapackage.json",
-]
+
+localrules:
+    links,
 
 
 rule links_network:
@@ -39,21 +28,22 @@ rule links_network:
         tasks=plan.most_nodes,
         runtime=15,
     params:
+        part="network",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
         effort=plan.survey_effort,
         description=plan.description,
     shell:
         "exec setpriv --pdeathsig KILL whitewire links"
-        " --part network"
+        " --part {params.part:q}"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
         " --effort {params.effort:q}"
         " 2> >(tee {log:q} >&2)"
 
 
-rule links_drives:
-    """From the testbed's hosts alone to raw results of every drive and mount, by fio."""
+use rule links_network as links_drives with:
+    # Every drive and mount, by fio.
     output:
         record=f"{RESULTS}/links/drives.json",
     log:
@@ -61,63 +51,29 @@ rule links_drives:
     benchmark:
         f"{RESULTS}/logs/links-drives.tsv"
     priority: REPORTING + 1
-    conda:
-        "../../envs/measure.yaml"
-    container:
-        plan.container("hadoop")
-    threads: workflow.cores
-    resources:
-        measuring=MACHINE,
-        mpi="srun",
-        nodes=plan.most_nodes,
-        tasks=plan.most_nodes,
-        runtime=10,
     params:
+        part="drives",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
         effort=plan.survey_effort,
         description=plan.description,
-    shell:
-        "exec setpriv --pdeathsig KILL whitewire links"
-        " --part drives"
-        " --testbed {params.testbed:q}"
-        " --results {params.results:q}"
-        " --effort {params.effort:q}"
-        " 2> >(tee {log:q} >&2)"
 
 
-rule links_rdma:
-    """From the testbed's hosts alone to raw results of every RDMA port, by perftest."""
+use rule links_network as links_rdma with:
+    # Every RDMA port, by perftest.
     output:
         record=f"{RESULTS}/links/rdma.json",
     log:
         f"{RESULTS}/logs/links-rdma.log",
     benchmark:
         f"{RESULTS}/logs/links-rdma.tsv"
-    priority: REPORTING + 0
-    conda:
-        "../../envs/measure.yaml"
-    container:
-        plan.container("hadoop")
-    threads: workflow.cores
-    resources:
-        measuring=MACHINE,
-        mpi="srun",
-        nodes=plan.most_nodes,
-        tasks=plan.most_nodes,
-        runtime=15,
+    priority: REPORTING
     params:
+        part="rdma",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
         effort=plan.survey_effort,
         description=plan.description,
-    shell:
-        "exec setpriv --pdeathsig KILL whitewire links"
-        " --part rdma"
-        " --testbed {params.testbed:q}"
-        " --results {params.results:q}"
-        " --effort {params.effort:q}"
-        " 2> >(tee {log:q} >&2)"
 
 
 rule links:
@@ -142,32 +98,5 @@ rule links:
         "exec setpriv --pdeathsig KILL whitewire links"
         " --part record"
         " --testbed {params.testbed:q}"
-        " --results {params.results:q}"
-        " 2> >(tee {log:q} >&2)"
-
-
-rule links_tables:
-    """From raw results of links to tables, and what is beyond its bound with the likely cause."""
-    input:
-        record=f"{RESULTS}/links/links.json",
-        testbed=f"config/testbeds/{plan.testbed}.yaml",
-        papers=expand("config/papers/{paper}.yaml", paper=plan.papers),
-        program=program("tidy.links"),
-    output:
-        update(expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES)),
-        done=touch(f"{RESULTS}/logs/links-tables.done"),
-    log:
-        f"{RESULTS}/logs/links-tables.log",
-    benchmark:
-        f"{RESULTS}/logs/links-tables.tsv"
-    priority: REPORTING
-    conda:
-        "../../envs/analysis.yaml"
-    container:
-        plan.container("publish")
-    params:
-        results=subpath(input.record, ancestor=2),
-    shell:
-        "exec setpriv --pdeathsig KILL whitewire tidy-links"
         " --results {params.results:q}"
         " 2> >(tee {log:q} >&2)"

@@ -36,7 +36,7 @@ rule measure:
     params:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
-        budget=plan.budget,  # another one: measuring goes on
+        budget=plan.allowed,  # another one: measuring goes on
     shell:
         "exec setpriv --pdeathsig KILL whitewire measure"
         " --paper {wildcards.paper:q}"

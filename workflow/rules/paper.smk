@@ -17,7 +17,7 @@ STYLE = plan.files(
 
 
 rule paper:
-    """From a paper's document and tables to its report in HTML and PDF, its figures and their data."""
+    """From a paper's document and tables to its report in HTML and PDF, its brief, figures with data, and badges."""
     input:
         expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
         expand(f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}", table=ANALYSES),
@@ -32,8 +32,10 @@ rule paper:
     output:
         html=update(f"{REPORTS}/{{paper}}.html"),
         pdf=update(f"{REPORTS}/{{paper}}.pdf"),
+        brief=update(f"{REPORTS}/{{paper}}.brief.pdf"),
         done=touch(f"{RESULTS}/{{paper}}/logs/paper.done"),
         data=update(directory(f"{REPORTS}/data/{{paper}}")),
+        badges=update(directory(f"{REPORTS}/badges/{{paper}}")),
         figures=report(
             update(directory(f"{REPORTS}/figures/{{paper}}")),
             patterns=["{figure}.png"],

@@ -1,9 +1,52 @@
-# The page of what the testbed carries by itself. Its tables: links.smk, and trust.smk where that was asked for.
+# Tables and the page of what the testbed carries by itself (links.smk), and of trust in it (trust.smk) where that was asked for.
+
+LINKS_TABLES = [
+    "hosts.csv",
+    "fabrics.csv",
+    "links.csv",
+    "pairs.csv",
+    "ways.csv",
+    "drives.csv",
+    "probes.csv",
+    "rdma.csv",
+    "outliers.csv",
+    "left_out.csv",
+    "fit.csv",
+    "datapackage.json",
+]
 
 
 localrules:
+    links_tables,
     testbed_page,
     testbed,
+
+
+rule links_tables:
+    """From raw results of links to tables, and what is beyond its bound with the likely cause."""
+    input:
+        record=f"{RESULTS}/links/links.json",
+        testbed=f"config/testbeds/{plan.testbed}.yaml",
+        papers=expand("config/papers/{paper}.yaml", paper=plan.papers),
+        program=program("tidy.links"),
+    output:
+        update(expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES)),
+        done=touch(f"{RESULTS}/logs/links-tables.done"),
+    log:
+        f"{RESULTS}/logs/links-tables.log",
+    benchmark:
+        f"{RESULTS}/logs/links-tables.tsv"
+    priority: REPORTING
+    conda:
+        "../../envs/analysis.yaml"
+    container:
+        plan.container("publish")
+    params:
+        results=subpath(input.record, ancestor=2),
+    shell:
+        "exec setpriv --pdeathsig KILL whitewire tidy-links"
+        " --results {params.results:q}"
+        " 2> >(tee {log:q} >&2)"
 
 
 rule testbed_page:

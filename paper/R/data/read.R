@@ -102,7 +102,7 @@ valid_runs <- function(experiment, metric) {
 read_estimates <- function(paper = paper_id()) {
   columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
                "full_scale_low",
-               "full_scale_high", "status", "untold")
+               "full_scale_high", "status", "untold", "few_low", "few_high")
   remember(paste0("estimates:", paper), {
     table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper), paper)
     for (column in setdiff(columns, c("metric", "unit",

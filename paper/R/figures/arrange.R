@@ -29,16 +29,30 @@ measured_axis <- function(table, name = NULL, zero = TRUE, log = FALSE, ...) {
   scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), sec.axis = second, ...)
 }
 
-interval_bars <- function(medians, width) {
-  bars <- medians[!is.na(medians$shown_low) & !is.na(medians$shown_high), ]
-  geom_errorbar(data = bars, aes(ymin = shown_low, ymax = shown_high), width = width, linewidth = 0.6)
+# What is drawn as interval: the median's own; of three to five runs, whose median has none, Student's (`few`).
+drawn_intervals <- function(medians) {
+  if (is.null(medians$few_low)) medians$few_low <- medians$few_high <- rep(NA_real_, nrow(medians))
+  medians$few <- is.na(medians$shown_low)
+  medians$drawn_low <- ifelse(medians$few, medians$few_low, medians$shown_low)
+  medians$drawn_high <- ifelse(medians$few, medians$few_high, medians$shown_high)
+  medians[!is.na(medians$drawn_low) & !is.na(medians$drawn_high), ]
 }
 
-# "n = 3 to 6 runs per cell"; with `pale`, that cells of one run are drawn so.
-runs_per_cell <- function(n, pale = FALSE) {
+# Those of few runs are dashed.
+interval_bars <- function(medians, width, mapping = aes(ymin = drawn_low, ymax = drawn_high)) {
+  bars <- drawn_intervals(medians)
+  list(
+    geom_errorbar(data = bars[!bars$few, ], mapping = mapping, width = width, linewidth = 0.6),
+    geom_errorbar(data = bars[bars$few, ], mapping = mapping, width = width, linewidth = 0.6, linetype = "22")
+  )
+}
+
+# "n = 3 to 6 runs per cell"; with `pale`, that cells of one run are drawn so; with `intervals`, what dashed ones are.
+runs_per_cell <- function(n, pale = FALSE, intervals = TRUE) {
   ends <- unique(range(n))
   paste0("n = ", paste(ends, collapse = " to "), if (identical(as.numeric(ends), 1)) " run" else " runs", " per cell",
-         if (pale && ends[[1]] == 1 && length(ends) > 1) "; paler: one run")
+         if (pale && ends[[1]] == 1 && length(ends) > 1) "; paler: one run",
+         if (intervals && any(n %in% 3:5)) "; dashed: Student's t")
 }
 
 # How opaque the median of each cell is: that of one run is paler.

@@ -29,6 +29,7 @@ panel_names <- function(metrics) {
 # add in squares. Of the cell over itself there is none.
 over_cell <- function(table, experiment, metrics, relative_to) {
   ranged <- all(c("shown_low", "shown_high") %in% names(table))
+  table$few_low <- table$few_high <- NULL  # of the values themselves
   for (metric in metrics) {
     base <- only_cell(medians_at(experiment, metric, relative_to))
     of <- table$metric == metric

@@ -96,12 +96,12 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
       geom_runs(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
-      curve_intervals(medians)
+      interval_bars(medians, 0.03)
   } else {
     plot + inverse_marks(points, last) +
       geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
       geom_runs(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
-      curve_intervals(medians, aes(ymin = shown_low, ymax = shown_high, colour = level)) +
+      interval_bars(medians, 0.03, aes(ymin = drawn_low, ymax = drawn_high, colour = level)) +
       scale_colour_manual(NULL, values = unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange")])) +
       scale_shape_discrete(NULL)
   }
@@ -138,9 +138,4 @@ modelled_axis <- function(modelled, name) {
   unit <- unique(as.character(modelled$unit))
   if (is.null(name)) name <- if (length(unit) == 1 && !is.na(unit) && unit != "1") unit else "value"
   scale_y_continuous(paste0(name, ", full scale"), limits = c(0, NA), expand = expansion(c(0, 0.08)))
-}
-
-curve_intervals <- function(medians, mapping = aes(ymin = shown_low, ymax = shown_high)) {
-  bars <- medians[!is.na(medians$shown_low) & !is.na(medians$shown_high), ]
-  geom_errorbar(data = bars, mapping = mapping, width = 0.03, linewidth = 0.6)
 }

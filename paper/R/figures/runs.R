@@ -1,6 +1,8 @@
 # Points that are runs: each tells on its page which run it is, whether it counts, and why an attempt at it did not.
+# Points that are claims say what was found, and lead to the claim's row.
 #
 # geom_runs(mapping, data, position, ...)   as geom_point; the data have a column `run_id`, or `label` is mapped
+# leading_to(address, words)                `label` of a point that leads somewhere
 # run_told(run_id, attempt)                 what a point says: of a run with all its attempts, or of one attempt
 # titled_runs(svg)                          lines of a drawn figure, with what its points say as titles
 #
@@ -30,6 +32,9 @@ told_runs <- function(attempts) {
                                paste(attempts$run_id, attempts$attempt, sep = "\r"))
   )
 }
+
+leading_to <- function(address, words) paste0("to:", address, " ", words)
+leads <- "^to:(\\S+) "
 
 begins_run <- "[[run "
 ends_runs <- "[[end of runs]]"
@@ -77,7 +82,8 @@ titled_runs <- function(svg) {
       told <- sub(says("\\[\\[run (.*)\\]\\]"), "\\1", svg[own])
       first <- drawn[seq(1, length(drawn), by = pieces)]
       final <- drawn[seq(pieces, length(drawn), by = pieces)]
-      svg[first] <- paste0("<g class='run'><title>", told, "</title>", svg[first])
+      address <- ifelse(grepl(leads, told), paste0(" data-href='", sub(paste0(leads, ".*$"), "\\1", told), "'"), "")
+      svg[first] <- paste0("<g class='run'", address, "><title>", sub(leads, "", told), "</title>", svg[first])
       svg[final] <- paste0(svg[final], "</g>")
     }
     last <- end

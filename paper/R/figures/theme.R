@@ -23,10 +23,19 @@ verdict_levels <- c(
   "not testable here"
 )
 
+# What a reader sees in their place, in the order of legends and counts: which way `direction only` goes.
+word_levels <- c(
+  "reproduced", "more than claimed", "less than claimed", "other size than claimed", "not reproduced", "inconclusive",
+  "consistent", "inconsistent", "not testable here"
+)
+
+judged_by <- c("by runs", "by the paper's own numbers", "not testable here")
+
+# Verdicts on the paper's own numbers have colours of their own, violet, so that they do not look measured.
 verdict_colours <- c(
-  "reproduced" = "#00785a", "consistent" = "#5cb89c", "direction only" = "#1f78b4",
-  "inconclusive" = okabe_ito[["orange"]],
-  "not reproduced" = "#b84700", "inconsistent" = "#e69a6a", "not testable here" = "#a3abb3"
+  "reproduced" = "#00785a", "more than claimed" = "#1f78b4", "less than claimed" = "#7ab3dc",
+  "other size than claimed" = "#1f78b4", "not reproduced" = "#b84700", "inconclusive" = okabe_ito[["orange"]],
+  "consistent" = "#54489b", "inconsistent" = "#a8327e", "not testable here" = "#a3abb3"
 )
 
 theme_whitewire <- function(size = 11.5) {

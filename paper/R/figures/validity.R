@@ -18,13 +18,19 @@ cpu_headroom <- function() {
   runs[!(runs$metric == "cpu_idle_min" & (known | runs$experiment %in% jobs)), ]
 }
 
-# The bounds that runs are held to, each in its panel.
+# The bounds that runs are held to, each in its panel and beside the experiments that it applies to: what other programs
+# use has one where computing is the point, all else where it is not.
 headroom_bounds <- function() {
   limits <- c(read_environments(), list(list()))[[1]]$limits
   of <- c(cpu_late = "cpu_late_ms", cpu_outside = "cpu_outside", cpu_idle_min = "cpu_idle_floor",
           compute_share = "compute_share")
-  of <- of[of %in% names(limits) & names(of) %in% cpu_headroom()$metric]
-  data.frame(bound = as.numeric(unlist(limits[of])), what = factor(headroom_words[names(of)], headroom_words))
+  computing <- vapply(Filter(function(x) identical(x$cpu, "report"), read_paper()$experiments), function(x) x$id,
+                      character(1))
+  drawn <- unique(cpu_headroom()[c("metric", "experiment")])
+  held <- (drawn$metric == "cpu_outside") == (drawn$experiment %in% computing)
+  drawn <- drawn[held & of[drawn$metric] %in% names(limits), ]
+  data.frame(bound = as.numeric(unlist(limits[of[drawn$metric]])), experiment = drawn$experiment,
+             what = factor(headroom_words[drawn$metric], headroom_words))
 }
 
 # What the panels are, for the caption.
@@ -38,7 +44,7 @@ headroom_alt <- function() paste0("A point for every run, by experiment, in pane
 headroom_caption <- function() {
   paste0("What was left of the processors while the runs were made: an emulation that runs out of them measures the ",
          "machine, not the network. By panel: ", headroom_panels(), ".",
-         if (nrow(headroom_bounds()) > 0) " Dashed: the bound of those runs that are held to it.")
+         if (nrow(headroom_bounds()) > 0) " Dashed: the bound, beside the experiments that are held to it.")
 }
 
 # Inches: a row of panels grows with its experiments, or their names would overlap.
@@ -53,12 +59,17 @@ figure_cpu_idle <- function(title) {
   if (nrow(runs) == 0) {
     return(figure_without_data())
   }
-  runs$experiment <- factor(runs$experiment, rev(unique(runs$experiment)))
+  bounds <- headroom_bounds()
+  rows <- rev(unique(runs$experiment))
+  bounds$row <- match(bounds$experiment, rows)
+  runs$experiment <- factor(runs$experiment, rows)
   runs$what <- factor(headroom_words[runs$metric], headroom_words)
   runs$state <- ifelse(runs$valid, "valid", "invalid")
   runs$attempt <- attempt_number(runs)
   ggplot(runs, aes(value, experiment, colour = state, shape = state)) +
-    geom_vline(aes(xintercept = bound), headroom_bounds(), linetype = "22", colour = "grey40") +
+    geom_blank() +
+    geom_segment(aes(x = bound, xend = bound, y = row - 0.5, yend = row + 0.5), bounds, linetype = "22",
+                 colour = "grey40", inherit.aes = FALSE) +
     geom_runs(aes(label = run_told(run_id, attempt)), position = position_jitter(width = 0, height = 0.2, seed = 1),
               alpha = 0.7, size = 1.7) +
     facet_wrap(~what, ncol = 2, scales = "free_x") +

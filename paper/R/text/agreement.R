@@ -24,15 +24,23 @@ read_sides <- function(path, columns, numbers = character()) {
   table
 }
 
-sides_columns <- c("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "unit", "overlap",
-                   "note", "differs")
+asked_columns <- c("relation", "expected", "expected_low", "expected_high")
+
+sides_columns <- c("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "unit", asked_columns,
+                   "overlap", "note", "differs")
 
 sides_numbers <- c(
   outer(c("estimate", "low", "high", "n"), c("a", "b"), paste, sep = "_"),
   "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"
 )
 
-verdict_shown <- function(verdict) ifelse(is.na(verdict), "\u2013", badge(verdict))
+# The verdict of one side, `a` or `b`, as a badge.
+verdict_shown <- function(table, side) {
+  own <- table[c("paper", "claim", asked_columns)]
+  own$verdict <- table[[paste0("verdict_", side)]]
+  own$estimate <- table[[paste0("estimate_", side)]]
+  ifelse(is.na(own$verdict), "\u2013", verdict_badge(own))
+}
 
 kappa_text <- function(scope) if (is.null(scope$kappa)) "\u2013" else with_minus(sprintf("%.2f", scope$kappa))
 
@@ -63,9 +71,9 @@ agreement_rule <- function(found) {
   other <- found$all$other
   estimates <- found$estimates
   verdicts <- if (other == 0) {
-    "no claim on which both tell has another verdict"
+    "no claim that both decide has another verdict"
   } else {
-    paste("both tell of", count_of(other, "claim"), "and not the same")
+    paste("they decide", count_of(other, "claim"), "differently")
   }
   differ <- sprintf("of %s with intervals on both sides %d differ, where chance explains up to %d",
                     count_of(estimates$compared, "estimate"), estimates$differ, estimates$by_chance)

@@ -66,7 +66,7 @@ lanes_sentence <- function(paper = paper_id()) {
   signed_percent(100 * most$high, 1), gsub("_", " ", most$metric), most$experiment)
 }
 
-each_id <- function(text) strsplit(ifelse(is.na(text), "", trimws(as.character(text))), "[ ,;]+")
+each_id <- function(text) strsplit(as.character(ifelse(is.na(text), "", trimws(as.character(text)))), "[ ,;]+")
 
 # Which controls of each claim held: "Control E-K01 held." A failed one is told by the claim's reason.
 held_text <- function(verdicts, paper = paper_id()) {

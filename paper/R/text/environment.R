@@ -48,13 +48,17 @@ environment_rows <- function(limit = 140) {
   utils::head(table, limit)
 }
 
+# What of the record is on a page alone: packages, Hadoop's configuration, and settings of links as tools print them.
+of_page <- "^(software|cluster / configuration|link|offloads)( / |$)"
+
 environment_table <- function() {
   rows <- environment_rows()
   if (nrow(rows) == 0) {
     return(knitr::asis_output("\nNo environment was recorded.\n"))
   }
   value <- paste0(safe(rows$Value), ifelse(rows$varies, " (the first; it differs for other runs)", ""))
-  md_table(data.frame(Entry = safe(rows$Entry), Value = value), widths = c(42, 58))
+  entry <- ifelse(grepl(of_page, rows$Entry), sprintf("[%s]{.page-only}", safe(rows$Entry)), safe(rows$Entry))
+  md_table(data.frame(Entry = entry, Value = value), widths = c(42, 58))
 }
 
 renderer_text <- function() {

@@ -12,7 +12,7 @@ median_text <- function(experiment, metric, where = list(), digits = 3, why = TR
   if (!why || !is_untold(found)) {
     return(marked(text, found))
   }
-  paste0(text, " (not told by its runs: ", safe(found$untold), ")")
+  paste0(text, " (not measured by its runs: ", safe(found$untold), ")")
 }
 
 # "1.64× (1.5 to 1.8)", or that it is not known at this effort.
@@ -31,7 +31,7 @@ reading_told <- function(claim, reading, unit = NULL) told_estimate(reading_row(
 # The verdict on a claim as a badge with its id, for sentences.
 claim_badge <- function(claim) {
   row <- verdict_row(claim)
-  paste0(claim, " ", badge(row$verdict))
+  paste0(claim, " ", verdict_badge(row))
 }
 
 # A number that may be missing, for sentences.

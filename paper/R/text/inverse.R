@@ -17,7 +17,8 @@ needed_text <- function(table) {
 # Link rates whose runs hardly differ from starting jobs, so that they are no point of the curve.
 left_out_words <- function(table, before, after = "") {
   out <- table$left_out
-  ifelse(is.na(out) | out == "", "", paste0(before, "not told at ", gsub(" ", ", ", safe(out), fixed = TRUE), after))
+  places <- gsub(" ", ", ", safe(out), fixed = TRUE)
+  ifelse(is.na(out) | out == "", "", paste0(before, "not measured at ", places, after))
 }
 
 # Why, as rows like those of medians: a link rate of one curve each.

@@ -35,7 +35,7 @@ treatment_rows <- function() {
   do.call(rbind, c(unname(rows), list(make.row.names = FALSE)))
 }
 
-treatment_levels <- function(levels) paste(ifelse(is.na(levels), "not told", safe(levels)), collapse = ", ")
+treatment_levels <- function(levels) paste(ifelse(is.na(levels), "not recorded", safe(levels)), collapse = ", ")
 
 # What did not vary and was proved all the same.
 fixed_sentence <- function() {
@@ -59,7 +59,7 @@ treatment_sentence <- function() {
   untold <- table[table$varies & table$valid & is.na(table$seen), ]
   told <- c(
     if (nrow(untold) > 0) {
-      sprintf("**In %s nothing told %s**: only the probes before the runs speak for it.",
+      sprintf("**In %s no record shows %s**: only the probes before the runs speak for it.",
               count_of(length(unique(untold$run_id)), "run"), paste(code(unique(untold$factor)), collapse = ", "))
     },
     if (length(unproved) > 0) {

@@ -23,7 +23,7 @@ untold_line <- function(medians, where = gsub("\n", ", ", medians$level), width 
   why <- medians$untold[out]
   where <- as.character(where)[out]
   parts <- vapply(unique(why), function(x) paste0(listed(unique(where[why == x])), ": ", x), character(1))
-  text <- paste0(untold_mark, " not told by its runs. ", paste(parts, collapse = ". "))
+  text <- paste0(untold_mark, " not measured by its runs. ", paste(parts, collapse = ". "))
   if (is.finite(width)) in_lines(text, width) else text
 }
 

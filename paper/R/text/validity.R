@@ -48,17 +48,62 @@ at_once_sentence <- function() {
          "and the processors were not short for more than half of that time.")
 }
 
+# Attempts that were invalid, runs that count, and how many of these some metric leaves out.
 validity_sentence <- function() {
   runs <- run_table()
   if (nrow(runs) == 0) {
     return("No run was made.")
   }
-  bad <- sum(!runs$valid)
-  paste0(sprintf("%s %s made; %s.", count_of(nrow(runs), "run"), if (nrow(runs) == 1) "was" else "were", if (bad == 0) {
-    "all are valid"
-  } else {
-    paste(bad, if (bad == 1) "stayed invalid and is" else "stayed invalid and are", "left out of every estimate")
-  }), left_sentence())
+  bad <- sum(!attempt_table()$valid)
+  stayed <- sum(!runs$valid)
+  were <- function(n) if (n == 1) "was" else "were"
+  paste0(
+    count_of(nrow(runs), "run"), " ", were(nrow(runs)), " made",
+    if (bad > 0) sprintf(", in %s: %s invalid", count_of(sum(runs$attempts), "attempt"), paste(bad, were(bad))), ". ",
+    if (bad > stayed) "Invalid attempts were repeated. ",
+    if (stayed == 0) {
+      if (nrow(runs) == 1) "It counts." else sprintf("All %d runs count.", nrow(runs))
+    } else {
+      sprintf("%d of the %s; %d stayed invalid and %s left out of every estimate.", nrow(runs) - stayed,
+              if (nrow(runs) - stayed == 1) "runs counts" else "runs count", stayed, if (stayed == 1) "is" else "are")
+    },
+    unusable_sentence(), left_sentence()
+  )
+}
+
+# Which metrics the runs of a cell do not tell though they count, and why: rows of estimates.csv that a guard rejects.
+unusable <- function() {
+  table <- read_estimates()
+  table[is_untold(table), ]
+}
+
+has_unusable <- function() nrow(unusable()) > 0
+
+# Runs of cells, each cell once.
+runs_of_cells <- function(table) {
+  cells <- do.call(paste, c(unname(table[c("experiment", factor_columns())]), sep = "\r"))
+  sum(table$n[!duplicated(cells)], na.rm = TRUE)
+}
+
+unusable_sentence <- function() {
+  table <- unusable()
+  if (nrow(table) == 0) {
+    return("")
+  }
+  n <- runs_of_cells(table)
+  sprintf(" %s of them %s not usable for some metric; a table below says which, and why.", n,
+          if (n == 1) "is" else "are")
+}
+
+unusable_table <- function() {
+  table <- unusable()
+  each <- split(table, factor(paste(table$experiment, table$untold, sep = "\r"),
+                              unique(paste(table$experiment, table$untold, sep = "\r"))))
+  rows <- lapply(each, function(own) {
+    data.frame(Experiment = code(own$experiment[[1]]), "Not usable for" = listed(unique(code(own$metric))),
+               Runs = trimmed(runs_of_cells(own)), Why = safe(own$untold[[1]]), check.names = FALSE)
+  })
+  md_table(do.call(rbind, rows), widths = c(18, 30, 7, 45))
 }
 
 # Runs that were planned and not made, by reason; nothing where all were made.

@@ -1,12 +1,47 @@
 # Verdicts: counts, badges, the table, the summary in words.
 
-verdict_count <- function(verdict, paper = paper_id()) sum(read_verdicts(paper)$verdict %in% verdict)
 claim_count <- function(paper = paper_id()) nrow(read_verdicts(paper))
 
-badge <- function(verdict) {
-  verdict <- ifelse(is.na(verdict) | verdict == "", "not judged", verdict)
-  sprintf("[%s]{.badge .%s}", verdict, gsub(" ", "-", verdict))
+badge <- function(verdict, word = verdict) {
+  none <- is.na(verdict) | verdict == ""
+  verdict <- ifelse(none, "not judged", verdict)
+  sprintf("[%s]{.badge .%s}", ifelse(none, verdict, word), gsub(" ", "-", verdict))
 }
+
+# The value that would mean no effect, by each claim's YAML; 1 where that says none.
+no_effect_of <- function(claims, papers) {
+  of_one <- function(id, paper) {
+    found <- Filter(function(claim) identical(claim$id, id), described(paper)$claims)
+    if (length(found) == 0 || is.null(found[[1]]$test$no_effect)) 1 else as_value(found[[1]]$test$no_effect)
+  }
+  unname(mapply(of_one, as.character(claims), papers))
+}
+
+papers_of <- function(table, paper = paper_id()) {
+  if (is.null(table$paper)) rep(paper, nrow(table)) else ifelse(is.na(table$paper), paper, as.character(table$paper))
+}
+
+# "more than claimed" or "less than claimed", by the distance from no effect: of a time that is to fall to half, 0.3 is
+# more and 0.8 is less. A bound or a trend that is missed on the claimed side of no effect is always less.
+which_way <- function(table, papers) {
+  expected <- as_value(table$expected)
+  estimate <- as_value(table$estimate)
+  side <- sign(expected - no_effect_of(table$claim, papers))
+  beyond <- ifelse(side > 0, estimate > as_value(table$expected_high), estimate < as_value(table$expected_low))
+  bounded <- table$relation %in% c("above", "below", "increasing")
+  ifelse(!bounded & is.na(beyond), "other size than claimed",
+         ifelse(!bounded & beyond, "more than claimed", "less than claimed"))
+}
+
+# What a reader sees of each verdict: its name, but `direction only` says which way.
+verdict_words <- function(table, paper = paper_id()) {
+  words <- as.character(table$verdict)
+  missed <- which(words %in% "direction only")
+  if (length(missed) > 0) words[missed] <- which_way(table[missed, ], papers_of(table, paper)[missed])
+  words
+}
+
+verdict_badge <- function(table, paper = paper_id()) badge(table$verdict, verdict_words(table, paper))
 
 relation_words <- c(
   above = "above", below = "below", at_least = "at least", at_most = "at most", equal = "equal to",
@@ -47,6 +82,15 @@ estimate_text <- function(table) {
   ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit, table$estimate)))
 }
 
+# A verdict's reason without its second readings, which have a table of their own.
+own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
+
+# What goes on with one claim, where `command` of the table goes on with its paper: as in analysis/prospects.py.
+going_on <- function(table) {
+  by_claim <- function(command, claim) sub("make papers PAPERS=[^ ]+", paste0("make claim CLAIM=", claim), command)
+  unname(mapply(by_claim, as.character(table$command), as.character(table$claim)))
+}
+
 reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
                                                      " more runs of each cell would decide."))
@@ -54,11 +98,29 @@ reason_text <- function(table) {
   likely <- ifelse(is.na(table$chance), "", sprintf(
     "; all runs of that effort decide the claim with a chance of %.0f\u00a0%%", 100 * table$chance
   ))
-  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, table$command)
+  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, going_on(table))
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
-  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(sub("[.;]? *Further readings:.*$", "", table$reason))))
+  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(own_reason(table))))
   paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), how, audit)
+}
+
+# The first clause of a reason, which says what was compared; a semicolon in brackets ends none.
+first_clause <- function(reason) sub("^((?:\\([^()]*\\)|[^;()])*).*$", "\\1", reason, perl = TRUE)
+
+# A reason for a cell of a table: what was compared, and what would decide; the rest is folded away on a page.
+folded_reason <- function(table, paper = paper_id()) {
+  whole <- reason_text(table)
+  first <- sub("[.]?\\s*$", "", safe(with_minus(first_clause(own_reason(table)))))
+  rest <- trimws(sub("^[;.]?\\s*", "", substring(whole, nchar(first) + 1)))
+  rest <- trimws(paste(rest, held_text(table, paper), further_text(table, paper)))
+  does <- ifelse(is.na(table$low), "would give an interval", "would decide")
+  runs <- ifelse(table$runs_needed %in% 1, "more run", "more runs")
+  needed <- sprintf(" About %s %s of each cell %s.", trimmed(table$runs_needed, 4), runs, does)
+  open <- table$verdict %in% "inconclusive" & !is.na(table$runs_needed)
+  sentence <- function(text) paste0(toupper(substring(text, 1, 1)), substring(text, 2))
+  paste0(sentence(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
+         ifelse(rest == "", "", sprintf(" [%s]{.rest}", sentence(rest))))
 }
 
 route_text <- function(table) {
@@ -69,7 +131,7 @@ route_text <- function(table) {
 claim_text <- function(table) {
   sprintf(
     '[**%s**]{#claim-%s .claim exhibits="%s" verdict="%s"} %s', table$claim, table$claim,
-    vapply(each_id(table$exhibits), paste, character(1), collapse = " "), table$verdict, safe(table$statement)
+    vapply(each_id(table$exhibits), paste, character(1), collapse = " "), verdict_words(table), safe(table$statement)
   )
 }
 
@@ -80,17 +142,43 @@ why_of <- function(claims, paper = paper_id()) {
   vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
 }
 
-# On a page it is folded away below the reason; on paper whys have a list of their own.
+# On a page it is folded away below the reason; on paper it is left out.
 why_text <- function(table, paper = paper_id()) {
   why <- why_of(table$claim, paper)
   ifelse(why == "", "", sprintf("[%s]{.why}", safe(why)))
 }
 
-why_table <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
-  why <- why_of(table$claim, paper)
-  told <- why != ""
-  md_table(data.frame(Claim = table$claim[told], Why = safe(why[told])), widths = c(10, 90))
+# The command that measures a claim, beside it on a page; of claims that no run judges here nothing.
+make_text <- function(table) {
+  ifelse(by_runs(table), sprintf("[`make claim CLAIM=%s`]{.make}", table$claim), "")
+}
+
+# A claim for a command to name: the headline's, else the first.
+example_claim <- function(paper = paper_id()) {
+  c(described(paper)$headline, as.character(read_verdicts(paper)$claim))[[1]]
+}
+
+# Folded away on a page: how to cite a claim, and its badge.
+cite_text <- function(table, paper = paper_id()) {
+  made <- made_by_words(paper)
+  cited <- vapply(seq_len(nrow(table)), function(i) citation_words(table[i, ], made, paper), character(1))
+  sprintf("[[%s]{.citation} [Badge](badges/%s/%s.svg)]{.cite}", cited, paper, table$claim)
+}
+
+# 'Whitewire 0.1.0, commit 7abd6db03847: claim E-C02 of "..." (2012), claimed 4 times; here 6.24 (4.9 to 7.95), ...'
+citation_words <- function(row, made, paper = paper_id()) {
+  numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
+  told <- if (length(numbers) > 0) paste0(", ", paste(numbers, collapse = "; ")) else ""
+  about <- described(paper)
+  sprintf("Whitewire%s: claim %s of \u201c%s\u201d (%s)%s: %s.", made, row$claim, safe(text_or_none(about$title)),
+          text_or_none(about$year), told, verdict_words(row, paper))
+}
+
+# " 0.1.0, commit 7abd6db03847": what made the first of the runs; nothing where there are none.
+made_by_words <- function(paper = paper_id()) {
+  records <- read_environments(paper)
+  made <- if (length(records) > 0) records[[1]]$whitewire
+  if (is.null(made$version)) "" else paste0(" ", made$version, ", commit ", substr(text_or_none(made$commit), 1, 12))
 }
 
 untestable <- function(table) table$verdict %in% "not testable here"
@@ -110,11 +198,10 @@ verdict_table <- function(paper = paper_id()) {
   expected <- expected_text(table)
   asked <- ifelse(expected == "\u2013", "", paste0("; asked for: ", expected))
   md_table(data.frame(
-    Claim = claim_text(table),
-    Verdict = paste(badge(table$verdict), route_text(table)),
+    Claim = trimws(paste(claim_text(table), make_text(table))),
+    Verdict = paste(verdict_badge(table, paper), route_text(table)),
     Estimate = paste0(ifelse(is.na(table$estimate), "none", estimate_text(table)), asked),
-    Reason = trimws(paste(reason_text(table), held_text(table, paper), further_text(table, paper),
-                          why_text(table, paper)))
+    Reason = trimws(paste(folded_reason(table, paper), why_text(table, paper), cite_text(table, paper)))
   ), widths = c(27, 15, 18, 40))
 }
 
@@ -124,8 +211,8 @@ untestable_table <- function(paper = paper_id()) {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims of this paper are tested.\n"))
   }
-  md_table(data.frame(Claim = claim_text(table), Reason = trimws(paste(reason_text(table), why_text(table, paper)))),
-           widths = c(45, 55))
+  reason <- trimws(paste(reason_text(table), why_text(table, paper), cite_text(table, paper)))
+  md_table(data.frame(Claim = claim_text(table), Reason = reason), widths = c(45, 55))
 }
 
 untestable_sentence <- function(paper = paper_id()) {
@@ -152,19 +239,38 @@ readings_table <- function(paper = paper_id()) {
   }
   for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   md_table(data.frame(
-    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = badge(table$verdict),
+    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = verdict_badge(table, paper),
     Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
   ), widths = c(8, 21, 17, 14, 11, 29))
 }
 
+# How many claims have each verdict, by what judges them: runs, or the paper's own numbers. No row where none has it.
+verdict_counts <- function(paper = paper_id()) {
+  found <- read_verdicts(paper)
+  of_numbers <- found$route %in% c("arithmetic", "modelled")
+  by <- ifelse(untestable(found), judged_by[[3]], ifelse(of_numbers, judged_by[[2]], judged_by[[1]]))
+  words <- factor(verdict_words(found, paper), word_levels)
+  counts <- as.data.frame(table(by = factor(by, judged_by), verdict = words), responseName = "claims")
+  counts[counts$claims > 0, ]
+}
+
+# "by runs: **3** reproduced and **6** more than claimed; by the paper's own numbers: **9** consistent; **2** not
+# testable here"
+counts_told <- function(counts, form = "**%d** %s") {
+  parts <- lapply(split(counts, counts$by, drop = TRUE), function(own) {
+    told <- listed(sprintf(form, own$claims, as.character(own$verdict)))
+    by <- as.character(own$by[[1]])
+    if (by == judged_by[[3]]) told else paste0(by, ": ", told)
+  })
+  paste(parts, collapse = "; ")
+}
+
 verdict_sentence <- function(paper = paper_id()) {
-  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
-  counts <- counts[counts > 0]
-  if (length(counts) == 0) {
+  counts <- verdict_counts(paper)
+  if (nrow(counts) == 0) {
     return("No claim has been judged yet.")
   }
-  sprintf("Of the paper's %s claims: %s.", claim_count(paper),
-    listed(sprintf("**%d** %s", counts, names(counts))))
+  sprintf("Verdicts on %s, %s.", count_of(claim_count(paper), "claim"), counts_told(counts))
 }
 
 # "Of the 58 claims that runs judge 12 were asked before their first run as they are judged now; …", of papers together.
@@ -196,9 +302,10 @@ amendments_list <- function(paper = paper_id()) {
 }
 
 # The findings that say most: firm verdicts, those furthest from the paper's number first; last those of which no
-# control can tell yet.
-strongest <- function(paper = paper_id(), limit = 5) {
+# control can tell yet. `but`: a claim that is told elsewhere.
+strongest <- function(paper = paper_id(), limit = 5, but = NULL) {
   table <- read_verdicts(paper)
+  table <- table[!table$claim %in% but, ]
   expected <- as_value(table$expected)
   distance <- abs(log(pmax(table$estimate, 1e-9) / pmax(expected, 1e-9)))
   distance[!is.finite(distance)] <- 0
@@ -220,7 +327,7 @@ both_kinds <- function(table, chosen, limit) {
   head(c(head(refuting, room), confirming), limit)
 }
 
-finding_text <- function(table) {
+finding_text <- function(table, paper = paper_id()) {
   if (nrow(table) == 0) {
     return(character())
   }
@@ -229,12 +336,15 @@ finding_text <- function(table) {
       ", where the claim asks for ", expected_text(table)
     ))
   ))
-  sprintf("%s %s (%s)%s.", badge(table$verdict), sub("\\.$", "", safe(table$statement)), table$claim, against)
+  sprintf("%s %s (%s)%s.", verdict_badge(table, paper), sub("\\.$", "", safe(table$statement)), table$claim, against)
 }
 
+# Beside the answer to the paper's title: answer.R.
 strongest_list <- function(paper = paper_id(), limit = 5) {
-  lines <- finding_text(strongest(paper, limit))
-  if (length(lines) == 0) lines <- "No claim has a firm verdict at this effort."
+  answer <- headline_row(paper)
+  lines <- finding_text(strongest(paper, limit, answer$claim), paper)
+  other <- if (nrow(answer) > 0) "other "
+  if (length(lines) == 0) lines <- paste0("No ", other, "claim has a firm verdict at this effort.")
   knitr::asis_output(paste0("\n", paste0("- ", lines, collapse = "\n"), "\n"))
 }
 
@@ -246,5 +356,5 @@ reason_of <- function(claim, paper = paper_id()) {
   if (nrow(table) == 0) {
     return(paste0(claim, " has not been judged yet."))
   }
-  paste0(badge(table$verdict), " ", reason_text(table))
+  paste0(verdict_badge(table, paper), " ", reason_text(table))
 }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import factors, propagation, statistics, whole, workloads
+from whitewire import atomic, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     asked,
     claims,
@@ -22,11 +22,12 @@ from whitewire.analysis import (
     inverse,
     judging,
     looks,
+    one_claim,
     prospects,
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import LANES, Runs, Scaling, on_testbed, status_on
+from whitewire.analysis.runs import LANES, Runs, Scaling, at, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -36,12 +37,12 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import cell_ids, text
+from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import made_later
-from whitewire.records.metrics import unit_of
+from whitewire.records.journal import OTHERS, made_later
+from whitewire.records.metrics import SHORT_OF_PROCESSORS, unit_of
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
@@ -98,6 +99,10 @@ READING_COLUMNS = [
     "high",
     "unit",
     "n",
+    "relation",
+    "expected",
+    "expected_low",
+    "expected_high",
     "verdict",
     "reason",
 ]
@@ -136,13 +141,15 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
             )
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
+                row["few_low"], row["few_high"] = (None, None) if exact else _of_few(runs, row)
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
         row["untold"] = _untold(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
-    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")] + ["status", "untold"]
+    columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")]
+    columns += ["status", "untold", "few_low", "few_high"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -174,6 +181,17 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
         return None, None
     own = sample.spread * statistics.median_error(len(sample.values))  # of the median, not of the mean of logarithms
     return propagation.interval(median, {"runs": (own, sample.freedom), **sample.floors}) or (None, None)
+
+
+def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
+    """Student's interval of the geometric mean of runs too few for one of their median; at full scale where it is."""
+    if row["n"] < statistics.FEWEST or row["unit"] == "1" or row["metric"] == "job_floor":
+        return None, None
+    levels = {factor: row[factor] for factor in runs.paper.factors}
+    sample = runs.sample(row["experiment"], levels, row["metric"])
+    if sample.problem or len(sample.values) < statistics.FEWEST or sample.values.min() <= 0:
+        return None, None
+    return propagation.interval(sample.centre, sample.errors()) or (None, None)
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
@@ -269,13 +287,15 @@ def verdicts(
     left: pd.DataFrame | None = None,
     since: Mapping[str, str] | None = None,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    alone: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
     claims say how many runs of their cells were not made, and why. `since`: whether each claim was
-    asked before its runs; `outlook`: what an open claim (its row) would take.
+    asked before its runs; `outlook`: what an open claim (its row) would take; `alone`: the claims that were measured by
+    themselves.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
@@ -283,8 +303,13 @@ def verdicts(
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            row |= outlook(claim, row)
+            cells = looks.cells_of_test(runs, claim["test"]) or ()
+            busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
+            row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
+        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
+            by_itself = f"{', '.join(others)} was measured by itself"
+            row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
         extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
@@ -313,11 +338,50 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield told
         return
     if not row["runs_help"]:
+        yield "not decidable here by more runs"
         return
+    effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
+    again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
+    for why, count in _not_made(cells, left).items():
+        yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
+    if short := _lacked(runs, cells, left):
+        yield f"{short} more lacked processors: stop other programs, and {again}"
+    if needed := _needed(row):
+        yield needed
+
+
+def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
+    """How many runs of some cells were not made that another start makes, by reason."""
+    if left is None:
+        return Counter()
     own = cell_ids(cells)
     rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    lacking = Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
-    yield from (f"{why} before {count} more runs of its cells" for why, count in lacking.items())
+    return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+
+
+def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
+    """How many runs of some cells were given up because the last attempt lacked processors."""
+    bad = runs.invalid
+    if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
+        return 0
+    own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
+    counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
+    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")["why_invalid"]
+    return int(last.astype(str).str.startswith(SHORT_OF_PROCESSORS).sum())
+
+
+def _needed(row: Mapping[str, Any]) -> str:
+    """How many more runs would decide an open claim; where no effort makes so many, what they would take."""
+    needed = row.get("runs_needed")
+    if needed is None:
+        return ""
+    least = " or more" if needed >= statistics.MOST_RUNS else ""
+    does = "would decide" if row.get("low") is not None else "would give an interval"
+    said = f"{needed}{least} further run{'s' if needed != 1 else ''} of each cell {does}"
+    if "beyond" not in row:
+        return said
+    most, minutes = row["beyond"]
+    return f"not decidable here: {said}, in about {minutes} min, and no effort makes more than {most}"
 
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
@@ -347,12 +411,12 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
         if as_run is not None:
             wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
     for reading in claim.get("readings", []):
-        by_runs = reading["route"] in ("emulated", "measured")
+        by_runs = reading["route"] in claims.MEASURED
         source = modelled if reading["route"] == "modelled" else runs
         wanted.append((reading["title"], status if by_runs else reading["route"], reading["test"], source))
     for title, own_route, own_test, source in wanted:
         found = judging.judged(paper, own_test, own_route, source, judged)
-        row = {key: found[key] for key in ("estimate", "low", "high", "unit", "n", "verdict", "reason")}
+        row = {key: found[key] for key in READING_COLUMNS if key in found}
         row |= {"paper": paper.id, "claim": claim["id"], "reading": title, "route": own_route}
         yield row | {"metric": own_test.get("metric", "")}
 
@@ -432,9 +496,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    since = asked.of_claims(paper, _read(ledger) if ledger.is_file() else None)
+    noted = _read(ledger) if ledger.is_file() else None
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
+    since = asked.of_claims(paper, noted)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                partial(prospects.outlook, paper, testbed, effort))  # fmt: skip
+                                outlook, asked.by_themselves(noted))  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -454,8 +520,8 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         tables["lanes"] = pd.DataFrame(runs.lane_differences(), columns=list(LANES))
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
-        whole.write(folder / name, content)
-    whole.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+        atomic.write(folder / name, content)
+    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
 def _rung(paper: Paper, path: Path) -> int:

@@ -25,6 +25,8 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable here"
 CONSISTENT = "consistent"
 INCONSISTENT = "inconsistent"
+MEASURED = ("emulated", "measured")
+"""Routes that rest on runs."""
 BY_RUNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED)
 """What runs decide."""
 VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
@@ -303,6 +305,24 @@ def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, s
     if not failed or verdict == NOT_TESTABLE:
         return verdict, reason
     return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
+
+
+MORE, LESS = "more than claimed", "less than claimed"
+"""What a reader sees of `direction only`."""
+
+
+def words(row: Mapping[str, Any], no_effect: float) -> str:
+    """A verdict as readers see it: `direction only` says which way the size is missed, by the distance from no effect.
+
+    `row` is one of verdicts.csv, with its numbers as numbers. Pages do the same: paper/R/text/verdicts.R.
+    """
+    if row["verdict"] != DIRECTION:
+        return str(row["verdict"])
+    if row.get("relation") in ("above", "below", "increasing"):  # a bound or a trend is missed on the side of no effect
+        return LESS
+    gain = row["expected"] > no_effect
+    beyond = row["estimate"] > row["expected_high"] if gain else row["estimate"] < row["expected_low"]
+    return MORE if beyond else LESS
 
 
 def _wanted(target: Target, number: Callable[[float | None], str]) -> str:

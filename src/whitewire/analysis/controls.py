@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+import scipy
 
 from whitewire import estimands, statistics
 from whitewire.analysis.claims import SIGNIFICANT
@@ -92,7 +92,7 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
     known = [row for row in rows if row["p_value"] and row["t"] is not None]
     if len(known) < 2:
         return None
-    squares = [stats.norm.isf(row["p_value"] / 2) ** 2 for row in known]
+    squares = [scipy.stats.norm.isf(row["p_value"] / 2) ** 2 for row in known]
     errors = np.array([row["error"] for row in known])
     weights = errors**-2
     mean = sum(math.log(row["estimate"]) * weight for row, weight in zip(known, weights, strict=True)) / weights.sum()
@@ -103,7 +103,7 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
         "cell": f"{len(known)} A/A controls", "really": "", "against": "", "n": n[0], "n_against": n[1],
         "estimate": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half), "expected": 1.0,
         "t": mean * math.sqrt(weights.sum()), "smallest_fault": _smallest(len(known), 1 / math.sqrt(weights.sum())),
-        "p_value": float(stats.chi2.sf(sum(squares), len(known))), "error": None, "missing": "",
+        "p_value": float(scipy.stats.chi2.sf(sum(squares), len(known))), "missing": "",
     }  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def _smallest(ratios: int, error: float) -> float:
 
     `error` is the standard error of their mean logarithm.
     """
-    bound = stats.chi2.isf(SIGNIFICANT, ratios)
-    needed = optimize.brentq(lambda shift: stats.ncx2.sf(bound, ratios, shift) - POWER, 1e-3, 1e3)
+    bound = scipy.stats.chi2.isf(SIGNIFICANT, ratios)
+    needed = scipy.optimize.brentq(lambda shift: scipy.stats.ncx2.sf(bound, ratios, shift) - POWER, 1e-3, 1e3)
     return math.exp(min(math.sqrt(needed) * error, 700.0))
 
 
@@ -205,7 +205,7 @@ def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, 
 
 
 def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
-    missing, _ = row.pop("missing"), row.pop("error")
+    missing = row.pop("missing")
     if row["estimate"] is None or not np.isfinite(row["estimate"]):
         return OPEN, f"no control possible: {missing}" if missing else "no control possible: it has no runs"
     seen, right = numbers([row["estimate"], row["expected"]], 3)

@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from whitewire import workloads
+from whitewire.description.paper import Paper
 from whitewire.records.jobs import NET, WHOLE
 from whitewire.workloads.base import Workload
-
-if TYPE_CHECKING:
-    from whitewire.analysis.runs import Runs
 
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
@@ -38,7 +36,28 @@ class Untold:
         return f"{self.why}; {self.remedy}"
 
 
-def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+class MeasuredCells(Protocol):
+    """What guards ask of a paper's runs; analysis.runs has them."""
+
+    paper: Paper
+
+    def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
+        """Values of a cell's valid runs as they were measured, not at full scale."""
+
+    def n_valid(self, experiment: str, levels: Mapping[str, Any]) -> int:
+        """Number of a cell's valid runs."""
+
+    def floors_lacking(self, experiment: str, levels: Mapping[str, Any]) -> Mapping[str, str]:
+        """Names of the floors of a cell's valid runs of which none was valid, with the reason of the last one."""
+
+    def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
+        """Whether more bytes a run would help, in words."""
+
+    def scaled(self, experiment: str, levels: Mapping[str, Any]) -> bool:
+        """Whether a larger k could be had."""
+
+
+def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
         _without_floor,
@@ -52,7 +71,7 @@ def of(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> U
     return None
 
 
-def _without_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """No run has a net time, because no floor of its kind was valid."""
     if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
         return None
@@ -62,7 +81,7 @@ def _without_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metri
     return None
 
 
-def told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def told_by_none(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """There are valid runs, but what made them does not tell the metric: only HiBench writes a report, for example."""
     if len(runs.as_measured(experiment, levels, metric)):
         return None
@@ -70,14 +89,16 @@ def told_by_none(runs: Runs, experiment: str, levels: Mapping[str, Any], metric:
     return Untold(f"none of {valid} valid runs tells {metric}", "more of them would not") if valid else None
 
 
-def _workload(runs: Runs, experiment: str, levels: Mapping[str, Any]) -> tuple[Workload, Workload, dict[str, Any]]:
+def _workload(
+    runs: MeasuredCells, experiment: str, levels: Mapping[str, Any]
+) -> tuple[Workload, Workload, dict[str, Any]]:
     """The workload of a cell, the one whose traffic it has, and its parameters."""
     parameters = runs.paper.parameters(experiment, levels)
     own = workloads.of(runs.paper.experiments[experiment]["workload"])
     return own, own.stands_for(parameters), parameters
 
 
-def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The jobs take hardly more than their floor, so that too little is left to judge."""
     if metric not in NET:
         return None
@@ -95,7 +116,7 @@ def _hidden_by_floor(runs: Runs, experiment: str, levels: Mapping[str, Any], met
     return Untold(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
 
 
-def _one_after_another(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """The tasks hardly met, so that each had what they share to itself."""
     own, native, parameters = _workload(runs, experiment, levels)
     together = native.together(metric)
@@ -117,7 +138,7 @@ def _beside_its_data(did: str, parameters: Mapping[str, Any]) -> bool:
     return did == "read" and str(parameters.get("replication")) == "1"
 
 
-def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _short_of_processors(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
     """While the tasks were at it the processors, not what they share, may have set the rate."""
     _, native, _ = _workload(runs, experiment, levels)
     told = native.short_while(metric)
@@ -130,7 +151,7 @@ def _short_of_processors(runs: Runs, experiment: str, levels: Mapping[str, Any],
     return Untold(f"the processors were short in {short:.0%} of the time in which {told.when}", remedy)
 
 
-def _typical(runs: Runs, experiment: str, levels: Mapping[str, Any], metric: str) -> float:
+def _typical(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> float:
     """Median over those of a cell's runs that tell a metric, as measured; NaN if none does."""
     values = runs.as_measured(experiment, levels, metric)
     values = values[np.isfinite(values)]

@@ -113,7 +113,8 @@ def judged(
     if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
     if evidence.n_invalid:
-        reason += f"; {evidence.n_invalid} invalid left out"
+        attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
+        reason += f"; {evidence.n_invalid} invalid {attempts} left out"
     counts = evidence.source in ("runs", "census")
     covering = controls.of(paper, checked, test) if counts else []
     failed = [control.said for control in covering if control.failed]

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 LEAST_FREEDOM = 2
 """Degrees of freedom that must be left for a block's lanes to be told apart."""
@@ -81,7 +81,7 @@ def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Ser
 @lru_cache
 def _tukey(confidence: float, count: int, freedom: float) -> float:
     """Quantile of the studentized range, which SciPy integrates anew each time."""
-    return float(stats.studentized_range.ppf(confidence, count, freedom))
+    return float(scipy.stats.studentized_range.ppf(confidence, count, freedom))
 
 
 def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence: float = 0.95) -> Difference | None:

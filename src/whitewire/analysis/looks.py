@@ -42,20 +42,23 @@ class Look:
 
 def at_tables(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
-    unavailable: Mapping[str, str] | None = None, seed: int = 1,
+    unavailable: Mapping[str, str] | None = None, seed: int = 1, only: str = "",
 ) -> Look:  # fmt: skip
-    """The look by tables so far, as runs.on_testbed takes them."""
+    """The look by tables so far, as runs.on_testbed takes them; at all claims, or at one `only`."""
     runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
-    return look(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort))
+    return look(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 
-def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len) -> Look:
+def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len, only: str = ""
+         ) -> Look:  # fmt: skip
     """The look at a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of a run of
-    each of some cells."""
+    each of some cells; `only`: the claim for which alone there are runs to come."""
     checked = controls.judge(paper, runs)
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
     most, in_turn = max(runs.looks, default=0), list[tuple[bool, float, list[Cell]]]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
+        if only and claim["id"] != only:
+            continue
         cells = cells_of_test(runs, claim["test"])
         if row["open"] and cells is not None:
             still[claim["id"]] = row["reason"]

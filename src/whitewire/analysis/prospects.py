@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pandas as pd
-from scipy import stats
+import scipy
 
 from whitewire import estimands, statistics, workloads
 from whitewire.analysis import claims
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
-from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make_design
-from whitewire.levels import Cell
+from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
+from whitewire.levels import Cell, cell_id, cell_ids
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 
@@ -67,7 +68,7 @@ def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float |
     assert target.expected is not None, "a range has a middle"
     cells = [workloads.of(paper.experiments[name]["workload"]).on_yarn for name, _ in estimand.cells()]
     spread = math.sqrt(sum((JOBS if on_yarn else OTHERS) ** 2 / runs for on_yarn in cells))
-    half = float(stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
+    half = float(scipy.stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
     return _clear(math.log(target.expected), spread, half, bounds)
 
 
@@ -79,7 +80,7 @@ def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> 
         within.append((low, bound + half))
     if not spread:
         return float(not any(low < mean < high for low, high in within))
-    return 1 - sum(float(stats.norm.cdf((high - mean) / spread) - stats.norm.cdf((low - mean) / spread))
+    return 1 - sum(float(scipy.stats.norm.cdf((high - mean) / spread) - scipy.stats.norm.cdf((low - mean) / spread))
                    for low, high in within)  # fmt: skip
 
 
@@ -89,14 +90,16 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
 
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
-    Nothing where no effort makes enough, and for claims on no particular cells.
+    Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
+    `busy` of the row: other programs disturbed runs before the budget ended. Nothing for claims on no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()
-    if needed is None or not row["runs_help"] or not effort or not cells:
+    efforts = list(paper.raw.get("replicates", ()))
+    if needed is None or not row["runs_help"] or effort not in efforts or not cells:
         return {}
-    for each in list(paper.raw["replicates"])[list(paper.raw["replicates"]).index(effort) :]:
-        most = min(_most(paper, name, each) for name, _ in cells)
+    makes = {each: _most(paper, cells, each) for each in efforts[efforts.index(effort) :]}
+    for each, most in makes.items():
         if have + needed > most:
             continue
         rows = list(_rows(paper, each, cells))
@@ -104,16 +107,18 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         floors = durations.all_floors_seconds(paper, rows, testbed, FLOORS) if anew else 0.0
         spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + floors
         found = chance(row, most, anew)
-        budget = "" if anew else f"BUDGET={BUDGET} "  # the one before has ended, and makes nothing more
+        # The budget before has ended, and makes nothing more.
+        start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
-                "command": f"{budget}make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
-    return {}
+                "command": f"{start}make papers PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
+    took = START_S + needed * seconds(paper, testbed, effort, cells)
+    return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 
 
-def _most(paper: Paper, experiment: str, effort: str) -> int:
-    """How many runs an effort makes at most of a claimed cell."""
-    made = paper.experiments[experiment].get("efforts", (effort,))
-    return int(paper.replicates(experiment, effort)["claimed"]) if effort in made else 0
+def _most(paper: Paper, cells: Sequence[Cell], effort: str) -> int:
+    """How many runs an effort makes at most of each of some cells."""
+    made = {cell_id(experiment["id"], levels): count for experiment, levels, count in counts(paper, effort)}
+    return min(made.get(cell, 0) for cell in cell_ids(cells))
 
 
 def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
@@ -126,11 +131,12 @@ def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str)
     return round((START_S + took + durations.all_floors_seconds(paper, rows, testbed, FLOORS)) / 60)
 
 
-def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int
-          ) -> Iterator[str]:  # fmt: skip
+def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
+          pace: float = 1.0) -> Iterator[str]:  # fmt: skip
     """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
 
-    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for.
+    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for;
+    `pace`: seconds that runs take here for each planned one.
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:
@@ -140,13 +146,18 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
             continue
         if row is not None and _positive(row.get("minutes")):
-            said = _likely(row["chance"])
-            yield f"  {claim['id']}: about {row['minutes']:.0f} min to a verdict{said}: {row['command']}"
+            minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
+            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {of_claim(row['command'], claim['id'])}"
         elif row is None:
-            took = START_S + statistics.FEWEST * seconds(paper, testbed, effort, cells)
+            took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
+
+
+def of_claim(command: str, claim: str) -> str:
+    """What goes on with one claim, where `command` goes on with its paper. As on pages: paper/R/text/verdicts.R."""
+    return re.sub(r"make papers PAPERS=\S+", f"make claim CLAIM={claim}", command)
 
 
 def _likely(chance: float | None) -> str:
@@ -156,8 +167,8 @@ def _likely(chance: float | None) -> str:
 def _rows(paper: Paper, effort: str, cells: Sequence[Cell]) -> Iterator[DesignRow]:
     """A row of the design per cell, so far as durations read it."""
     for name, levels in {canonical(cell): cell for cell in cells}.values():
-        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": f"{effort}-1", **levels}
-        yield cast("DesignRow", row)
+        row = {"experiment": name, "workload": paper.experiments[name]["workload"], "block": "", "effort": effort}
+        yield cast("DesignRow", row | dict(levels))
 
 
 def _positive(value: Any) -> bool:

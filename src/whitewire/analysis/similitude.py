@@ -16,12 +16,14 @@ from typing import Any
 import pandas as pd
 
 from whitewire import estimands, workloads
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
+from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.records.samples import ETHERNET, MTU
 from whitewire.workloads import Workload, terasort
@@ -347,7 +349,7 @@ def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 def _network(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     """Buffers of the emulated switch and hosts; those of a site are its own, and not known."""
-    if cell.testbed["kind"] != "emulated":
+    if not capabilities_of(cell.testbed).shapes_links:
         return {}
     switch, tcp, rate = cell.testbed["switch"], cell.testbed["tcp"], cell.rate / scale.k
     link = rate * 1e6 / 8
@@ -369,7 +371,7 @@ def _network(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     """The modelled drives of the workers; a site's are its own, and not slowed down."""
-    if cell.testbed["kind"] != "emulated":
+    if not capabilities_of(cell.testbed).models_drives:
         return {"own_drives": scale.k}
     hardware, mounted = hardware_of(cell.experiment, cell.levels), cell.store["kind"] == "cephfs"
     if not hardware:
@@ -432,7 +434,7 @@ def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
         return {"io_buffer_file": scaling.read_buffer(share) / size}
     if not workload.sorts:
         return {}
-    reduces = cell.parameters.get("reduces", 1)
+    reduces = parameter(cell.parameters, "reduces")
     memory = scaling.reduce_memory(size, reduces) if run else REDUCE_MEMORY
     found = {
         "sort_buffer_split": fixed.sort_buffer / scale.block_bytes,

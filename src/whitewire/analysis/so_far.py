@@ -17,8 +17,9 @@ from whitewire.tidy import tables
 
 
 def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
-            unavailable: Mapping[str, str]) -> looks.Look:  # fmt: skip
-    """The look at a paper's claims by runs that are there, of this block and those beside it: `designed`, id to block.
+            unavailable: Mapping[str, str], only: str = "") -> looks.Look:  # fmt: skip
+    """The look at a paper's claims, or at one `only`, by runs that are there, of this block and those beside it:
+    `designed`, id to block.
 
     Runs of another k do not count.
     `paper` has the k of these runs, `testbed` is its description. `unavailable` are the runs that this machine cannot
@@ -29,7 +30,7 @@ def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Map
         ids.setdefault(name, set()).add(run_id)
     read = [tables.so_far(paper, block.parent / name, own, testbed) for name, own in ids.items()]
     runs, floors = as_read(paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows])
-    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed())
+    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed(), only)
 
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
-from whitewire import statistics, whole
+from whitewire import atomic, statistics
 from whitewire.analysis import controls, judging
 from whitewire.analysis.net import flags
 from whitewire.analysis.runs import Runs, on_testbed, status_on
@@ -26,7 +26,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import Faults, UserError
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
@@ -120,9 +120,9 @@ def tables(folder: Path, results: Path) -> None:
     target = folder / records.TABLES
     target.mkdir(exist_ok=True)
     for name, content in made.items():
-        whole.write(target / name, content)
+        atomic.write(target / name, content)
     described = package(f"{record['testbed']}-trust", OF_TRUST, (), made)
-    whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+    atomic.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Read:
         """Each group by its number."""
         runs, floors = self.tables
         replicate = pd.to_numeric(runs["replicate"])
-        for number, (first, last) in enumerate(known.groups(self.groups * known.RUNS), start=1):
+        for number, (first, last) in enumerate(synthetic.groups(self.groups * synthetic.RUNS), start=1):
             yield number, (runs[replicate.between(first, last)], floors)
 
 
@@ -191,7 +191,7 @@ class Found:
                 yield load_paper(project.paper_path(name), fabric_names(self.testbed)), own
 
     def _runs(self, read: Read, tables: Tables) -> Runs:
-        return on_testbed(read.paper, self.testbed, known.EFFORT, *tables)
+        return on_testbed(read.paper, self.testbed, synthetic.EFFORT, *tables)
 
     def _once(self, paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
         if folder not in self.blocks:
@@ -208,15 +208,15 @@ class Found:
         """The block of known ratios, where it was measured."""
         if own := self._part(records.RATIO):
             paper = self._known(records.RATIO)
-            rows = known.all_rows(paper, self.testbed)
-            yield self._once(paper, rows, self.folder / records.RATIO / known.BLOCK, own["units"])
+            rows = synthetic.all_rows(paper, self.testbed)
+            yield self._once(paper, rows, self.folder / records.RATIO / synthetic.BLOCK, own["units"])
 
     def _pairs(self) -> Iterator[Read]:
         """The blocks of one link under two names, where they were measured."""
         for described, own in self._papers(records.SAME):
-            paper = known.same(described, records.planned(own))
-            rows = known.of_controls(paper, self.testbed)
-            yield self._once(paper, rows, self.folder / records.SAME / paper.id / known.BLOCK, own["units"])
+            paper = synthetic.same(described, records.planned(own))
+            rows = synthetic.of_controls(paper, self.testbed)
+            yield self._once(paper, rows, self.folder / records.SAME / paper.id / synthetic.BLOCK, own["units"])
 
     def ratio(self) -> Iterator[Cells]:
         for read in self._ratios():
@@ -260,21 +260,21 @@ class Found:
         path = self.folder / records.LOAD / records.LOADS
         loads: dict[str, float] = schema.load(path, dict[str, float])
         paper = self._known(records.LOAD)
-        base = known.of_fastest(paper, self.testbed, records.planned(own))
-        rows, _ = known.loaded(base, sorted({*loads.values()}))
+        base = synthetic.of_fastest(paper, self.testbed, records.planned(own))
+        rows, _ = synthetic.loaded(base, sorted({*loads.values()}))
         for run_id in sorted({row["run_id"] for row in rows} ^ {*loads}):
             found = "a run that is none of them" if run_id in loads else "no such run"
             raise UserError(
-                f"{shown(path)}: {run_id}: found {found}, expected the runs of {known.EXPERIMENT} under load"
+                f"{shown(path)}: {run_id}: found {found}, expected the runs of {synthetic.EXPERIMENT} under load"
             )
-        yield from load_rows(self._once(paper, rows, path.parent / known.BLOCK).tables[0], loads)
+        yield from load_rows(self._once(paper, rows, path.parent / synthetic.BLOCK).tables[0], loads)
 
     def lanes(self) -> Iterator[Cells]:
         for paper, own in self._papers(records.LANES):
-            rows = known.of_kinds(paper, self.testbed, known.RUNS)
+            rows = synthetic.of_kinds(paper, self.testbed, synthetic.RUNS)
             turns: list[dict[int, Tables]] = [{} for _ in range(own["units"])]
-            for count, turn in product(range(1, known.MOST_LANES + 1), range(own["units"])):
-                block = self.folder / records.LANES / paper.id / f"{count}-{turn}" / known.BLOCK
+            for count, turn in product(range(1, synthetic.MOST_LANES + 1), range(own["units"])):
+                block = self.folder / records.LANES / paper.id / f"{count}-{turn}" / synthetic.BLOCK
                 if block.is_dir():
                     turns[turn][count] = self._once(paper, rows, block).tables
             yield from lane_rows(paper, turns)
@@ -378,7 +378,7 @@ def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterato
 # --- k against k -------------------------------------------------------------------------------------------
 
 
-def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: int, runs: int = known.RUNS,
+def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: int, runs: int = synthetic.RUNS,
                reads: Callable[[Paper, Sequence[DesignRow], Path], Read] = read) -> Iterator[Cells]:  # fmt: skip
     """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
 
@@ -388,10 +388,10 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     rungs = []
     for rung in range(paper.rungs):
         settled = Paper(paper.on(rung).raw, paper.path)
-        rows = known.of_smoke(settled, testbed, runs)
-        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / known.BLOCK).tables for turn in range(turns)]
+        rows = synthetic.of_smoke(settled, testbed, runs)
+        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / synthetic.BLOCK).tables for turn in range(turns)]
         made, floors = (pd.concat(each) for each in zip(*found, strict=True))
-        rungs.append(on_testbed(settled, testbed, known.EFFORT, made, floors))
+        rungs.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
     ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
     for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
         for name, metric in product(paper.experiments, METRICS):
@@ -429,7 +429,7 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
     `table` as tidy/runs.csv; `loads`: processors by run id. Each cell scatters as its own runs do.
     """
     table = table.assign(load=[loads[run_id] for run_id in table["run_id"]])
-    good = table[(table["metric"] == known.METRIC) & (table["valid"].astype(str) == "true")]
+    good = table[(table["metric"] == synthetic.METRIC) & (table["valid"].astype(str) == "true")]
     values = {(float(str(load)), str(clients)): own["value"].astype(float).to_numpy()
               for (load, clients), own in good.groupby(["load", "clients"])}  # fmt: skip
     if not values:
@@ -481,7 +481,7 @@ def _over_turns(logs: np.ndarray) -> Cells:
         return {}
     mean, half = float(np.mean(logs)), math.nan
     if len(logs) > 1:
-        half = float(stats.t.ppf(0.975, len(logs) - 1) * np.std(logs, ddof=1)) / math.sqrt(len(logs))
+        half = float(scipy.stats.t.ppf(0.975, len(logs) - 1) * np.std(logs, ddof=1)) / math.sqrt(len(logs))
     ratio, low, high = (_number(math.exp(each)) for each in (mean, mean - half, mean + half))
     return {"ratio": ratio, "low": low, "high": high}
 
@@ -581,7 +581,7 @@ class Drift:
     p_value: float
 
 
-def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = known.SEED) -> Drift | None:
+def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = synthetic.SEED) -> Drift | None:
     """The slope of logarithms on places within cells, over all cells; None where no cell has two places.
 
     Its interval is Student's with an error that takes each cell's scatter as it is; its p-value comes from permuting
@@ -599,7 +599,7 @@ def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = kn
     # The residuals of a cell of n runs are smaller than its errors by the mean that was taken out.
     left = (y - slope * x) * np.sqrt(counts / (counts - 1))[index]
     error = math.sqrt(float(np.sum((x * left) ** 2))) / square
-    half = float(stats.t.ppf(0.975, freedom)) * error
+    half = float(scipy.stats.t.ppf(0.975, freedom)) * error
     rng = np.random.Generator(np.random.PCG64(seed))
     # Runs in a random order, sorted by cell: a permutation within each.
     own = np.argsort(index, kind="stable")

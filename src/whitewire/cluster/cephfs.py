@@ -28,7 +28,7 @@ from whitewire.paths import HOME
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, piped
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import turns
-from whitewire.testbed.emulated.sandbox import ROOT
+from whitewire.testbed.emulated.software import ROOT
 
 FOLDER = f"{ROOT}/ceph"
 MOUNT = f"{ROOT}/cephfs"

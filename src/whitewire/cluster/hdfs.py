@@ -71,7 +71,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
         **dict.fromkeys(DATA_SOCKET_BUFFERS, scaling.HDFS_SOCKET_BUFFER),
         # On an emulated fabric the testbed says what a socket may receive ahead: it depends on the rate.
-        **({"dfs.datanode.transfer.socket.recv.buffer.size": 0} if testbed.emulated else {}),
+        **({"dfs.datanode.transfer.socket.recv.buffer.size": 0} if testbed.capabilities.shapes_links else {}),
         # The emulated hosts start together: look again soon for a NameNode that isn't there yet.
         "ipc.client.connect.retry.interval": 100,
         "ipc.client.connect.max.retries": 300,
@@ -166,7 +166,8 @@ class Hdfs(HdfsClients):
         Where hosts share this machine's processors, one more than those. With all of them at once, each would interpret
         its methods for longer while its compiler waits for a processor: eleven took a tenth more of them.
         """
-        return len(os.sched_getaffinity(0)) + 1 if self.testbed.emulated else len(self.testbed.hosts)
+        shared = self.testbed.capabilities.shares_processors
+        return len(os.sched_getaffinity(0)) + 1 if shared else len(self.testbed.hosts)
 
     def _start_namenode(self) -> None:
         host = self.namenode_host

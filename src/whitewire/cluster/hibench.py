@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from whitewire.cluster import container_jvms
-from whitewire.cluster.existing import SITE_FILES, around
+from whitewire.cluster.existing import SITE_FILES, Existing, around
 from whitewire.cluster.hadoop import LOG4J, whereabouts
-from whitewire.cluster.stack import Stack
+from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
 from whitewire.testbed.base import Argv, Completed, Host, Testbed
@@ -138,7 +138,7 @@ class HiBench:
     # -- what is wrong ---------------------------------------------------------------------------------------
 
     def check(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> None:
-        """Raise UserError for the first thing that would stop the wanted (program, profile) or spoil their report."""
+        """Raise UserError for the first thing that would stop the wanted (program, profile) or disturb their report."""
         fault = next(self.faults(wanted, workers), None)
         if fault:
             raise UserError(fault)
@@ -239,10 +239,6 @@ class HiBench:
         return jar.replace("${hibench.home}", self.home) or f"{self.home}/autogen/target"
 
     # -- use -------------------------------------------------------------------------------------------------
-
-    def hadoop(self, stack: Stack, options: Mapping[str, object]) -> Hadoop:
-        """The stack's own Hadoop as HiBench uses it; `options` are settings of all jobs."""
-        return hadoop_of(stack, self, options)
 
     def configure(self, hadoop: Hadoop, job: Job) -> None:
         """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
@@ -385,18 +381,19 @@ def on_this_machine(settings: Mapping) -> HiBench:
 # --- the Hadoop it uses ---------------------------------------------------------------------------------
 
 
-def hadoop_of(stack: Stack, bench: HiBench, options: Mapping[str, object]) -> Hadoop:
-    """The stack's own Hadoop for HiBench on the first client: `hadoop`, configuration and programs in its folder there.
+def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBench,
+              options: Mapping[str, object]) -> Hadoop:  # fmt: skip
+    """The cluster's own Hadoop for HiBench on the first client: `hadoop`, configuration and programs in a folder there.
 
     Neither our installation nor a client of a site's cluster has a `hadoop`. `options` are settings of all jobs.
     """
     folder = bench.folder
-    host, installation = stack.testbed.by_role("client")[0], stack.hdfs.installation
+    host, installation = hdfs.testbed.by_role("client")[0], hdfs.installation
     configuration = f"{folder}/hadoop"
     host.run(["rm", "-rf", configuration]).check()
     host.run(["mkdir", "-p", configuration]).check()
     host.run(["cp", "-R", "-L", f"{installation.configuration}/.", configuration]).check()
-    values = {"fs.defaultFS": VIEW, **_of_tasks(stack, host, bench.tools), **options}
+    values = {"fs.defaultFS": VIEW, **_of_tasks(hdfs, yarn, host, bench.tools), **options}
     for name in SITE_FILES:
         if host.run(["test", "-e", f"{configuration}/{name}"]).status == 0:
             host.run(["mv", f"{configuration}/{name}", f"{configuration}/stack-{name}"]).check()
@@ -433,20 +430,20 @@ def sleep_jar(tests: Path) -> bytes:
     return content.getvalue()
 
 
-def _of_tasks(stack: Stack, host: Host, tools: str) -> dict[str, str]:
+def _of_tasks(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, host: Host, tools: str) -> dict[str, str]:
     """Settings by which the tasks of our own cluster find the programs of HiBench; none for a site's cluster.
 
     They stand in the text of mapred-site.xml, where HiBench looks for the tasks' options. Its programs are on the class
     path, as all others are, and not in the job's own jar: so tasks find JVMs that stay (container_jvms.py).
     """
-    if not isinstance(stack.yarn, Yarn):
+    if not isinstance(yarn, Yarn):
         return {}
-    installation, found = stack.hdfs.installation, {}
+    installation, found = hdfs.installation, {}
     for key, name in ARGUMENT_FILES.items():
         lines = host.run(["cat", f"{installation.configuration}/{name}"]).check().stdout.decode().splitlines()
         lines[lines.index("-cp") + 1] += f":{tools}"
         path = f"{installation.configuration}/hibench/{name}"
-        stack.testbed.share(path, "\n".join(lines).encode())
+        hdfs.testbed.share(path, "\n".join(lines).encode())
         found[key] = f"@{path}"
     # For tasks whose options HiBench loses: their class path in the environment instead.
     everything = [*installation.jars, installation.configuration, installation.workloads, tools]

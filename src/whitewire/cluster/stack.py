@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whitewire.atomic import check_space
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hibench import HiBench
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
@@ -17,10 +19,6 @@ from whitewire.design.drive import Drive
 from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
-from whitewire.whole import check_space
-
-if TYPE_CHECKING:
-    from whitewire.cluster.hibench import HiBench
 
 
 class Stack:

@@ -106,8 +106,8 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
     below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
-    # Always on one worker of an emulated testbed, where they find the JVM of the last one.
-    place_of_masters = {MASTERS: f"/default-rack/{first}"} if testbed.emulated else {}
+    # Always on one worker where hosts share the processors: there they find the JVM of the last one.
+    place_of_masters = {MASTERS: f"/default-rack/{first}"} if testbed.capabilities.shares_processors else {}
     return place_of_masters | {
         "yarn.resourcemanager.hostname": master.endpoint,
         "yarn.nodemanager.hostname": "${whitewire.endpoint}",
@@ -171,7 +171,7 @@ class Yarn(Service):
         self.master = testbed.by_role("namenode")[0]
         self.workers = testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
-        self.reuses_jvms = testbed.emulated and not installation.class_lists
+        self.reuses_jvms = testbed.capabilities.shares_processors and not installation.class_lists
         """Whether containers run in JVMs that stay (container_jvms.py): where hosts share this machine's processors."""
         self.java_home = installation.java_home or _java_home()
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from whitewire import factors, workloads
+from whitewire.description.capabilities import TABLE
 from whitewire.factors.base import Factor
 from whitewire.paths import HOME
 
 PAGE = HOME / "docs" / "use" / "factors.md"
 HEAD = """\
 # What a paper may vary, and how a run proves it
+
+*For whoever adds a paper.*
 
 After each run the system is asked what was really so. What was asked, and what was found, stand in the run's record
 (`asked`, `evidence`) and in `tidy/treatments.csv`. A run where the two differ does not count, and says why:
@@ -45,7 +48,7 @@ def _row(factor: Factor) -> str:
     of = "all" if not lacking else _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
     parts = "; ".join(part.proved_by for part in factors.TABLE.values() if part.part_of == factor.name)
     proof = f"{factor.proved_by}; {parts}" if parts else factor.proved_by
-    where = "any testbed" if factor.on_site else "emulated"
+    where = ", ".join(kind for kind, can in TABLE.items() if can.has(factor.needs)) if factor.needs else "any testbed"
     return f"| `{factor.name}` | {factor.meaning} | {proof} | {of} | {where} |"
 
 

@@ -1,7 +1,7 @@
 """Checks what YAML files say, and tells in one line what is wrong with one.
 
 Every file is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too. What a table of the
-package lists (estimands, workloads and their metrics, models) is filled in from there.
+package lists (estimands, workloads and their metrics, models, kinds of testbed) is filled in from there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 
 from whitewire import estimands, models, workloads
+from whitewire.description import capabilities
 from whitewire.description.reading import TYPES, kind_of, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
@@ -32,8 +33,10 @@ _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A JSON Schema of `workflow/schemas/`, with the estimands, workloads, metrics and models that there are."""
+    """A JSON Schema of `workflow/schemas/`, with the estimands, workloads, metrics, models and kinds of testbed."""
     stored = _stored(name)
+    if name == "testbed":
+        return _with_kinds(stored)
     return _with_names(stored) if name == "paper" else stored
 
 
@@ -53,6 +56,20 @@ def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
         "experiment": {**parts["experiment"], "properties": {**keys, "workload": workload}},
     }
     return {**stored, "$defs": {**parts, **filled}}
+
+
+def _with_kinds(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """With the names of all kinds of testbed, and for each the form of its description."""
+    kinds, own, parts = capabilities.TABLE, stored["properties"], stored["$defs"]
+    keys = parts["job"]["properties"]
+    is_of = {kind: {"required": ["kind"], "properties": {"kind": {"const": kind}}} for kind in kinds}
+    jobs = {**keys["kind"], "enum": [kind for kind, can in kinds.items() if can.form == "job"]}
+    return {
+        **stored,
+        "properties": {**own, "kind": {**own["kind"], "enum": list(kinds)}},
+        "allOf": [{"if": is_of[kind], "then": {"$ref": f"#/$defs/{can.form}"}} for kind, can in kinds.items()],
+        "$defs": {**parts, "job": {**parts["job"], "properties": {**keys, "kind": jobs}}},
+    }
 
 
 def _one_of(part: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ SCHEMAS = {
 HEAD = """\
 # All keys
 
+*For whoever adds a paper, and who writes a testbed's file.*
+
 Every key of every file, from the schemas in `workflow/schemas`; `whitewire keys` writes this page. A star marks a key
 that must be there. A key whose name ends in `_bytes`, `_mb_per_s`, `_ms` or `_kib` takes a number, or in a paper text
 with its unit, `64 MiB` or `5 GB`, which is converted once, when the file is read.

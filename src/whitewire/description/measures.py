@@ -5,23 +5,20 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import simpleeval
 
 from whitewire import estimands, quantities
 from whitewire.description.files import dotted
+from whitewire.description.paper import Paper
 from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.printed import Unread
 from whitewire.quantities import PLAIN, UnknownUnit
 from whitewire.text import quoted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whitewire.description.paper import Paper
 
 ENDINGS = {"_bytes": "B", "_mb_per_s": "MB/s", "_ms": "ms", "_kib": "KiB"}
 """How the name of a key ends whose number may be written with a unit, and the unit that it is converted to."""

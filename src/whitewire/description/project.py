@@ -9,16 +9,18 @@ from typing import Any
 
 from whitewire import budget
 from whitewire.description.files import validate
+from whitewire.description.names import CLAIM, check_budget, known, listed, paper_of, papers, testbeds
 from whitewire.description.reading import load_yaml
-from whitewire.errors import UserError
 from whitewire.paths import root, shown
-from whitewire.text import one_of, quoted, suggestion
 
 # --- the files --------------------------------------------------------------------------------------
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it."""
+    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it.
+
+    `claim`: the one that is measured by itself, with its paper alone; else empty.
+    """
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
@@ -28,13 +30,13 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
             config[name] = environ[name.upper()]
             validate(config, "config", f"{name.upper()}={config[name]}")
     if environ.get("PAPERS"):
-        config["papers"] = environ["PAPERS"].replace(",", " ").split()
+        config["papers"] = listed(environ["PAPERS"])
         validate(config, "config", f"PAPERS={environ['PAPERS']}")
     source = f"PAPERS={environ['PAPERS']}" if environ.get("PAPERS") else shown(path)
     for index, paper in enumerate(config["papers"]):
-        _known(paper, papers(), f"{source}: papers[{index}]", "papers")
+        known(paper, papers(), f"{source}: papers[{index}]", "papers")
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
-    _known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
     if environ.get("OUTLIERS"):
         config["outliers"] = environ["OUTLIERS"]
         validate(config, "config", f"OUTLIERS={config['outliers']}")
@@ -47,41 +49,17 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     if environ.get("BUDGET"):
         config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
     config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
+    config["claim"] = environ.get(CLAIM, "")
+    if config["claim"]:
+        config["papers"] = [paper_of(config["claim"], listed(environ.get("PAPERS", "")))]
     return config
 
 
 def _budget(told: Any, effort: str, source: str) -> str:
     """The budget of an effort as its text; UserError with one line where it is no time."""
     text = told.get(effort, budget.NONE) if isinstance(told, Mapping) else str(told)
-    try:
-        budget.seconds_of(text)
-    except ValueError as error:
-        key = f": budget.{effort}" if isinstance(told, Mapping) else ""
-        raise UserError(f"{source}{key}: found {quoted(text)}, expected {error}") from None
+    check_budget(text, f"{source}: budget.{effort}" if isinstance(told, Mapping) else source)
     return text
-
-
-def _known(name: str, names: list[str], where: str, folder: str) -> None:
-    if name not in names:
-        raise UserError(
-            f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
-            f"of config/{folder}{suggestion(name, names)}"
-        )
-
-
-def papers() -> list[str]:
-    """The names of all papers that have a file."""
-    return _stems("papers")
-
-
-def testbeds() -> list[str]:
-    """The names of all testbeds that have a file."""
-    return _stems("testbeds")
-
-
-def _stems(folder: str) -> list[str]:
-    found = (path.stem for path in (root() / "config" / folder).glob("*.yaml"))
-    return sorted(name for name in found if not name.endswith(".example"))
 
 
 def is_paper(name: str) -> bool:
@@ -91,7 +69,7 @@ def is_paper(name: str) -> bool:
 
 def paper_path(name: str) -> Path:
     """The file of a paper."""
-    _known(name, papers(), "paper", "papers")
+    known(name, papers(), "paper", "papers")
     return root() / "config" / "papers" / f"{name}.yaml"
 
 
@@ -102,5 +80,5 @@ def document_path(name: str) -> Path:
 
 def testbed_path(name: str) -> Path:
     """The file of a testbed."""
-    _known(name, testbeds(), "testbed", "testbeds")
+    known(name, testbeds(), "testbed", "testbeds")
     return root() / "config" / "testbeds" / f"{name}.yaml"

@@ -140,14 +140,18 @@ def _text(path: Path) -> str:
         raise UserError(f"{shown(path)}: no such file{near}") from None
     except OSError as error:
         raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    if len(found) > MOST_BYTES:
-        raise UserError(f"{shown(path)}: found more than {MOST_BYTES} bytes, expected at most so many")
+    return decoded(found, path, MOST_BYTES, "YAML text")
+
+
+def decoded(content: bytes, path: Path, most: int, expected: str) -> str:
+    """The text of a file of at most so many bytes. Raises UserError that says what was expected."""
+    if len(content) > most:
+        raise UserError(f"{shown(path)}: found more than {most} bytes, expected at most so many")
     try:
-        return found.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected YAML text"
-        ) from None
+        found = f"byte {error.start}: found bytes that are not UTF-8"
+        raise UserError(f"{shown(path)}: {found}, expected {expected}") from None
 
 
 def _bounded(events: Iterator[Any]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.description import transports
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
@@ -17,15 +18,10 @@ from whitewire.errors import UserError
 from whitewire.paths import HIBENCH, shown
 from whitewire.text import canonical, quoted, suggestion
 
-JOBS = ("slurm", "pbs", "gridengine", "lsf", "flux", "oar")
-"""Kinds of testbed whose hosts are the nodes of a scheduler's job."""
-NODES = (*JOBS, "hostfile")
-"""Kinds of testbed whose hosts are listed without roles."""
-
 
 def is_emulated(testbed: Mapping) -> bool:
     """Whether rates on a testbed stand for larger ones: hosts of one machine, or a site whose links are slowed down."""
-    return testbed.get("kind", "emulated") == "emulated" or testbed.get("scale", 1) != 1
+    return capabilities_of(testbed).scales_rates or testbed.get("scale", 1) != 1
 
 
 NAMED = re.compile(r"([0-9.]{1,10})gbe(-shared)?(?:-([0-9]{1,4})racks-([0-9.]{1,10})to1)?")
@@ -77,7 +73,7 @@ class Fabrics(dict[str, dict[str, Any]]):
 
 def fabric_names(testbed: Mapping) -> Collection[str]:
     """Networks that a paper may name: the testbed's, and on a site the emulated testbed's, whose runs it leaves out."""
-    if testbed["kind"] != "emulated" and testbed_path("emulated").is_file():
+    if not capabilities_of(testbed).shapes_links and testbed_path("emulated").is_file():
         return Fabrics({**testbed["fabrics"], **load_testbed("emulated")["fabrics"]})
     return testbed["fabrics"]
 
@@ -85,7 +81,7 @@ def fabric_names(testbed: Mapping) -> Collection[str]:
 def load_testbed(name: str) -> dict[str, Any]:
     """A testbed's description, valid in form. An emulated one uses the prepared HiBench where it names no other."""
     testbed = read_testbed(testbed_path(name))
-    if testbed["kind"] == "emulated" and (HIBENCH / "tree").is_dir():
+    if capabilities_of(testbed).local and (HIBENCH / "tree").is_dir():
         testbed.setdefault("hibench", {"home": str(HIBENCH / "tree")})
     return testbed
 
@@ -98,7 +94,7 @@ def read_testbed(path: Path) -> dict[str, Any]:
     _check_lanes(testbed, path)
     _check_node_file(testbed, path)
     _check_transports(testbed, path)
-    if testbed["kind"] == "emulated":
+    if capabilities_of(testbed).shapes_links:
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
 
@@ -118,7 +114,8 @@ DEFAULTED = ("cpu_outside",)
 
 def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
     """UserError for a bound on the processors that is missing, or that does not count on this kind of testbed."""
-    needed, others = (OF_THIS_MACHINE, OF_SITES) if testbed["kind"] == "emulated" else (OF_SITES, OF_THIS_MACHINE)
+    shared = capabilities_of(testbed).shares_processors
+    needed, others = (OF_THIS_MACHINE, OF_SITES) if shared else (OF_SITES, OF_THIS_MACHINE)
     for name in needed:
         if name not in testbed["limits"] and name not in DEFAULTED:
             raise UserError(f"{shown(path)}: limits.{name}: found none, expected a number")
@@ -133,11 +130,12 @@ def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:
 
 def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
     """UserError where the file of a list of hosts is missing, or where hosts come from elsewhere."""
-    kind, file = testbed["kind"], testbed.get("host_file")
-    if kind == "hostfile" and file is None:
+    reads_file, file = capabilities_of(testbed).reads_host_file, testbed.get("host_file")
+    if reads_file and file is None:
         raise UserError(f"{shown(path)}: host_file: found nothing, expected the path of a file of hosts")
-    if kind != "hostfile" and file is not None:
-        raise UserError(f"{shown(path)}: host_file: found {quoted(file)}, expected none: {kind} lists the hosts itself")
+    if not reads_file and file is not None:
+        where = f"{shown(path)}: host_file"
+        raise UserError(f"{where}: found {quoted(file)}, expected none: {testbed['kind']} lists the hosts itself")
 
 
 def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
@@ -146,7 +144,7 @@ def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
         where = f"{shown(path)}: transports.{name}"
         if name in transports.KINDS:
             raise UserError(f"{where}: found the name of a kind of transport, expected another name")
-        if transport["kind"] == transports.RDMA and testbed["kind"] == "emulated":
+        if transport["kind"] == transports.RDMA and not capabilities_of(testbed).has_rdma:
             raise UserError(
                 f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: network namespaces "
                 "have no RDMA ports"
@@ -180,7 +178,7 @@ def lane_hosts(testbed: Mapping[str, Any]) -> list[list[int]]:
 
 def lane_of(testbed: Mapping[str, Any]) -> dict[str, int]:
     """What ssh calls a host → number of its lane; empty where hosts are not divided into lanes."""
-    if testbed["kind"] != "ssh" or lane_count(testbed) == 1:
+    if not capabilities_of(testbed).lists_hosts or lane_count(testbed) == 1:
         return {}
     return {testbed["hosts"][place]["ssh"]: number
             for number, lane in enumerate(lane_hosts(testbed), start=1) for place in lane}  # fmt: skip
@@ -229,7 +227,7 @@ def check_lanes_hold(testbed: Mapping[str, Any], needed: Mapping[str, int], sour
     `needed`: role to the most hosts of any of the paper's clusters; `source`: the testbed's file, for messages.
     """
     lanes = lane_count(testbed)
-    if testbed["kind"] != "ssh" or lanes < 2:
+    if not capabilities_of(testbed).lists_hosts or lanes < 2:
         return
     roles = lane_roles(testbed)
     for role, count in needed.items():

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
+from whitewire.description import transports
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.drive import Drive
-from whitewire.design.rows import effort_of, levels_of
+from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
+from whitewire.factors import parameter
 from whitewire.models import maxmin
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
@@ -51,8 +54,8 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
     data_fraction = file_bytes / workloads.of(spec["workload"]).whole_bytes(parameters)
     return maxmin.Cell(
         link,
-        int(parameters.get("clients", 1)),
-        int(parameters.get("puts_per_client", 1)),
+        int(parameter(parameters, "clients")),
+        int(parameter(parameters, "puts_per_client")),
         float(file_bytes),
         float(block_bytes or parameters["block_size_bytes"]),
         int(parameters["replication"]),
@@ -81,7 +84,7 @@ def _seconds(cell: maxmin.Cell) -> float:
 
 def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | None = None) -> float:
     """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
-    levels, effort = levels_of(paper, row), effort_of(row["block"])
+    levels, effort = levels_of(paper, row), row["effort"]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
     workload = workloads.of(row["workload"])
@@ -101,7 +104,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     """
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
-    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
     own = workloads.of(row["workload"])
     workload = own.stands_for(parameters)
     size = scale.file_bytes * own.files(parameters)
@@ -138,7 +141,8 @@ def floor_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping
 
     By k links are slowed down, which little more than calls cross in a floor.
     """
-    tasks = parameters.get("maps", 1), math.ceil(scale.file_bytes / scale.block_bytes), parameters.get("reduces", 1)
+    maps, reduces = parameter(parameters, "maps"), parameter(parameters, "reduces")
+    tasks = maps, math.ceil(scale.file_bytes / scale.block_bytes), reduces
     place = " ".join([store["kind"], *filter(None, [store.get("erasure_coding")])])
     return workload.kind(parameters), place, *tasks, f"k={scale.k:g}", *(() if workers is None else (workers,))
 
@@ -157,12 +161,12 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
     kinds: dict[str, float] = {}
     for row in rows:
         if workloads.of(row["workload"]).has_floor:
-            levels, effort = levels_of(paper, row), effort_of(row["block"])
+            levels, effort = levels_of(paper, row), row["effort"]
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
-            fabric = parameters["fabric"] if testbed["kind"] != "emulated" else ""
-            apart = (row["block"], fabric, parameters.get("transport", ""))
+            fabric = parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else ""
+            apart = (row["block"], fabric, transports.of(testbed, parameters).name)
             kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
             kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

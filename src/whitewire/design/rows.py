@@ -22,8 +22,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import estimands, factors, whole, workloads
+from whitewire import atomic, estimands, factors, workloads
 from whitewire.description import project, transports
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -48,7 +49,7 @@ MOST_BLOCKS = 1000
 SMOKE_RUNS = 6
 """Runs of each cell of the headline claim at smoke effort where they have no jobs: as many as decide a claim of a
 factor of four. Jobs take too long for that."""
-FIRST = ("run_id", "block", "order", "experiment", "workload", "replicate")
+FIRST = ("run_id", "block", "effort", "order", "experiment", "workload", "replicate")
 
 
 def blocks(paper: Paper, effort: str) -> list[str]:
@@ -57,7 +58,7 @@ def blocks(paper: Paper, effort: str) -> list[str]:
 
 
 def effort_of(block: str) -> str:
-    """The effort of a block, by its name."""
+    """The effort of a block by its name, for tables and records without the column `effort`."""
     return block.rsplit("-", 1)[0]
 
 
@@ -124,7 +125,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     for name, runs in members.items():
         shuffled = [runs[index] for index in rng.permutation(len(runs))]
         for order, (_, row) in enumerate(sorted(shuffled, key=lambda pair: pair[0]), start=1):
-            rows.append(row | {"block": name, "order": order})
+            rows.append(row | {"block": name, "effort": effort, "order": order})
     return [cast("DesignRow", {column: row[column] for column in columns(paper)}) for row in rows]
 
 
@@ -164,8 +165,9 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             yield experiment, levels, max(count, least)
 
 
-def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
-             ) -> bool:  # fmt: skip
+def possible(
+    paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
+) -> bool:
     """Whether a testbed has a cell's networks and transport, and can set its factors.
 
     Switches, offloads and drives of a site stay as they are. Of transports that are compared it must have two.
@@ -181,9 +183,8 @@ def possible(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, A
     compared = experiment["factors"].get("transport", ())
     if compared and sum(transports.find(testbed, level) is not None for level in compared) < 2:
         return False
-    return testbed["kind"] == "emulated" or not any(
-        name in factors.TABLE and not factors.TABLE[name].on_site for name in {*levels, *parameters}
-    )
+    set_here = (factors.TABLE[name] for name in {*levels, *parameters} if name in factors.TABLE)
+    return all(capabilities_of(testbed).has(factor.needs) for factor in set_here)
 
 
 def _row(
@@ -229,13 +230,13 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
     workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)
     parameters = paper.parameters(experiment, levels)
-    emulated, mounted = testbed["kind"] == "emulated", store["kind"] == "cephfs"
+    can, mounted = capabilities_of(testbed), store["kind"] == "cephfs"
     return {
         "workload": workload.name,
-        "hosts": hosts if mounted and emulated else without_servers(hosts),
+        "hosts": hosts if mounted and can.starts_file_system else without_servers(hosts),
         "parameters": parameters,
         "settings": spec.get("settings", {}).get(levels.get("settings"), {}),
-        "drive": hardware_of(spec, levels) if emulated else {},
+        "drive": hardware_of(spec, levels) if can.models_drives else {},
         "store": store,
         "scale": asdict(scale_of(paper, experiment, effort, levels, testbed)),
         "factors": levels,
@@ -244,12 +245,13 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     }
 
 
-def defining_floor(testbed: Mapping[str, Any], workload: Workload, mounted: bool) -> str:
+def defining_floor(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any], mounted: bool) -> str:
     """Digest of what of a testbed's description affects the floor of a workload's jobs: as of a run, but for networks.
 
     Six hexadecimal digits, as in a run's id.
     """
-    defines = {"testbed": _of_testbed(testbed, workload, {}, mounted), "made_by": workload.identity(testbed)}
+    own = {name: parameters[name] for name in ("transport",) if name in parameters}
+    defines = {"testbed": _of_testbed(testbed, workload, own, mounted), "made_by": workload.identity(testbed)}
     return hashlib.sha256(canonical(defines).encode()).hexdigest()[:6]
 
 
@@ -312,8 +314,8 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     writer.writeheader()
     writer.writerows(rows)
     content = output.getvalue().encode()
-    whole.write(path, content)
-    whole.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
+    atomic.write(path, content)
+    atomic.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:
@@ -332,13 +334,15 @@ def read_csv(path: Path | str) -> list[DesignRow]:
 
 
 def rows_of(text: str) -> list[DesignRow]:
-    """Rows of the text of a design.csv; see read_csv. Raises Torn."""
-    rows: list[dict[str, Any]] = checked.table(text, DesignRow.__annotations__)
+    """Rows of the text of a design.csv; see read_csv. Older ones have no column `effort`. Raises Torn."""
+    needed = [column for column in DesignRow.__annotations__ if column != "effort"]
+    rows: list[dict[str, Any]] = checked.table(text, needed)
     for number, row in enumerate(rows, start=2):
+        row.setdefault("effort", effort_of(row["block"]))
         for column in ("order", "replicate", "seed"):
             row[column] = _whole_number(row[column], number, column)
-        if not row["run_id"] or not row["block"]:
-            raise Torn(f"line {number}: run_id: found an empty cell, expected a run and its block")
+        if empty := next((column for column in ("run_id", "block", "effort") if not row[column]), ""):
+            raise Torn(f"line {number}: {empty}: found an empty cell, expected a value")
     ids = Counter(row["run_id"] for row in rows)
     if twice := next((run_id for run_id, count in ids.items() if count > 1), None):
         raise Torn(f"run_id: found {twice} {ids[twice]} times, expected it once")

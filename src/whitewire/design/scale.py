@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import workloads
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import shown
@@ -55,7 +56,7 @@ def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapp
     if slowed := testbed.get("scale"):
         return slowed
     own = paper.experiments[paper.origin(experiment)].get("scale", paper.raw["scale"])
-    return levels.get("k", own["k"]) if testbed["kind"] == "emulated" else 1
+    return levels.get("k", own["k"]) if capabilities_of(testbed).scales_rates else 1
 
 
 def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
@@ -87,11 +88,8 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     most, all_blocks = _largest(paper, experiment)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
-    if testbed["kind"] != "emulated" and not slowed:
-        share, block = testbed.get("data_fraction", {}).get(effort, 1.0), int(parameters["block_size_bytes"])
-        unit = int(max(all_blocks, default=block))
-        size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / unit)) * unit)
-        return Scale(1, size / whole, block, size)
+    if not capabilities_of(testbed).scales_rates and not slowed:
+        return _of_a_site(whole, testbed.get("data_fraction", {}).get(effort, 1.0), parameters, all_blocks)
     splits, full = levels.get("splits", own.get("splits", 1)), whole / k
     share = own["bytes"][effort] / splits / parameters["block_size_bytes"] if "scale" in spec else 1 / k
     granule = _granule(spec, scale["block_granule_bytes"], share)
@@ -113,6 +111,14 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     blocks = parameters.get("file_blocks") or spec.get("file_blocks", scale["file_blocks"])[effort]
     size = round(int(blocks) * smallest * (whole / most))
     return Scale(k, size / full, block, size, packet)
+
+
+def _of_a_site(whole: float, share: float, parameters: Mapping[str, Any], all_blocks: Sequence[float]) -> Scale:
+    """At full scale, with a share of a file's bytes in whole blocks, also of the largest that a cell has."""
+    block = int(parameters["block_size_bytes"])
+    unit = int(max(all_blocks, default=block))
+    size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / unit)) * unit)
+    return Scale(1, size / whole, block, size)
 
 
 def _granule(spec: Mapping[str, Any], least: int, share: float) -> int:

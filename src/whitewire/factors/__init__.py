@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from whitewire.factors import seen
 from whitewire.factors.base import Factor, Proof, asked_for
@@ -29,7 +30,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "uplink", "The network's racks, and the rate of each one's uplink",
             "tc reports the rate of every uplink in both directions, `hdfs dfsadmin -printTopology` the racks",
-            seen.racks_asked, seen.racks, "", on_site=False, part_of="fabric",
+            seen.racks_asked, seen.racks, "", needs="shapes_links", part_of="fabric",
         ),
         Factor(
             "transport", "The way by which Hadoop's own traffic goes: the kernel's TCP, or RDMA under the same sockets",
@@ -41,38 +42,40 @@ TABLE: dict[str, Factor] = {
             "mtu", "Bytes of an IP packet: 1500, more for jumbo frames (9000)",
             "ip reports it for both ends of every link; for more than 1500 TCP's mean segment must be larger than such "
             "a frame holds",
-            asked_for("mtu"), seen.mtu, "B", on_site=False,
+            asked_for("mtu"), seen.mtu, "B", needs="shapes_links",
         ),
         Factor(
             "slow_host", "Share of its link's rate that the last worker has",
             "tc reports the rate of its link in both directions",
-            asked_for("slow_host"), seen.slow_host, within=0.01, on_site=False,
+            asked_for("slow_host"), seen.slow_host, within=0.01, needs="shapes_links",
         ),
         Factor(
             "slow_drives", "Share of its drives' rate that the last worker has",
             "the model's state is read back from its host and from another worker's",
-            asked_for("slow_drives"), lambda record: record["evidence"].get("slow_drives"), within=0.001, on_site=False,
+            asked_for("slow_drives"), lambda record: record["evidence"].get("slow_drives"), within=0.001,
+            needs="models_drives",
         ),
         Factor(
             "cross_traffic", "Share of each uplink's rate that other hosts send over it during the run",
             "the bytes that these hosts' links counted, over the time and the uplink's rate",
             asked_for("cross_traffic"), lambda record: record["evidence"].get("cross_traffic"), within=0.1,
-            on_site=False,
+            needs="shapes_links",
         ),
         Factor(
             "k", "What every rate and size is divided by",
             "the network's rate at full scale over the rate that tc reports",
-            asked_for("k"), seen.divisor, within=0.01, follows=frozenset({"block bytes", "file bytes"}), on_site=False,
+            asked_for("k"), seen.divisor, within=0.01, follows=frozenset({"block bytes", "file bytes"}),
+            needs="scales_rates",
         ),
         Factor(
             "switch_buffer_kib", "KiB that a port of the switch queues before it drops",
             "tc reports the queue's limit on every host's link",
-            asked_for("switch_buffer_kib"), seen.queue_kib, "KiB", on_site=False,
+            asked_for("switch_buffer_kib"), seen.queue_kib, "KiB", needs="shapes_links",
         ),
         Factor(
             "offloads", "Segmentation offloads of the links: on or off",
             "ethtool reports them for every host's link",
-            asked_for("offloads"), seen.offloads, "", on_site=False,
+            asked_for("offloads"), seen.offloads, "", needs="shapes_links",
         ),
         # Files in HDFS.
         Factor(
@@ -88,7 +91,7 @@ TABLE: dict[str, Factor] = {
         Factor(
             "file_blocks", "Blocks of each file that a client puts",
             "fsck counts the blocks of every file",
-            asked_for("file_blocks"), seen.file_blocks, follows=frozenset({"file bytes"}), on_site=False,
+            asked_for("file_blocks"), seen.file_blocks, follows=frozenset({"file bytes"}), needs="scales_rates",
         ),
         Factor(
             "block_size_bytes", "Bytes in a block of HDFS",
@@ -103,12 +106,12 @@ TABLE: dict[str, Factor] = {
         Factor(
             "replication", "Copies of each block",
             "fsck lists the DataNodes that hold each block; distinct ones count",
-            seen.copies_asked, seen.copies,
+            seen.copies_asked, seen.copies, default=1,
         ),
         Factor(
             "output_replication", "Copies of each block of a job's output, where it has a number of its own",
             "fsck lists the DataNodes that hold each block of the output",
-            seen.output_copies_asked, seen.output_copies,
+            seen.output_copies_asked, seen.output_copies, default=1,
         ),
         Factor(
             "lost_replicas", "Replicas that each block lacks when re-replication begins",
@@ -129,14 +132,16 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "clients", "Clients that put files at once", "the NameNode's audit log names who made each file",
-            asked_for("clients"), seen.clients,
+            asked_for("clients"), seen.clients, default=1,
         ),
         Factor(
             "puts_per_client", "Files that each client puts at once", "the NameNode's audit log counts them",
-            asked_for("puts_per_client"), seen.puts_per_client,
+            asked_for("puts_per_client"), seen.puts_per_client, default=1,
         ),
-        Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps),
-        Factor("reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces),
+        Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps, default=1),
+        Factor(
+            "reduces", "Reduce tasks", "the history server counts them", asked_for("reduces"), seen.reduces, default=1
+        ),
         Factor(
             "program", "The program of a suite", "the suite's own report names its type",
             asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
@@ -176,25 +181,26 @@ TABLE: dict[str, Factor] = {
         Factor(
             "packet_bytes", "Bytes in a packet of HDFS's write pipeline",
             "the DataNodes count packets: bytes written over their number",
-            asked_for("packet_bytes"), seen.packet_bytes, "B", follows=frozenset({"packet bytes"}), on_site=False,
+            asked_for("packet_bytes"), seen.packet_bytes, "B", follows=frozenset({"packet bytes"}),
+            needs="scales_rates",
         ),
         Factor(
             "drive", "The drives of each worker, by a name under `hardware.drives`",
             "the model's state is read back from the workers' hosts; a DataNode reports its volumes",
-            asked_for("drive"), seen.drive_named, "", on_site=False,
+            asked_for("drive"), seen.drive_named, "", needs="models_drives",
             follows=frozenset({f"drive.{key}" for key in DRIVE}),
         ),
         Factor(
             "page_cache", "Whether the workers' memory is in front of their drives: on or off",
             "the model's state is read back from the workers' hosts, and how many of the run's bytes went by way of "
             "their memory: with off none",
-            asked_for("page_cache"), lambda record: record["evidence"].get("page_cache"), "", on_site=False,
+            asked_for("page_cache"), lambda record: record["evidence"].get("page_cache"), "", needs="models_drives",
             follows=frozenset({f"drive.{key}" for key in MEMORY}),
         ),
         *(
             Factor(
                 name, meaning, "the model's state is read back from the workers' hosts",
-                asked_for(name), seen.drive(key, factor), unit, within=0.001, on_site=False,
+                asked_for(name), seen.drive(key, factor), unit, within=0.001, needs="models_drives",
             )
             for name, key, factor, unit, meaning in (
                 ("count", "count", 1, "1", "Drives per worker"),
@@ -233,6 +239,11 @@ def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
     """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
     found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
+
+
+def parameter(parameters: Mapping[str, Any], name: str) -> Any:
+    """A parameter of a run, or its default where the paper gives none."""
+    return parameters.get(name, TABLE[name].default)
 
 
 def followed() -> Mapping[str, frozenset[str]]:

@@ -48,8 +48,9 @@ class Factor:
 
     `meaning` and `proved_by` are sentences for the docs. `asked` and `seen` read a record; `asked` gives None where the
     run was asked nothing of the kind, `seen` where nothing tells. `within`: by which share of what was asked they may
-    differ. `follows`: what else of a cell's shape changes with it, by its definition (design/shapes.py). `on_site`:
-    whether a testbed of real hosts can set it.
+    differ. `follows`: what else of a cell's shape changes with it, by its definition (design/shapes.py). `needs`: the
+    capability of testbeds that can set it (description/capabilities.py); empty: all can. `default`: of runs to which
+    the paper gives no value.
     """
 
     name: str
@@ -60,7 +61,8 @@ class Factor:
     unit: str = "1"
     within: float = 0.0
     follows: frozenset[str] = frozenset()
-    on_site: bool = True
+    needs: str = ""
+    default: Any = None
     real_links: bool = False
     """Whether real links may have more than was asked, or say nothing: a switch's port may be the slower end."""
     part_of: str = ""

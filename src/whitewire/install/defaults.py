@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from whitewire import whole
+from whitewire import atomic
 
 NAMES = ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml")
 KEPT = ("name", "value", "final", "source")
@@ -47,4 +47,4 @@ def write(jars: Iterable[Path], target: Path) -> None:
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for name, text in sorted(found.items()):
             archive.writestr(zipfile.ZipInfo(name), text)
-    whole.write(target, made.getvalue())
+    atomic.write(target, made.getvalue())

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from whitewire.description.capabilities import capabilities_of
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
@@ -311,6 +312,10 @@ def slurm() -> Finding:
     return Finding("Slurm", not any(remedies), f"{_last(said)}; {state}", "; ".join(filter(None, remedies)))
 
 
+OF_KIND: dict[str, Callable[[], Finding]] = {"slurm": slurm}
+"""What of this machine only one kind of testbed uses."""
+
+
 def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str, str]:
     """Whom Snakemake's executor asks how jobs have ended; remedies where it may never hear of it, and for the account.
 
@@ -446,12 +451,13 @@ def doctor(testbed: Mapping[str, Any] | None) -> int:
     for name, mark, state, remedy in rows:
         line = f"{name:<{widths[0]}}  {mark:<{max(widths[1], 3)}}  {state:<{state_width}}  {remedy}"
         print(line.rstrip())
-    lacking = [finding.name for finding in found if finding.needed and not finding.ok]
+    lacking = [finding for finding in found if finding.needed and not finding.ok]
     print()
     if lacking:
-        print(f"The default run is not possible here: {', '.join(lacking)}.")
+        names = ", ".join(finding.name for finding in lacking)
+        print(f"The default run is not possible here: {names}. First: {lacking[0].remedy}")
         return 1
-    print("The default run is possible here.")
+    print("The default run is possible here. Next: make papers")
     return 0
 
 
@@ -459,9 +465,9 @@ def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
 
     `bare`: for links and drives alone, which need no Java and no Hadoop. A site's hosts are looked at when they are
-    opened (testbed/preflight.py).
+    opened (testbed/site/preflight.py).
     """
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).local:
         return
     checks: list[Callable[[], Finding]] = [
         programs,

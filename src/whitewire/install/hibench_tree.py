@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.description.testbed import HIBENCH
 from whitewire.errors import UserError
 from whitewire.paths import temporary
@@ -54,7 +54,7 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
 
     An earlier copy stays until the new one is whole. Raises UserError.
     """
-    with whole.folder(folder) as new:
+    with atomic.folder(folder) as new:
         tree = new / TREE
         _say(f"copying {source or SOURCE}")
         bring(source or SOURCE, tree)

@@ -6,14 +6,14 @@ import re
 import shutil
 from dataclasses import replace
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident, whereabouts
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.install import defaults
 from whitewire.testbed.base import Testbed
-from whitewire.testbed.emulated.sandbox import ROOT, EmulatedTestbed
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.emulated.software import (
     ARCHIVE,
     ARCHIVES,
@@ -21,6 +21,7 @@ from whitewire.testbed.emulated.software import (
     DEFAULTS,
     DRIVE_LIBRARY,
     IMAGE,
+    ROOT,
     binds,
     hadoop_jars,
     installation,
@@ -135,7 +136,7 @@ def _dump(testbed: Testbed, bare: Installation, classes: bytes) -> None:
     argv = [bare.java, "-Xshare:dump", "-XX:+UseG1GC", "-XX:SharedClassListFile=/tmp/all.classes"]
     argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
     host.run(argv).check()
-    whole.write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
+    atomic.write(ARCHIVE, host.get("/tmp/hadoop.jsa"))
 
 
 def _format(testbed: Testbed, bare: Installation) -> None:
@@ -144,4 +145,4 @@ def _format(testbed: Testbed, bare: Installation) -> None:
     properties = {"whitewire.name": folder, **whereabouts(host)}
     host.run(["mkdir", "-p", folder]).check()
     host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
-    whole.write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)
+    atomic.write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)

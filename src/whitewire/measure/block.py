@@ -9,8 +9,8 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -27,11 +28,12 @@ from whitewire.design.scale import of_another_k
 from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
-from whitewire.measure.alone import alone
-from whitewire.measure.beyond import Before, before
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.execution import cannot_make
+from whitewire.measure.limits_exceeded import Before, before
+from whitewire.measure.lock import exclusive
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -42,10 +44,10 @@ from whitewire.measure.spread import FILE as ROUNDS
 from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Task, Worker, serve
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
+from whitewire.records import asked as ledger
 from whitewire.records import floor
-from whitewire.records.asked import NAME, note
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, Journal, read_floors, valid_floors
+from whitewire.records.journal import BUDGET, ELSE, Journal, read_floors, valid_floors
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.sequential import RULE_VERSION
@@ -59,8 +61,22 @@ WARM_MEMORY_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None) -> None:
-    """Make the runs of a block that its journal lacks; `output` (block.json) is written last.
+@dataclass(frozen=True)
+class Only:
+    """The claim that is measured by itself, and how the rows of a design are found that it and its controls rest on."""
+
+    claim: str
+    rows_of: Callable[[Paper, str, Sequence[DesignRow]], Sequence[DesignRow]]
+
+    def ids(self, paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
+        """The runs of these rows."""
+        return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
+
+
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None,
+            only: Only | None = None) -> None:  # fmt: skip
+    """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
+    last.
 
     `look` tells what the paper's claims are worth so far: what they need no more is not measured. The environment may
     hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here or
@@ -73,13 +89,14 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with alone(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
+    with exclusive(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
             look=look, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
+            only=only,
         ).measure()  # fmt: skip
 
 
@@ -89,24 +106,27 @@ class Block:
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
     the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
     what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
-    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow.
+    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow;
+    `only`: the claim whose runs alone are made.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
         source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
-        climbs: bool = True, others: Sequence[DesignRow] = (),
+        climbs: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = effort_of(name)
-        smoke, here = self.effort == "smoke", testbed["kind"] == "emulated"
-        self.ladder = Ladder(paper, folder.parent, climbs and here and not smoke)
+        smoke, scales = self.effort == "smoke", capabilities_of(testbed).scales_rates
+        self.ladder = Ladder(paper, folder.parent, climbs and scales and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
-        self.others = others
+        self.others, self.only = others, only
         self.look, self.around, self.allowance = look, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
+        self.deadline = self.give_up_at = NEVER
+        self.workers: list[Worker] = []
         self.left: dict[str, str] = {}
         """Runs that were not made, and why."""
         self.spent: defaultdict[str, float] = defaultdict(float)
@@ -134,14 +154,14 @@ class Block:
                     break
                 except TooHeavy as heavy:
                     self._climb(str(heavy))
-        self.left = campaign.left
+        self.left = {**self._left_to_others(campaign.unavailable), **campaign.left}
         self.journal.finish(
             {
                 "block": self.name,
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
-                "left": campaign.left,
+                "left": self.left,
                 "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
@@ -154,6 +174,20 @@ class Block:
             }
         )
 
+    def _not_asked(self) -> list[DesignRow]:
+        """Rows of missing runs for which this start is not asked."""
+        if not self.only:
+            return []
+        own = self.only.ids(self.paper, self.rows)
+        return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
+
+    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, str]:
+        """Why these are not made; but for those that the machine cannot make."""
+        if not self.only:
+            return {}
+        ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
+        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}")
+
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""
         found = read_block(self.journal.folder, self.rows, measuring=True)
@@ -161,8 +195,8 @@ class Block:
             raise Faults([*found.faults, "remove the folders that are damaged, and their runs are measured again"])
         raw, designed = self.journal.folder.parent, {row["run_id"] for row in self.rows}
         runs = [each for each in found.runs if each[1]["run_id"] in designed]
-        others = {record.get("rung", 0) for path in raw.glob(f"{self.effort}-*/block.json")
-                  if (record := block_record(path))}  # fmt: skip
+        others = {record.get("rung", 0) for path in raw.glob("*/block.json")
+                  if effort_of(path.parent.name) == self.effort and (record := block_record(path))}  # fmt: skip
         self.ladder.go_on(lambda on: others <= {on.rung} and not of_another_k(on, self.config, runs))
         if faults := of_another_k(self.paper, self.config, runs):
             remedy = "remove the runs of another k, and they are measured again"
@@ -218,7 +252,9 @@ class Block:
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
         plan, floors = self.plan, valid_floors(self.journal.folder)
-        missing = [plan.run(row) for row in self.rows if not self.journal.has(row["run_id"])]
+        not_asked = [row["run_id"] for row in self._not_asked()]
+        missing = [plan.run(row) for row in self.rows
+                   if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
         # Side by side, blocks of several papers have one name.
@@ -235,12 +271,14 @@ class Block:
         """Make runs, by the services that they share."""
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
-        campaign.keep(NAME, lambda: note(self.journal.folder, time.time(), RULE_VERSION, digests))
+        alone, folder = self.only.claim if self.only else "", self.journal.folder
+        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone))
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
             missing = [run for runs in clusters.values() for run in runs]
-            campaign.leave_out(services.unavailable(self.config, missing))
+            not_asked = map(self.plan.run, self._not_asked())
+            campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))
             number = 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):
@@ -265,19 +303,19 @@ class Block:
             return number
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.floors_of_lane if team else campaign.known_floors
-        needs = campaign.plan.seconds_until_a_run(shared, runs, known)
         roles, *_ = json.loads(shared)
-        if self.config["kind"] != "emulated" or all(run.store["kind"] != "cephfs" for run in runs):
+        mounted = any(run.store["kind"] == "cephfs" for run in runs)
+        if not (mounted and capabilities_of(self.config).starts_file_system):
             roles = without_servers(roles)
         testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()
         logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
-        with contextlib.ExitStack() as up:
+        with cannot_make(logs), contextlib.ExitStack() as up:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             with campaign.holding(ALL):
-                if not campaign.deadline.has(needs):
+                if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
                     campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
                     return number
                 with campaign.spending("start"):
@@ -285,10 +323,6 @@ class Block:
                     stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
             if stack is None:
                 return number
-            for (k, model), alike in groups.by_scale(runs).items():
-                stack.scale(k, model)
-                testbed.fabric(alike[0].parameters["fabric"])
-                services.record_environment(testbed, stack, self.config, self.journal.folder)
             floors = campaign.plan.floors(shared, runs, known)
             session = Session(campaign, stack, runs, floors, self.ladder)
             if team:
@@ -306,7 +340,7 @@ class Block:
 
         No services where they can make none.
         """
-        _, place, _, slots, *racks = json.loads(shared)[:5]
+        _, place, _, slots, racks, _ = json.loads(shared)
         if place:
             testbed.fabric(place[0])
         runs = self._calibrate(testbed, runs, campaign)
@@ -315,9 +349,13 @@ class Block:
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return None, runs
-        stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
+        stack = Services(testbed, self.config, runs, logs, slots, racks).stack(suite)
         up.callback(stack.stop)
         services.start(stack)
+        for (k, model), alike in groups.by_scale(runs).items():
+            stack.scale(k, model)
+            testbed.fabric(alike[0].parameters["fabric"])
+            services.record_environment(testbed, stack, self.config, self.journal.folder)
         campaign.progress.say(f"ready: {services.started(stack)}; warming up")
         return stack, runs
 
@@ -327,7 +365,8 @@ class Block:
         lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
             try:
-                return session.make(number, lead)
+                with cannot_make(self.journal.folder / "logs"):
+                    return session.make(number, lead)
             except CannotMake:
                 campaign.add(lead.leave())
                 raise
@@ -343,7 +382,8 @@ class Block:
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
             try:
-                probing.calibrate(testbed, model, alike)
+                with cannot_make(self.journal.folder):
+                    probing.calibrate(testbed, model, alike)
             except CannotMake as failure:
                 lost.append((alike, failure))
         without = {run.row["run_id"] for alike, _ in lost for run in alike}

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from whitewire import workloads
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
@@ -64,7 +65,7 @@ class BlockPlan:
     def _drive(self, experiment: Mapping[str, Any], levels: Mapping[str, Any], scale: Scale) -> Drive:
         """The drive model of a run; none on real hosts, whose drives are a site's own."""
         hardware = hardware_of(experiment, levels)
-        if not hardware or self.config["kind"] != "emulated":
+        if not hardware or not capabilities_of(self.config).models_drives:
             return Drive.none(len(self.config.get("data", [""])))
         return Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction)
 
@@ -73,7 +74,8 @@ class BlockPlan:
 
         Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
         """
-        if self.config["kind"] != "emulated" or store["kind"] != "cephfs" or not workloads.of(row["workload"]).native:
+        mounted = store["kind"] == "cephfs" and capabilities_of(self.config).starts_file_system
+        if not mounted or not workloads.of(row["workload"]).native:
             return None
         nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
@@ -113,7 +115,7 @@ class BlockPlan:
 
     def _defines(self, run: Run) -> str:
         """Digest of what of the testbed's description affects a run's floor."""
-        return defining_floor(self.config, run.workload, run.store["kind"] == "cephfs")
+        return defining_floor(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
 
     def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
         """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""

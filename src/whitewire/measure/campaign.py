@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from whitewire import lanes
 from whitewire.budget import Allowance
 from whitewire.cluster.stack import Stack
-from whitewire.errors import UserError, of_system
+from whitewire.errors import NotKept, of_system
 from whitewire.measure import engine, environment
 from whitewire.measure.block_plan import BlockPlan, Known
-from whitewire.measure.calm import Calm
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.idle import IdleWait
 from whitewire.measure.paper_runs import PaperRuns
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
@@ -66,7 +66,7 @@ class Campaign:
     """Seconds that each valid run took, and that it was planned to take."""
 
     def __post_init__(self) -> None:
-        self.calm = Calm(self.progress.say)
+        self.idle = IdleWait(self.progress.say)
         self.paper_runs = PaperRuns(self.plan, self.journal.folder, self.rows, self.others)
 
     @property
@@ -114,15 +114,15 @@ class Campaign:
         """Wait, within bounds, until other programs leave the processors to the hosts that share them."""
         if meter := stack.testbed.waiting():
             with self.spending("waiting"):
-                self.calm.before_a_run(meter.take, deadline.ends)
+                self.idle.before_a_run(meter.take, deadline.ends)
 
     @staticmethod
     def keep(what: str, write: Callable[[], object]) -> None:
-        """Write to the journal; UserError where the disk does not take it: what comes after would be lost too."""
+        """Write to the journal; NotKept where the disk does not take it: what comes after would be lost too."""
         try:
             write()
         except OSError as error:
-            raise UserError(f"{what} could not be kept: {of_system(error)}") from error
+            raise NotKept(f"{what} could not be kept: {of_system(error)}") from error
 
     def leave_out(self, lacking: Iterable[tuple[Sequence[str], str]]) -> None:
         """Do not make these runs (by id): the testbed cannot have what they need. block.json says which and why."""

@@ -42,7 +42,7 @@ class Shaping:
         testbed = self.stack.testbed
         if fabric is None:
             testbed.fabric(testbed.fastest())
-        elif not testbed.fabrics_move:
+        elif not testbed.capabilities.addresses_by_fabric:
             testbed.fabric(fabric)
         self.stack.ease(True)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
@@ -192,7 +192,7 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
 
 def write(folder: Path, measured: Measured) -> None:
     """drives.json: what the tidy stage reads."""
-    whole.write(folder / "drives.json", json.dumps(measured.__dict__, indent=1) + "\n")
+    atomic.write(folder / "drives.json", json.dumps(measured.__dict__, indent=1) + "\n")
 
 
 def _points(plan: Effort) -> list[tuple[str, int, int]]:
@@ -366,7 +366,7 @@ class _Site:
 
     def _fio(self, argv: Sequence[str], operation: str, name: str, seconds: float) -> fio.Result:
         done = self._run(*argv, timeout=seconds + START_SECONDS)
-        whole.write(self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json", done.stdout)
+        atomic.write(self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json", done.stdout)
         try:
             result = fio.measurement(done.stdout, operation)
         except Unreadable as fault:

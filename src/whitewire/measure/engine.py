@@ -11,16 +11,15 @@ import json
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whitewire import budget, paths, whole
-from whitewire.errors import UserError
+from whitewire import atomic, budget, paths
+from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
-from whitewire.records import manifest
 from whitewire.records.schema import Broken
 
 TIME_UP = "the time was up"
@@ -105,7 +104,7 @@ def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
         made = unit.make()
         if unit.path is not None:
             unit.path.parent.mkdir(parents=True, exist_ok=True)
-            whole.write(unit.path, as_json(made))
+            atomic.write(unit.path, as_json(made))
     return ()
 
 
@@ -155,6 +154,15 @@ class Work:
         if (left := Left(subject, why, amount)) not in self.left:
             self.left.append(left)
 
+    @contextmanager
+    def leaving_out(self, subject: str) -> Iterator[None]:
+        """Leave out what the `with` block cannot make."""
+        try:
+            yield
+        except CannotMake as fault:
+            self.leave_out(subject, str(fault))
+            self.progress.say(f"{subject}: left out: {fault}")
+
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds that a phase takes."""
         return spending(self.spent, name)
@@ -170,18 +178,3 @@ def seconds_within(within: str) -> float:
 
 def as_json(record: Any) -> str:
     return json.dumps(record, indent=1) + "\n"
-
-
-def open_record(folder: Path, name: str) -> None:
-    """Remove the record and its manifest: until both are written again it is not finished."""
-    for each in (name, manifest.NAME):
-        (folder / each).unlink(missing_ok=True)
-
-
-def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
-    """Write the record of a finished campaign, and the manifest of these files and it."""
-    content = as_json(record).encode()
-    listed = manifest.of_folder(folder, files)
-    listed["files"][name] = manifest.entry(content)
-    whole.write(folder / manifest.NAME, as_json(listed))
-    whole.write(folder / name, content)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 
-from whitewire import factors, whole
+from whitewire import atomic, factors
 from whitewire.cluster.stack import Stack
-from whitewire.errors import CannotMake, UserError, of_system
+from whitewire.errors import CannotMake, NotKept, UserError, of_system
 from whitewire.measure import groups
 from whitewire.measure.bench import Bench
-from whitewire.measure.run import Run, tiny
+from whitewire.measure.run import OF_HOSTS, Run, tiny
 from whitewire.records.result import Result
 
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -58,7 +60,7 @@ def cause(failure: Exception, stack: Stack) -> str:
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
     drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
     try:
-        whole.check_space(stack.logs)
+        atomic.check_space(stack.logs)
     except OSError as error:
         return "; ".join([str(of_system(error)), *([] if no_disk(failure) else [_line(failure)]), *drives])
     return "; ".join([_line(failure), *drives])
@@ -66,12 +68,32 @@ def cause(failure: Exception, stack: Stack) -> str:
 
 def given_up(what: str, failure: Exception, stack: Stack) -> UserError:
     """The error of a step without which nothing of this cluster can be made; of a full disk it ends the whole block."""
+    kind = NotKept if _full(failure, stack.logs) else CannotMake
+    return kind(f"{what}: {cause(failure, stack)}; logs: {stack.logs}")
+
+
+@contextlib.contextmanager
+def cannot_make(logs: Path) -> Iterator[None]:
+    """Whatever hosts or services fail with in the `with` block, or a user has to put right, costs this part alone:
+    raises CannotMake, but NotKept where the disk is full."""
     try:
-        whole.check_space(stack.logs)
-        full = no_disk(failure)
+        yield
+    except (CannotMake, NotKept):
+        raise
+    except UserError as fault:
+        raise CannotMake(str(fault)) from fault
+    except OF_HOSTS as failure:
+        kind = NotKept if _full(failure, logs) else CannotMake
+        raise kind(f"{_line(failure)}; logs: {logs}") from failure
+
+
+def _full(failure: Exception, logs: Path) -> bool:
+    """Whether a failure is that the disk is full, or the logs' disk is."""
+    try:
+        atomic.check_space(logs)
     except OSError:
-        full = True
-    return (UserError if full else CannotMake)(f"{what}: {cause(failure, stack)}; logs: {stack.logs}")
+        return True
+    return no_disk(failure)
 
 
 def no_disk(failure: Exception) -> bool:

@@ -9,9 +9,11 @@ from typing import Any
 
 from whitewire.cluster.yarn import Memory
 from whitewire.description import transports
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
 from whitewire.paths import shown
@@ -19,25 +21,27 @@ from whitewire.text import quoted
 
 
 def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
-    """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
+    """Runs by the services that they need, as JSON: hosts, network and k, drives per host, slots, racks, transport.
+
+    Runs that share them keep their order.
 
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not: services are told of them when they start, and of the transport. Hosts for cross traffic are there where one
-    has some.
+    not, nor does the transport (empty: TCP): services are started with both. Hosts for cross traffic are there where
+    any run has some.
     """
-    emulated = testbed["kind"] == "emulated"
+    can = capabilities_of(testbed)
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
 
     def key(run: Run, drives: int) -> str:
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
         # Where a fabric has addresses of its own, the services of one are not those of another.
-        place = [] if emulated else [run.parameters["fabric"], run.scale.k]
+        place = [run.parameters["fabric"], run.scale.k] if can.addresses_by_fabric else []
+        racks = _racks(run, testbed) if can.shapes_links else 0
         transport = transports.of(testbed, run.parameters).name
-        racks = _racks(run, testbed) if emulated else 0
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
-        by = [transport] if transport != transports.TCP else []
-        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks or by else []), *by])
+        other = transport if transport != transports.TCP else ""
+        return json.dumps([roles, place, drives, slots(run, roles), racks, other])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}
@@ -77,7 +81,7 @@ def slots(run: Run, roles: Mapping[str, int]) -> int | None:
 
 def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
     """A worker's even share of a job's map or reduce tasks, whichever are more."""
-    tasks = max(parameters.get("maps", 1), parameters.get("reduces", 1))
+    tasks = max(parameter(parameters, "maps"), parameter(parameters, "reduces"))
     return math.ceil(tasks / max(1, roles.get("datanode", 0)))
 
 

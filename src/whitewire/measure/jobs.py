@@ -12,6 +12,7 @@ from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.measure.client import Client
 from whitewire.measure.conditions import Shaping
 from whitewire.measure.file_systems import FileSystem
@@ -46,10 +47,10 @@ class Jobs:
 
     def options(self) -> dict[str, object]:
         scale, parameters = self.run.scale, self.run.parameters
-        reduces = parameters.get("reduces", 1)
+        reduces = parameter(parameters, "reduces")
         own: dict[str, object] = {
             "dfs.blocksize": scale.block_bytes,
-            "dfs.replication": parameters.get("replication", 1),
+            "dfs.replication": parameter(parameters, "replication"),
             "mapreduce.job.reduces": reduces,
             "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(scale.file_bytes, reduces),
             "fs.local.block.size": scale.block_bytes,
@@ -90,7 +91,7 @@ class Jobs:
         Each round has its own: where a file's blocks are decides how much of a job crosses the links, and runs that all
         read the same ones would tell of one placement, however many they are.
         """
-        scale, copies = self.run.scale, self.run.parameters.get("replication", 1)
+        scale, copies = self.run.scale, parameter(self.run.parameters, "replication")
         place = f"{self.files.inputs}/{kind}-{scale.file_bytes}-{scale.block_bytes}-{copies}"
         path = self.files.path(place)
         key, replicate = (self.run.store["kind"], self.files.identity, path), self.run.row["replicate"]

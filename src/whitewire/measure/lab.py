@@ -12,17 +12,19 @@ import time
 from pathlib import Path
 
 from whitewire import paths
-from whitewire.alone import INSIDE
 from whitewire.cluster import hdfs
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of, hardware_of, without_servers
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.install.doctor import preflight
+from whitewire.lock import INSIDE
 from whitewire.paths import shown
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.emulated import software
@@ -52,7 +54,7 @@ def lab(testbed: str | None) -> int:
     settings = project.load_config()
     name = testbed or settings["testbed"]
     description = load_testbed(name)
-    if description["kind"] != "emulated":
+    if not capabilities_of(description).local:
         raise UserError(
             f"{shown(project.testbed_path(name))}: kind: found {quoted(description['kind'])}, expected "
             f"{quoted('emulated')}: the shell is for hosts on this machine; "
@@ -69,7 +71,7 @@ def lab(testbed: str | None) -> int:
     scale = scale_of(paper, experiment["id"], settings["effort"], levels, description)
     hardware = hardware_of(experiment, levels)
     drive = Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction) if hardware else Drive.none()
-    replication = paper.parameters(experiment["id"], levels).get("replication", 1)
+    replication = parameter(paper.parameters(experiment["id"], levels), "replication")
     roles = without_servers(paper.roles(experiment["id"], levels))
     preflight(description)
     with (

@@ -13,19 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import CannotMake
 from whitewire.measure import schedule
+from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed import drives
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
-"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them stops the block. Each
-takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them costs the runs at its
+scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
 ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same where a drive that stays beyond its bound is named and stops nothing yet."""
@@ -54,7 +55,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     rows: list[dict] = []
     for name in fabrics:
         fabric = testbed.fabric(name)
-        if testbed.emulated and fabric.rate > MOST_RATE:
+        if testbed.capabilities.shares_processors and fabric.rate > MOST_RATE:
             continue
         with servers(testbed.by_role("datanode"), folder):
             place = testbed.racks(fabric.racks) if fabric.racks else {}
@@ -137,10 +138,11 @@ def probe_bytes(rate: float, seconds: float) -> float:
     return max(LEAST_BYTES, rate * 1e6 / 8 * seconds)
 
 
-def expected_goodput(fabric: Fabric, size: float) -> float:
-    """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric, whose shaper is a token bucket, at first
-    full."""
-    return fabric.rate * FRAME_SHARE / (1 - fabric.burst * FRAME_SHARE / size)
+def expected_goodput(fabric: Fabric, size: float, frames: float | None = None) -> float:
+    """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric in so many frames (None: full ones). Its
+    shaper is a token bucket, at first full."""
+    wire = size / FRAME_SHARE if frames is None else size + frames * (HEADERS + ETHERNET)
+    return fabric.rate * size / (wire - fabric.burst)
 
 
 @dataclass(frozen=True)
@@ -156,12 +158,16 @@ class Sent:
 
 
 def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, size: int, path: Path) -> Sent:
-    """Send `size` bytes to a host with a server; raw output goes to `path`. Raises Unreadable, TimeoutExpired."""
-    before = testbed.counters() if fabric.shared else {}
+    """Send `size` bytes to a host with a server; raw output goes to `path`. Raises Unreadable, TimeoutExpired.
+
+    Frames are counted where the testbed can: on slow links a window holds few segments, of which the last is not full.
+    """
+    before, segments = testbed.counters() if fabric.shared else {}, testbed.segments()
     done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
-    whole.write(path, done.stdout)
+    atomic.write(path, done.stdout)
     result = read(done, iperf3.parse)
-    expected = expected_goodput(fabric, result.received)
+    frames = testbed.segments()[client.name][1] - segments[client.name][1] if segments else None
+    expected = expected_goodput(fabric, result.received, frames)
     if fabric.shared:
         expected *= _one_way(before, testbed.counters(), client, server)
     return Sent(result, expected)
@@ -244,7 +250,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         host.run(["mkdir", "-p", where]).check()
         argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
-        whole.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
+        atomic.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
         value = read(done, fio.parse, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
@@ -279,4 +285,4 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
 
 
 def write(folder: Path, rows: Sequence[Mapping]) -> None:
-    whole.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")
+    atomic.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")

@@ -55,6 +55,6 @@ def under(loads: Mapping[str, float]) -> Around:
         with burning(loads[run_id]):
             time.sleep(SETTLED_S)
             outcome = attempt()
-        return replace(outcome, spoiled=False)  # the load is meant: no reason to try again
+        return replace(outcome, disturbed=False)  # the load is meant: no reason to try again
 
     return around

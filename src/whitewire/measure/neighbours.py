@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from whitewire import lanes, whole
+from whitewire import atomic, lanes
 from whitewire.description.paper import Paper
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure.block import Block
@@ -70,7 +70,7 @@ def _restore(value: str | None) -> None:
 def _started(task: Mapping[str, Any], ended: ExitStack) -> subprocess.Popen[bytes]:
     folder = Path(task["folder"])
     folder.mkdir(parents=True)
-    whole.write(folder / TASK, json.dumps(task))
+    atomic.write(folder / TASK, json.dumps(task))
     log = ended.enter_context((folder / "log").open("w"))
     argv = [*KILLED_WITH_THIS, sys.executable, "-c", STATEMENT, str(folder / TASK)]
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -83,7 +83,7 @@ def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Pa
     """Wait until each lane has made an attempt at a run or a floor."""
     until = time.monotonic() + START_S
     for number, process in enumerate(started, start=1):
-        block = folder / str(number) / known.BLOCK
+        block = folder / str(number) / synthetic.BLOCK
         while not any(block.glob("*/*/run.json")):
             if process.poll() is not None or time.monotonic() > until:
                 raise UserError(f"another lane began no run: {_said(folder / str(number)) or shown(block)}")
@@ -98,7 +98,7 @@ def _said(folder: Path) -> str:
 def measure() -> None:
     """What the process of another lane does: runs of the paper on the testbed of its task."""
     task = json.loads(Path(sys.argv[1]).read_text())
-    paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / known.BLOCK
+    paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / synthetic.BLOCK
     folder.mkdir()
-    rows = known.of_kinds(paper, task["testbed"], RUNS)
-    Block(paper, task["testbed"], known.BLOCK, rows, folder, climbs=False).measure()
+    rows = synthetic.of_kinds(paper, task["testbed"], RUNS)
+    Block(paper, task["testbed"], synthetic.BLOCK, rows, folder, climbs=False).measure()

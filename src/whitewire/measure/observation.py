@@ -19,8 +19,8 @@ from whitewire.records.run import Clock, Evidence, Links, RunRecord
 from whitewire.records.run import Fabric as FabricRecord
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.records.transport import PortSeen
-from whitewire.testbed.base import Fabric, Testbed
-from whitewire.testbed.samples import Sampling, cpu_seconds, host_cpu_to_csv, to_csv, waited_to_csv
+from whitewire.testbed.base import Fabric, Testbed, cpu_seconds
+from whitewire.testbed.samples import Sampling, host_cpu_to_csv, to_csv, waited_to_csv
 from whitewire.tools.rdma_counters import Port
 
 LONGEST_GAP_S = 3.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from whitewire.design.drive import Drive
 from whitewire.measure import links
-from whitewire.measure.beyond import Carried
+from whitewire.measure.limits_exceeded import Carried
 from whitewire.measure.run import Run
 from whitewire.testbed.base import Testbed
 
@@ -42,17 +42,17 @@ class Probing:
         """Probe links and modelled drives of a cluster that is up: a DataNode a client, and for jobs and on a site also
         DataNodes and their neighbours.
 
-        Raises UserError for a link or drive beyond its bound.
+        Raises CannotMake for a link or drive beyond its bound.
         """
         probes, limits = self.config["probes"], self.config["limits"]
         folder = unused(self.folder, "probes")
         used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
         # Fabrics that the grid compares are probed with each number of streams, those of the response curve with one.
         grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
-        seconds = min(probes["seconds"], SHORT_S if testbed.emulated else SHORT_OF_SITES_S)
+        seconds = min(probes["seconds"], SHORT_S if testbed.capabilities.shapes_links else SHORT_OF_SITES_S)
         common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder, "carried": self.carried}
         rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
-        ring = not testbed.emulated or any(run.workload.on_yarn for run in runs)
+        ring = not testbed.capabilities.shapes_links or any(run.workload.on_yarn for run in runs)
         rows += links.probe_links(testbed, grid, streams=probes["streams"], ring=ring, **common)
         others = [name for name in used if name not in grid]
         rows += links.probe_links(testbed, others, streams=probes["streams"][:1], ring=ring, **common)

@@ -13,6 +13,7 @@ from whitewire.cluster.stack import Stack
 from whitewire.design import scaling
 from whitewire.design.scale import PACKET
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.measure import file_systems
 from whitewire.measure.client import source_files, watch
@@ -54,7 +55,7 @@ class Puts:
         options = {"dfs.blocksize": scale.block_bytes} | scaling.retry_settings(scale.data_fraction)
         if scale.packet_bytes != PACKET:
             options[PACKET_SIZE] = scale.packet_bytes
-        options |= {"dfs.replication": self.run.parameters.get("replication", 3)} | dict(settings)
+        options |= {"dfs.replication": parameter(self.run.parameters, "replication")} | dict(settings)
         return put_together(self.stack, self.clients, files, options, self.run.timeout)
 
     def packets(self) -> int | None:

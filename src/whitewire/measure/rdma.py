@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.records.checked import RDMA_ALL
 from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
@@ -208,9 +208,9 @@ def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: 
         done = source.host.run(measures, timeout=patience)
     finally:
         server.stop()
-    whole.write(stem.with_name(f"{stem.name}.txt"), done.stdout)
+    atomic.write(stem.with_name(f"{stem.name}.txt"), done.stdout)
     if done.stderr:
-        whole.write(stem.with_name(f"{stem.name}.err"), done.stderr)
+        atomic.write(stem.with_name(f"{stem.name}.err"), done.stderr)
     done.check()
     parse = perftest.bandwidth if test in perftest.BANDWIDTH else perftest.latency
     rows = parse(done.stdout, test)
@@ -272,4 +272,4 @@ def write(folder: Path, rows: Sequence[Mapping]) -> Path:
     writer = csv.DictWriter(table, RDMA_ALL, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return whole.write(path, table.getvalue())
+    return atomic.write(path, table.getvalue())

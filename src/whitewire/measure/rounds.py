@@ -87,7 +87,7 @@ class Rounds:
     def dropped(self, seen: Seen, waiting: Collection[str], after: int) -> list[str]:
         """Which of the waiting runs are needed no more after a round: those of cells that no open claim rests on.
 
-        Runs of the rounds until then, which wait because they were spoiled, stay: each cell is to have as many.
+        Runs of the rounds until then, which wait because they were disturbed, stay: each cell is to have as many.
         """
         needed = set(seen.cells)
         return [run_id for run_id in waiting if self.of[run_id] > after and self.rows[run_id] not in needed]

@@ -22,8 +22,10 @@ from whitewire.workloads.terasort import ROW_BYTES
 TINY_ROWS = 50
 """Rows a map task of a job that is run for its floor."""
 
-FAILURES = (RunFailed, ProcessDied, CommandFailed, TimeoutExpired, RuntimeError, OSError, *OF_VALUES)
-"""What makes a run invalid and not the block (TimeoutError is an OSError, Unreadable a ValueError)."""
+OF_HOSTS = (ProcessDied, CommandFailed, TimeoutExpired, OSError)
+"""What hosts and their services fail with (TimeoutError is an OSError)."""
+FAILURES = (*OF_HOSTS, RunFailed, RuntimeError, *OF_VALUES)
+"""What makes a run invalid and not the block (Unreadable is a ValueError)."""
 
 FloorKey = tuple[Hashable, ...]
 """What jobs of the same floor have in common; see floor_key()."""

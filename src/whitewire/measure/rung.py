@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.description.paper import Paper
 from whitewire.design.durations import busy_cores
 from whitewire.measure.run import Run
@@ -89,7 +89,7 @@ class Ladder:
 
     def _settle(self) -> None:
         self.open = False
-        whole.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")
+        atomic.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.cluster import cephfs, hdfs, yarn
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
@@ -18,13 +18,14 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
 from whitewire.description import transports
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.transports import Transport
 from whitewire.errors import CannotMake
+from whitewire.factors import parameter
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
-from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
 from whitewire.tools.rdma_counters import Moved
@@ -57,12 +58,13 @@ class Services:
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
         check_ports(testbed, transport)
-        installation = replace(testbeds.installation(testbed), options=tuple(transport.java))
+        installation = replace(testbed.installation(), options=tuple(transport.java))
         for host in testbed.hosts:
             host.variables = transport.variables
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
-            above = CephFs(testbed, drive.rate, self.logs) if testbed.emulated else self._mounted()
+            own = testbed.capabilities.starts_file_system
+            above = CephFs(testbed, drive.rate, self.logs) if own else self._mounted()
         if "cluster" in self.config:
             site = self.config["cluster"]
             there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
@@ -81,7 +83,7 @@ class Services:
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]
         packet = max(run.scale.packet_bytes for run in self.runs)  # for what is no run: puts say their own
-        copies = first.parameters.get("replication", 1)
+        copies = parameter(first.parameters, "replication")
         values = hdfs.settings(self.testbed, first.scale.block_bytes, copies, packet)
         if any("erasure_coding" in run.store for run in self.runs):
             # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
@@ -131,7 +133,7 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
 def start(stack: Stack) -> None:
     """Start all services; a start in some dozens fails, so once again.
 
-    When that fails too, raises CannotMake, or UserError if the disk is full.
+    When that fails too, raises CannotMake, or NotKept if the disk is full.
     """
     try:
         stack.start()
@@ -167,7 +169,7 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
         **({"hibench": hibench_copy.described(config["hibench"]["home"])} if stack.hibench else {}),
     }
     path = unused(folder, "environment", ".json")
-    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
 def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
@@ -188,7 +190,7 @@ def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
 
 def no_mount(config: Mapping[str, Any]) -> str:
     """Why there is no parallel file system on this testbed; empty where there is one."""
-    if config["kind"] == "emulated":
+    if capabilities_of(config).starts_file_system:
         why = cephfs.available()
         return f"CephFS: {why}" if why else ""
     return "" if "mount" in config else "no parallel file system; a site names its own under `mount`"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
-from whitewire.errors import CannotMake, UserError
+from whitewire.errors import CannotMake, NotKept
 from whitewire.measure import rung
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
@@ -128,11 +128,11 @@ class Session:
             clock = time.monotonic()
             outcome = campaign.around(partial(self.attempt, run), self.stack, run_id)
         seconds = time.monotonic() - clock
-        campaign.spent["runs" if not outcome.why else "spoiled"] += seconds
+        campaign.spent["runs" if not outcome.why else "disturbed"] += seconds
         if not outcome.why:
             campaign.timed.append((seconds, run.expected_seconds))
         campaign.progress.done(outcome.why)
-        if not outcome.spoiled:
+        if not outcome.disturbed:
             campaign.shortage.note(run_id, outcome.short)
         if turns.ended(run, outcome):
             campaign.progress.again(run.expected_seconds)
@@ -170,14 +170,14 @@ class Session:
         record |= {**of, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
         self._keep(run_id, record, files)
         if full:
-            raise UserError(f"{run_id}: {why}")
+            raise NotKept(f"{run_id}: {why}")
         return Outcome(why, failed, disturbed, short)
 
     def _keep(self, run_id: str, record: RunRecord, files: Mapping[str, str]) -> None:
         journal = self.campaign.journal
         try:
             self.campaign.keep(run_id, lambda: journal.write(run_id, record, files, valid=record["valid"]))
-        except UserError as error:
+        except NotKept as error:
             record |= {"valid": False, "why_invalid": str(error)}
             with contextlib.suppress(OSError):  # a record alone may fit where its files do not
                 journal.write(run_id, record, {}, valid=False)
@@ -268,5 +268,6 @@ class Session:
 def _record_of_failed(run: Run) -> RunRecord:
     """What is known of a run that left nothing itself."""
     cells: Mapping[str, Any] = run.row
-    row = cast("RunRecord", {name: cells[name] for name in DesignRow.__annotations__ if name in cells})
+    known = (name for name in DesignRow.__annotations__ if name in cells and name in RunRecord.__annotations__)
+    row = cast("RunRecord", {name: cells[name] for name in known})
     return {**row, "factors": dict(run.levels), "scale": run.scale.record}

@@ -10,7 +10,7 @@ least: a single run that a machine cannot make is no sign that it can make none.
 
 
 class Shortage:
-    """The last attempts at a block's runs that no other programs spoiled, and in which way they lacked processors."""
+    """The last attempts at a block's runs that no other programs disturbed, and in which way they lacked processors."""
 
     def __init__(self) -> None:
         self._last: deque[tuple[str, str]] = deque(maxlen=LAST)

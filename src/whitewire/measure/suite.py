@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whitewire.cluster.hibench import HiBench, Reported
+from whitewire.cluster.hibench import HiBench, Reported, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
+from whitewire.factors import parameter
 from whitewire.measure.conditions import Shaping
 from whitewire.measure.run import Run
 from whitewire.tools import hibench
@@ -29,7 +30,8 @@ class Suite:
     def configure(self, options: Mapping[str, object]) -> None:
         parameters, testbed = self.run.parameters, self.stack.testbed
         masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
-        self.hibench.configure(self.hibench.hadoop(self.stack, options), hibench.Job(
+        hadoop = hadoop_of(self.stack.hdfs, self.stack.yarn, self.hibench, options)
+        self.hibench.configure(hadoop, hibench.Job(
             parameters["program"], parameters["profile"], parameters["maps"], parameters["reduces"],
             masters, workers, self._sizes(),
         ))  # fmt: skip
@@ -47,7 +49,7 @@ class Suite:
     def prepare(self) -> None:
         """Have HiBench make the program's input unless that of the round exists (why each has its own: Jobs.input)."""
         program, profile, scale = self.run.parameters["program"], self.run.parameters["profile"], self.run.scale
-        copies = self.run.parameters.get("replication", 1)
+        copies = parameter(self.run.parameters, "replication")
         # Its inputs have one place a program: the last one made is the one that is there.
         place = ("hibench", program)
         made = (profile, scale.file_bytes, scale.block_bytes, copies, self.run.row["replicate"])

@@ -14,19 +14,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, paths, whole
+from whitewire import atomic, budget, paths
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment, survey_drives, survey_rdma
-from whitewire.measure.alone import alone
 from whitewire.measure.engine import Work, as_json
+from whitewire.measure.lock import exclusive
 from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
 from whitewire.progress import Pulse
 from whitewire.records import links as records
-from whitewire.records import outliers
+from whitewire.records import manifest, outliers
 from whitewire.records.links import HostFacts, HostLink, Machine
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.schema import Broken
@@ -44,18 +45,18 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     largest that config.yaml's papers ask for). Raises UserError when hosts cannot be used.
     """
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
-    seconds = seconds_of(within, effort, config["kind"] == "emulated")
+    seconds = seconds_of(within, effort, capabilities_of(config).local)
     shape = shape_here(config, effort, paper)
     folder = results / records.FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
-    with alone(folder, "these links"), within_its_job(config):
+    with exclusive(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
-            whole.write(folder / records.PLAN, as_json(plan))
-        testbeds.keep_names(hosts, _known(folder))
+            atomic.write(folder / records.PLAN, as_json(plan))
+        hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
             made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
@@ -66,13 +67,13 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         make(made, parts)
 
 
-def seconds_of(within: str, effort: str, emulated: bool) -> float:
+def seconds_of(within: str, effort: str, local: bool) -> float:
     """How long a survey may take. Raises UserError."""
-    return engine.seconds_within(within) if within else (BUDGET_HERE_S if emulated else BUDGET_S)[effort]
+    return engine.seconds_within(within) if within else (BUDGET_HERE_S if local else BUDGET_S)[effort]
 
 
 def _known(folder: Path) -> dict[str, str]:
-    """Names by what ssh or Slurm calls the hosts on which parts are measured: another job may have other nodes."""
+    """Names by what ssh or the scheduler calls the hosts of measured parts: another job may have other nodes."""
     try:
         return {host["target"]: host["name"] for host in records.hosts(folder)["hosts"]}
     except Broken:
@@ -118,8 +119,8 @@ def _announce(survey: Survey) -> None:
 
 @contextmanager
 def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
-    """The hosts, up and recorded; those of an emulated testbed have no RDMA ports, so none is needed for that."""
-    if survey.testbed.emulated and set(parts) == {"rdma"}:
+    """The hosts, up and recorded; none is needed to say that a testbed has no RDMA ports."""
+    if set(parts) == {"rdma"} and not survey.testbed.capabilities.has_rdma:
         yield
         return
     preflight(survey.config, bare=True)
@@ -140,7 +141,7 @@ def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
         "left_out": [str(each) for each in work.left[left:]], "begun": round(work.begun + since, 3),
         "seconds": round(work.took - since, 1), "spent": spent,
     }  # fmt: skip
-    whole.write(survey.folder / records.part_file(part), as_json(record))
+    atomic.write(survey.folder / records.part_file(part), as_json(record))
 
 
 def _network(survey: Survey) -> None:
@@ -172,7 +173,7 @@ def _remove_damaged(survey: Survey) -> None:
             survey.work.progress.say(f"{paths.shown(path)}: {why}: removed, and what is missing is measured again")
             path.unlink()
         part.unlink(missing_ok=True)
-    engine.open_record(survey.folder, records.RECORD)
+    manifest.open_record(survey.folder, records.RECORD)
 
 
 def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
@@ -186,9 +187,9 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
             "seconds": record["seconds"] if part == "network" else 0.0,
             "spent": record["spent"] if part == "network" else {},
         }  # fmt: skip
-        whole.write(folder / records.part_file(part), as_json(own))
+        atomic.write(folder / records.part_file(part), as_json(own))
     if lacking:
-        engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
+        manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
 
 
 def finish(folder: Path) -> None:
@@ -213,7 +214,7 @@ def finish(folder: Path) -> None:
         "spent": {phase: seconds for part in of for phase, seconds in part["spent"].items()},
         **environment.commit(),
     }
-    engine.close_record(folder, records.RECORD, record, records.kept_files(folder))
+    manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
     for why in left:
         say(f"left out: {why}")
     found = outliers.of_folder(folder)
@@ -253,7 +254,7 @@ def _record_hosts(survey: Survey) -> None:
         "links": seen,
     }
     # Facts are kept as the testbed gives them, whatever their type.
-    whole.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
 
 
 def _driver(facts: Mapping[str, Any], fabric: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whitewire import budget, whole
+from whitewire import atomic, budget
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
 from whitewire.measure import links
@@ -14,7 +14,7 @@ from whitewire.testbed.emulated import software
 
 def measure(survey: Survey) -> None:
     """Drives and mounts of all DataNodes."""
-    if survey.testbed.emulated:
+    if survey.testbed.capabilities.models_drives:
         _models(survey)
         return
     path = survey.folder / records.DRIVES
@@ -48,4 +48,4 @@ def _models(survey: Survey) -> None:
     except UserError as fault:
         work.leave_out("drives", str(fault))
         return
-    whole.write(path, as_json(rows))
+    atomic.write(path, as_json(rows))

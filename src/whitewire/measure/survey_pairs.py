@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from whitewire import budget, whole
+from whitewire import atomic, budget
 from whitewire.measure import engine, links
 from whitewire.measure.engine import TIME_UP, Attempts, Unit
+from whitewire.measure.execution import cannot_make
 from whitewire.measure.schedule import Pair, Planned
 from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, OVERHEAD_S, Survey
 from whitewire.records import links as records
@@ -64,7 +65,7 @@ class Pairs:
         return [unit for unit in units if not unit.is_made(self.work.progress.say)]
 
     def _on_a_fabric(self, name: str, todo: Sequence[tuple[FabricPlan, int, Sequence[Unit]]]) -> None:
-        with self._ready(name):
+        with self.work.leaving_out(name), cannot_make(self.folder), self._ready(name):
             for of, streams, units in todo:
                 what = "round trips at rest" if streams == 0 else f"{streams} stream{'s' if streams > 1 else ''}"
                 self.work.progress.say(f"{name}, {what}: {sum(unit.size for unit in units)} pairs, up to "
@@ -74,7 +75,7 @@ class Pairs:
                     self.work.leave_out(f"{name}, {what}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
 
     def _takes(self, of: FabricPlan, streams: int, turns: int) -> float:
-        overhead = OVERHEAD_S if self.testbed.emulated else OVERHEAD_OF_SITES_S
+        overhead = OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
         return turns * (overhead if streams == 0 else 2 * (of["seconds"] + overhead))
 
     @contextmanager
@@ -128,7 +129,7 @@ class Pairs:
         fabric = self.fabric
         if base["streams"] == 0:
             done = source.run(iperf3.one_segment(destination.address), timeout=30)
-            whole.write(path, done.stdout)
+            atomic.write(path, done.stdout)
             return [{**base, "value": links.read(done, iperf3.round_trip)}]
         ends = ((fabric.name, "sent", source.name), (fabric.name, "received", destination.name))
         rate = min(fabric.rate, *(self.best.get(end, fabric.rate) for end in ends))
@@ -165,7 +166,7 @@ class Pairs:
                 self.folder / "again" / f"{name}-{way.source}-{way.destination}.json",
             ) for way in own]  # fmt: skip
             self.work.progress.say(f"{name}: {len(own)} directions beyond the bound, again one by one")
-            with self._ready(name):
+            with self.work.leaving_out(name), cannot_make(self.folder), self._ready(name):
                 if late := engine.make(units, self.work.deadline):
                     self.work.leave_out(name, TIME_UP, f"{len(late)} directions beyond the bound were not measured "
                                         "again by themselves")  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, without_servers
 from whitewire.description.testbed import digest, fabric_names, is_emulated
@@ -85,7 +86,7 @@ def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, a
 
 def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
     """What an emulated testbed has for the papers of config.yaml, or for one of them."""
-    if config["kind"] != "emulated":
+    if not capabilities_of(config).makes_hosts:
         return Shape("", {}, config.get("scale", 1), tuple(config["fabrics"]))
     names = [paper] if paper else project.load_config()["papers"]
     papers = [load_paper(project.paper_path(name), fabric_names(config)) for name in names]
@@ -95,8 +96,8 @@ def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
 def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed) -> Plan:
     """What is measured of a testbed in so many seconds, and what is left out."""
     apart, count = not is_emulated(config), len(testbed.hosts)
-    overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.emulated else (OVERHEAD_OF_SITES_S, OPEN_S)
-    wanted, left = _wanted(config, shape, apart, count, testbed.emulated)
+    overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.capabilities.local else (OVERHEAD_OF_SITES_S, OPEN_S)
+    wanted, left = _wanted(config, shape, apart, count)
     for_drives = _drive_seconds(config, shape, testbed, seconds)
     rest = max(0.0, min(seconds, 1e6) * (1 - KEPT_BACK) - opening - for_drives)
     probes = config["probes"]
@@ -130,19 +131,18 @@ def _fabric_plan(config: Mapping[str, Any], each: Planned, k: float) -> FabricPl
     }  # fmt: skip
 
 
-def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int, emulated: bool
-            ) -> tuple[list[Wanted], list[str]]:  # fmt: skip
+def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int) -> tuple[list[Wanted], list[str]]:
     """Fabrics to measure, and those that are not, with the reason."""
-    found, left = [], []
+    found, left, can = [], [], capabilities_of(config)
     for name in shape.fabrics:
         described = config["fabrics"][name]
         rate = described["rate_mbit_per_s"] / shape.k
-        if emulated and rate > links.MOST_RATE:
+        if can.shares_processors and rate > links.MOST_RATE:
             left.append(f"{name}: a link has {rate:.0f} Mbit/s here, and above {links.MOST_RATE:.0f} this machine's "
                         "processors would be measured")  # fmt: skip
-        elif emulated and described.get("shared") and (why := segment.available()):
+        elif can.shapes_links and described.get("shared") and (why := segment.available()):
             left.append(f"{name}: {why}")
-        elif emulated and described.get("racks"):
+        elif can.shapes_links and described.get("racks"):
             left.append(f"{name}: its racks are probed before each block of runs on it")
         else:
             shared = bool(described.get("shared"))
@@ -162,7 +162,7 @@ def at_once_here(rate: float, hosts: int) -> int:
 
 def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, seconds: float) -> float:
     """What drives take."""
-    if testbed.emulated:
+    if testbed.capabilities.models_drives:
         return MODELS_S if shape.drive.limits else 0.0
     turns = drive_turns(config, testbed)
     chosen = storage.effort_for(DRIVES_SHARE * seconds, turns)

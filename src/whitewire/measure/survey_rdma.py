@@ -26,7 +26,7 @@ def measure(survey: Survey) -> None:
     path = survey.folder / records.RDMA_TABLE
     if path.exists():
         return
-    if survey.testbed.emulated:
+    if not survey.testbed.capabilities.has_rdma:
         rows = [rdma.row(why="emulated links have no RDMA ports")]
     else:
         rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]

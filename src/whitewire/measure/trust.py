@@ -14,20 +14,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import budget, lanes, paths, whole
+from whitewire import atomic, budget, lanes, paths
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
-from whitewire.errors import Faults, UserError
-from whitewire.measure import engine, environment
+from whitewire.errors import CannotMake, Faults, UserError
+from whitewire.measure import environment
 from whitewire.measure import links as network
-from whitewire.measure.alone import alone
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
+from whitewire.measure.execution import cannot_make
+from whitewire.measure.lock import exclusive
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
-from whitewire.records import checked
+from whitewire.records import checked, manifest
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS, WITHIN, Part
 from whitewire.records.trust import PartRecord
@@ -40,12 +42,12 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
     `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
-    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and at the
-    end where a part could not be finished.
+    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
+    part could be made.
     """
     os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
     wanted, config = parts_of(parts), load_testbed(testbed)
-    if config["kind"] != "emulated":
+    if not capabilities_of(config).shapes_links:
         raise UserError(
             f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: only "
             "where links are made here is it known what they should carry; `make testbed` measures a site's"
@@ -57,7 +59,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     made.outlook()
     if dry_run:
         return False
-    with alone(made.folder, "the trust in this testbed"):
+    with exclusive(made.folder, "the trust in this testbed"):
         made.make()
     return True
 
@@ -107,18 +109,13 @@ class Trust:
         self.work.progress.say(f"all of it: about {budget.words(self.expected)}, at most {most}")
 
     def make(self) -> None:
-        """All parts that are missing. Raises UserError when one could not be finished; what is finished stays."""
+        """All parts that are missing; one that cannot be made is left out. Raises CannotMake where there is none."""
         self._check_finished()
-        faults = []
         for part, units in self.units.items():
-            try:
-                with self.work.phase(part):
-                    self._make(part, units)
-            except UserError as fault:
-                faults.append(f"{part}: {fault}")
-                self.work.progress.say(f"{part}: not finished: {fault}")
-        if faults:
-            raise UserError("; ".join([*faults, "what is finished stays: the next start goes on"]))
+            with self.work.leaving_out(part), self.work.phase(part), cannot_make(self.folder):
+                self._make(part, units)
+        if self.units and not any(map(self.done, PARTS)):
+            raise CannotMake("; ".join(str(left) for left in self.work.left if left.subject in self.units))
         self._finish()
 
     def _make(self, part: str, units: int) -> None:
@@ -141,7 +138,7 @@ class Trust:
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
-        whole.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, as_json(record))
 
     def _lanes(self, part: str) -> list[int]:
         """Numbers of lanes that one is compared with: those of the part's first start on this description."""
@@ -157,7 +154,7 @@ class Trust:
             wrong += [f"{fault}; {records.again(self.folder, block)}" for fault in checked.read_block(block).faults]
         if wrong:
             raise Faults(wrong)
-        engine.open_record(self.folder, records.RECORD)
+        manifest.open_record(self.folder, records.RECORD)
 
     def _begun(self, record: PartRecord) -> Path:
         """The part's folder with its record, without what was measured on another description of the testbed.
@@ -172,7 +169,7 @@ class Trust:
                                    "as can be told: measured anew")  # fmt: skip
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        whole.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, as_json(record))
         return folder
 
     def _finish(self) -> None:
@@ -189,7 +186,7 @@ class Trust:
             **environment.commit(),
         }
         files = records.kept_files(self.folder, [each["part"] for each in parts])
-        engine.close_record(self.folder, records.RECORD, record, files)
+        manifest.close_record(self.folder, records.RECORD, record, files)
         self.work.progress.say(f"finished in {budget.words(record['seconds'])}")
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from whitewire import lanes, whole
+from whitewire import atomic, lanes
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names
-from whitewire.design import durations, known
+from whitewire.design import durations, synthetic
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.measure.floors import FLOOR_RUNS
@@ -89,15 +89,15 @@ def planned(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], li
 def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Paper]) -> list[Offer]:
     """What the parts can make; `papers` are those of config.yaml. A part for which none of them fits is absent."""
     one = ratio_paper(1, testbed)
-    group = _seconds(one, make_design(one, testbed, known.EFFORT, known.SEED), testbed)
-    repetition = len(LOADS) * _seconds(one, known.of_fastest(one, testbed, 1), testbed)
+    group = _seconds(one, make_design(one, testbed, synthetic.EFFORT, synthetic.SEED), testbed)
+    repetition = len(LOADS) * _seconds(one, synthetic.of_fastest(one, testbed, 1), testbed)
     found = {
         "links": Offer("links", "round", BARE_S, _round_seconds(), 6, 8),
         "ratio": Offer("ratio", "group", SMALL_S, group, 1, 20, weight=4, papers=(one.id,)),
         "load": Offer("load", "repetition", SMALL_S, repetition, 3, 8, papers=(one.id,)),
         "order": Offer("order", "pass", 0, READING_S, 1, 1),
     }  # fmt: skip
-    compared = [(paper, made) for paper in papers if (made := known.same(paper, 1)).controls]
+    compared = [(paper, made) for paper in papers if (made := synthetic.same(paper, 1)).controls]
     if compared:
         paper, made = min(compared, key=lambda each: _group_seconds(each[1], testbed) / len(each[1].controls))
         found["same"] = Offer("same", "group", LARGE_S, _group_seconds(made, testbed), 1, 6, papers=(paper.id,))
@@ -122,7 +122,7 @@ def why_absent(part: str) -> str:
 def lane_numbers() -> tuple[int, ...]:
     """Numbers of lanes that one lane is compared with: 2, and more where this machine has as many processors; within
     memory."""
-    return tuple(range(2, min(lanes.held_by_memory(), known.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
+    return tuple(range(2, min(lanes.held_by_memory(), synthetic.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
 
 
 def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
@@ -139,7 +139,7 @@ def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
 
 def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
     """As few papers as have all kinds of cells that any has, then the cheapest."""
-    kinds = {paper.id: {row["workload"] for row in known.of_kinds(paper, testbed, 1)} for paper in papers}
+    kinds = {paper.id: {row["workload"] for row in synthetic.of_kinds(paper, testbed, 1)} for paper in papers}
     found, lacking = list[Paper](), set[str]().union(*kinds.values())
     while lacking:
         best = max(papers, key=lambda paper: (len(kinds[paper.id] & lacking), -_lanes_seconds(paper, testbed, 2)))
@@ -150,7 +150,7 @@ def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> lis
 
 def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any], number: int) -> float:
     """Seconds of a block in one lane and one beside others, so many in all; clusters start one after the other."""
-    rows = known.of_kinds(paper, testbed, known.RUNS)
+    rows = synthetic.of_kinds(paper, testbed, synthetic.RUNS)
     made = _seconds(paper, rows, testbed) + durations.all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
     return (1 + number) * LARGE_S + 2 * made
 
@@ -164,13 +164,13 @@ def _seconds(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]
 
 
 def _group_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
-    return _seconds(paper, known.of_controls(paper, testbed), testbed)
+    return _seconds(paper, synthetic.of_controls(paper, testbed), testbed)
 
 
 def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
     found = 0.0
     for own in (settled(paper, rung) for rung in range(paper.rungs)):
-        rows = known.of_smoke(own, testbed, known.RUNS)
+        rows = synthetic.of_smoke(own, testbed, synthetic.RUNS)
         found += LARGE_S + _seconds(own, rows, testbed)
         found += durations.all_floors_seconds(own, rows, testbed, FLOOR_RUNS)
     return found
@@ -187,12 +187,12 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = None) -> Paper:
     """The paper of known ratios with so many groups; its YAML is kept in `folder`, and checked as any paper's is."""
-    raw = known.ratios(groups)
+    raw = synthetic.ratios(groups)
     if folder is None:
         return Paper(raw, Path(f"{raw['id']}.yaml"))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / records.KNOWN
-    whole.write(path, yaml.safe_dump(raw, sort_keys=False))
+    atomic.write(path, yaml.safe_dump(raw, sort_keys=False))
     return load_paper(path, fabric_names(testbed))
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.budget import Allowance
 from whitewire.description.paper import Paper
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
@@ -51,27 +51,27 @@ def links(start: Start) -> int:
 
 def ratio(start: Start) -> int:
     paper = ratio_paper(start.units, start.config, start.folder)
-    return measured(_block(start, paper, known.all_rows(paper, start.config), start.folder), group, start.units)
+    return measured(_block(start, paper, synthetic.all_rows(paper, start.config), start.folder), group, start.units)
 
 
 def same(start: Start) -> int:
     made = []
     for paper in start.papers:
-        own = known.same(paper, start.units)
-        block = _block(start, own, known.of_controls(own, start.config), start.folder / paper.id)
+        own = synthetic.same(paper, start.units)
+        block = _block(start, own, synthetic.of_controls(own, start.config), start.folder / paper.id)
         made.append(measured(block, group, start.units))
     return min(made)
 
 
 def scales(start: Start) -> int:
-    return min(on_scales(paper, start.config, known.RUNS, start.units, start.folder / paper.id, start.deadline)
+    return min(on_scales(paper, start.config, synthetic.RUNS, start.units, start.folder / paper.id, start.deadline)
                for paper in start.papers)  # fmt: skip
 
 
 def load(start: Start) -> int:
-    paper = ratio_paper(math.ceil(start.units / known.RUNS), start.config, start.folder)
-    rows, loads = known.loaded(known.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
-    whole.write(start.folder / records.LOADS, as_json(loads))
+    paper = ratio_paper(math.ceil(start.units / synthetic.RUNS), start.config, start.folder)
+    rows, loads = synthetic.loaded(synthetic.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
+    atomic.write(start.folder / records.LOADS, as_json(loads))
     block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, climbs=False)
     return measured(block, lambda row: row["replicate"], start.units)
 
@@ -92,7 +92,7 @@ def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
 
     Where another lane ended meanwhile, no run of the block stays: nothing tells which were beside it.
     """
-    rows = known.of_kinds(paper, start.config, known.RUNS)
+    rows = synthetic.of_kinds(paper, start.config, synthetic.RUNS)
     block = _block(start, paper, rows, folder, climbs=False)
     lacking = any(not block.journal.has(row["run_id"]) for row in rows)
     if lacking and not start.deadline.left():
@@ -129,10 +129,10 @@ def _block(start: Start, paper: Paper, rows: Sequence[DesignRow], folder: Path, 
 def block_of(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow], folder: Path, deadline: Deadline,
              **other: Any) -> Block:  # fmt: skip
     """A block of these rows below a folder, which begins no run after the deadline."""
-    made = folder / known.BLOCK
+    made = folder / synthetic.BLOCK
     made.mkdir(parents=True, exist_ok=True)
     allowance = Allowance(deadline.left, deadline.left)
-    return Block(paper, testbed, known.BLOCK, rows, made, allowance=allowance, **other)
+    return Block(paper, testbed, synthetic.BLOCK, rows, made, allowance=allowance, **other)
 
 
 def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
@@ -145,7 +145,7 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
     for turn in range(turns):
         for rung in range(paper.rungs):
             own = settled(paper, rung)
-            rows = known.of_smoke(own, testbed, runs)
+            rows = synthetic.of_smoke(own, testbed, runs)
             block = block_of(own, testbed, rows, folder / f"rung{rung}-{turn}", deadline or Deadline())
             if measured(block, lambda _: 1, 1) < 1:
                 return turn
@@ -164,4 +164,4 @@ def measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> i
 
 def group(row: DesignRow) -> int:
     """The number of a run's group."""
-    return (row["replicate"] - 1) // known.RUNS + 1
+    return (row["replicate"] - 1) // synthetic.RUNS + 1

@@ -15,25 +15,25 @@ from whitewire.measure.run import Run
 from whitewire.records.journal import BUDGET, DECIDED, OTHERS
 
 MORE_FOR_OTHERS = 3
-"""A run that others spoiled is tried so many times as often as one that is invalid by itself. It is never given up, but
+"""A run that others disturbed is tried so many times as often as one that is itself invalid. It is never given up, but
 left for the next start."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How an attempt ended: why it does not count (empty: it does); whether it failed, rather than ran badly; whether
-    other programs spoiled it; in which way it lacked processors (empty: it did not)."""
+    other programs disturbed it; in which way it lacked processors (empty: it did not)."""
 
     why: str = ""
     failed: bool = False
-    spoiled: bool = False
+    disturbed: bool = False
     short: str = ""
 
 
 class Turns:
     """The runs of a cluster in turn. No run begins that would end after `deadline`; after `give_up_at` none does if
-    others have spoiled every attempt, since the next start may find the machine calm. `takes`: whether a round is made
-    here rather than in another lane; `by_round`: there may be such lanes."""
+    others have disturbed every attempt, since the next start may find the machine idle. `takes`: whether a round is
+    made here rather than in another lane; `by_round`: there may be such lanes."""
 
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, deadline: Deadline,
                  give_up_at: Deadline = NEVER, takes: Callable[[int], bool] = lambda number: True,
@@ -44,7 +44,7 @@ class Turns:
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
-        self.spoiled: Counter[str] = Counter()
+        self.disturbed: Counter[str] = Counter()
         self.given_up: list[str] = []
         self.left: dict[str, str] = {}
         """Runs that are not made, and why."""
@@ -65,9 +65,9 @@ class Turns:
 
     @property
     def hopeless(self) -> bool:
-        """Whether others have spoiled every attempt until `give_up_at`."""
+        """Whether others have disturbed every attempt until `give_up_at`."""
         tried = self.tried.total()
-        return not self.give_up_at.has(0) and tried > 0 and tried == self.spoiled.total()
+        return not self.give_up_at.has(0) and tried > 0 and tried == self.disturbed.total()
 
     def too_late(self, run: Run, pace: float = 1.0) -> bool:
         """Whether a run that begins now would end after the deadline."""
@@ -105,20 +105,20 @@ class Turns:
         self.tried[run_id] += 1
         if not outcome.why:
             return False
-        self.spoiled[run_id] += outcome.spoiled
-        own = self.tried[run_id] - self.spoiled[run_id]
+        self.disturbed[run_id] += outcome.disturbed
+        own = self.tried[run_id] - self.disturbed[run_id]
         if own >= self.attempts:
             self.given_up.append(run_id)
             return False
-        if self.spoiled[run_id] >= MORE_FOR_OTHERS * self.attempts:
+        if self.disturbed[run_id] >= MORE_FOR_OTHERS * self.attempts:
             self.left[run_id] = OTHERS
             return False
         self.waiting.insert(self._place(run), run)
         return True
 
     def _place(self, run: Run) -> int:
-        """Before the next run of a later round; of one later still if others spoiled it, who may be calm by then."""
+        """Before the next run of a later round; of one later still if others disturbed it, who may be calm by then."""
         run_id = run.row["run_id"]
-        last = self.rounds.of[run_id] + self.spoiled[run_id]
+        last = self.rounds.of[run_id] + self.disturbed[run_id]
         found = (place for place, each in enumerate(self.waiting) if self.rounds.of[each.row["run_id"]] > last)
         return next(found, len(self.waiting))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from whitewire.cluster.stack import Stack
+from whitewire.factors import parameter
 from whitewire.measure import puts
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.execution import cause, execute, execute_empty, given_up, no_disk
@@ -29,7 +30,7 @@ def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[s
     """Make runs that are not kept, so that the order of those that are doesn't matter.
 
     Returns, at smoke effort, the last job of each kind on almost no data: its floor. A kind of job that fails is left
-    out. Raises CannotMake when a service has ended, UserError when the disk is full.
+    out. Raises CannotMake when a service has ended, NotKept when the disk is full.
     """
     try:
         stack.testbed.fabric(stack.testbed.fastest())
@@ -87,7 +88,7 @@ def _of_smoke(runs: Sequence[Run]) -> list[Run]:
 
     TestDFSIO's two jobs, first, warm up the others.
     """
-    wide = sorted(runs, key=lambda run: (run.workers is None, run.parameters.get("maps", 1)))
+    wide = sorted(runs, key=lambda run: (run.workers is None, parameter(run.parameters, "maps")))
     kinds = sorted({floor_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)
     again = [] if any(run.workload.times_itself for run in kinds) else kinds
     return [*again, *kinds]

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.records import schema
 
 NAME = "asked.json"
@@ -24,6 +24,8 @@ class Asked(TypedDict):
     rule: str
     claims: dict[str, str]
     """Digest by claim."""
+    alone: NotRequired[str]
+    """The claim that the start measured by itself, with its controls."""
 
 
 class Ledger(TypedDict):
@@ -44,13 +46,24 @@ def read(block: Path) -> Sequence[Asked]:
     return found["asked"]
 
 
-def note(block: Path, now: float, rule: str, digests: Mapping[str, str]) -> None:
-    """Enter what is asked now, unless the last entry asks the same. Raises schema.Broken, OSError."""
+def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "") -> None:
+    """Enter what is asked now, and the claim that is measured `alone`, unless the last entry says the same.
+
+    Raises schema.Broken, OSError.
+    """
     entries = list(read(block))
-    if entries and (entries[-1]["rule"], entries[-1]["claims"]) == (rule, dict(digests)):
+    asked: Asked = {"at": moment(now), "rule": rule, "claims": dict(digests)}
+    if alone:
+        asked["alone"] = alone
+    if entries and entries[-1] == asked | {"at": entries[-1]["at"]}:
         return
-    entries.append({"at": moment(now), "rule": rule, "claims": dict(digests)})
-    whole.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
+    entries.append(asked)
+    atomic.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
+
+
+def alone(entries: Sequence[Asked]) -> list[str]:
+    """The claims that were measured by themselves, in the order of their first start."""
+    return list(dict.fromkeys(entry["alone"] for entry in entries if entry.get("alone")))
 
 
 def since(entries: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
+from whitewire.atomic import PART
 from whitewire.paths import shown
 from whitewire.records import asked, manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord, kept_files
@@ -24,7 +25,6 @@ from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAIL
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
-from whitewire.whole import PART
 
 SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
 """By how much a run may begin before its first sample and end after its last one; a site's hosts have clocks of their

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from whitewire import whole
+from whitewire import atomic
+from whitewire.atomic import PART
 from whitewire.records import asked, floor, manifest
+from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import RunRecord
-from whitewire.whole import PART
 
 KEPT = ("runs", "invalid", "floors")
 """Folders of a block that hold a folder per run, attempt or floor."""
 
 
 BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
-FAILED = "its cluster failed"
+FAILED, ELSE = "its cluster failed", "measuring ended with claim"
 """Kinds of reasons why a run was not made (`left`), and how they begin. FAILED: its cluster did not start, or had a
-link or drive beyond its bound."""
+link or drive beyond its bound. ELSE: only a claim was asked for that does not rest on it."""
 
 
 def kind_of(why: str) -> str:
     """The kind of a reason why a run was not made; the reason itself where it is of none."""
-    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED) if why.startswith(kind)), why)
+    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED, ELSE) if why.startswith(kind)), why)
 
 
 def made_later(why: str) -> bool:
     """Whether another start makes a run that was left out for this reason."""
-    return kind_of(why) in (BUDGET, OTHERS, FAILED)
+    return kind_of(why) in (BUDGET, OTHERS, FAILED, ELSE)
 
 
 class BlockRecord(TypedDict):
@@ -55,7 +57,7 @@ class BlockRecord(TypedDict):
     pace: NotRequired[float | None]
     """Seconds that valid runs took for each planned second; None where none was made."""
     spent: NotRequired[dict[str, float]]
-    """Seconds by what was done: start, warm-up, floors, runs, spoiled, waiting, looks."""
+    """Seconds by what was done: start, warm-up, floors, runs, disturbed, waiting, looks."""
     marks: NotRequired[list[str]]
     """What of the testbed was beyond its bound and used all the same, a line each."""
     seconds: float
@@ -72,7 +74,7 @@ class Journal:
         self.floors = folder / "floors"
         for path in (self.runs, self.invalid, self.floors):
             path.mkdir(parents=True, exist_ok=True)
-            whole.clear(path)  # a run that was cut off
+            atomic.clear(path)  # a run that was cut off
 
     def has(self, run_id: str) -> bool:
         return (self.runs / run_id / "run.json").exists()
@@ -95,18 +97,18 @@ class Journal:
         record: RunRecord = json.loads((folder / "run.json").read_text())
         record |= {"valid": False, "why_invalid": why, "attempt": self.attempt(run_id)}
         self.write(run_id, record, files, valid=False)
-        whole.remove(folder)
+        atomic.remove(folder)
 
     def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""
-        with whole.alone(self.floors):  # lanes of the block number theirs too
+        with atomic.exclusive(self.floors):  # lanes of the block number theirs too
             number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
             return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
 
     def _keep(self, target: Path, record: RunRecord, files: Mapping[str, str]) -> Path:
         contents = {name: content.encode() for name, content in files.items()}
         contents["run.json"] = _json(record)
-        with whole.folder(target) as part:
+        with atomic.folder(target) as part:
             for name, content in contents.items():
                 (part / name).write_bytes(content)
             (part / manifest.NAME).write_bytes(_json(manifest.of(contents)))
@@ -114,17 +116,11 @@ class Journal:
 
     def begin(self) -> None:
         """From here on the block is not finished: further runs are made."""
-        for name in ("block.json", manifest.NAME):
-            (self.folder / name).unlink(missing_ok=True)
+        manifest.open_record(self.folder, "block.json")
 
     def finish(self, record: BlockRecord) -> None:
         """Say that the block is finished, and how all that is in it ends up."""
-        (self.folder / "block.json").unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
-        listed = manifest.of_folder(self.folder, kept_files(self.folder))
-        content = _json(record)
-        listed["files"]["block.json"] = manifest.entry(content)
-        whole.write(self.folder / manifest.NAME, _json(listed))
-        whole.write(self.folder / "block.json", content)
+        manifest.close_record(self.folder, "block.json", record, kept_files(self.folder))
 
 
 def kept_files(folder: Path) -> list[Path]:
@@ -153,6 +149,27 @@ def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
             if not record.parent.name.startswith(PART):
                 found.append((record.parent, json.loads(record.read_text())))
     return found
+
+
+def disturbed(folder: Path, record: BlockRecord) -> list[str]:
+    """Runs of a finished block that a busy machine disturbed: others used processors, or the last attempt lacked them.
+
+    `AGAIN=busy` makes them again.
+    """
+    left = [run_id for run_id, why in record.get("left", {}).items() if kind_of(why) == OTHERS]
+    return left + [name for name in record["given_up"] if _last_fault(folder, name).startswith(SHORT_OF_PROCESSORS)]
+
+
+def not_made(folder: Path, record: BlockRecord) -> Counter[str]:
+    """How many runs a finished block did not make that another start makes, by kind; of OTHERS those `disturbed`."""
+    kinds = Counter(map(kind_of, record.get("left", {}).values()))
+    return Counter({BUDGET: kinds[BUDGET], FAILED: kinds[FAILED], OTHERS: len(disturbed(folder, record))})
+
+
+def _last_fault(folder: Path, run_id: str) -> str:
+    """Why the last attempt at a run that was given up does not count."""
+    made = sorted(folder.glob(f"invalid/{run_id}.*/run.json"), key=lambda path: int(path.parent.suffix[1:]))
+    return json.loads(made[-1].read_text()).get("why_invalid", "") if made else ""
 
 
 def read_floors(block: Path) -> list[RunRecord]:

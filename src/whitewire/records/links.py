@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
+from whitewire.atomic import PART
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, schema
@@ -28,7 +29,6 @@ from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
 from whitewire.tools.link import Link
-from whitewire.whole import PART
 
 FOLDER = "links"
 """Of a testbed's results."""
@@ -47,7 +47,7 @@ streams, and the others on the ring; every pair with every number of streams."""
 
 
 class HostPlace(TypedDict):
-    """A host: its name, its role, and what ssh or Slurm calls it (empty: it is of this machine)."""
+    """A host: its name, its role, and what ssh or the scheduler calls it (empty: it is of this machine)."""
 
     name: str
     role: str

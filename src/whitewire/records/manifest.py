@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from whitewire import atomic
+from whitewire.atomic import PART
 from whitewire.records.schema import Broken, load
 from whitewire.text import quoted
-from whitewire.whole import PART
 
 NAME = "manifest.json"
 
@@ -40,6 +42,22 @@ def of(contents: Mapping[str, bytes]) -> Manifest:
 def of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
     """The manifest of files that are there."""
     return of({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+
+
+def open_record(folder: Path, name: str) -> None:
+    """Remove a record and its manifest: until both are written again, what it tells of is not finished."""
+    for each in (name, NAME):
+        (folder / each).unlink(missing_ok=True)
+
+
+def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
+    """Write the record of what is finished, last, and before it the manifest of these files and it. Raises OSError."""
+    content = (json.dumps(record, indent=1) + "\n").encode()
+    listed = of_folder(folder, files)
+    listed["files"][name] = entry(content)
+    (folder / name).unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
+    atomic.write(folder / NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(folder / name, content)
 
 
 def names(folder: Path) -> list[str]:

@@ -21,6 +21,8 @@ class DesignRow(TypedDict):
 
     run_id: str
     block: str
+    effort: str
+    """Of its block; missing in old files, where the block's name begins with it (design.rows.effort_of)."""
     order: int
     """Place in its block, from 1."""
     experiment: str

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict, get_args
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest, schema
@@ -174,7 +174,7 @@ def kept_files(folder: Path, parts: Iterable[str]) -> list[Path]:
     """What the manifest lists of parts, of blocks what says how they ended: it lists the rest."""
     found = [path for name in parts for path in (folder / name).glob("**/*" if name == LINKS else "*")]
     found += [block / name for block in blocks(folder, parts) for name in (BLOCK, manifest.NAME)]
-    return sorted(path for path in {*found} if path.is_file() and not path.name.startswith(whole.PART))
+    return sorted(path for path in {*found} if path.is_file() and not path.name.startswith(atomic.PART))
 
 
 def blocks(folder: Path, parts: Iterable[str]) -> list[Path]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pandas as pd
-from scipy import stats
+import scipy
 
+from whitewire.analysis.claims import MEASURED
 from whitewire.errors import UserError
-from whitewire.report import parcel, reference, sides
-from whitewire.report.ending import MEASURED
+from whitewire.report import bundle, comparison, reference
 
 FALSE = 0.05
 """Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""
@@ -75,7 +75,7 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 def by_chance(estimates: int) -> int:
     """As many of so many estimates as differ at most, in 95 of 100 comparisons, where nothing does."""
-    return int(stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
+    return int(scipy.stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
 
 
 def of(table: pd.DataFrame) -> Agreement:
@@ -83,16 +83,16 @@ def of(table: pd.DataFrame) -> Agreement:
     more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
     judged = table[table["stands"] != ""]
     by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
-    told = by_runs[by_runs["differs"].isin([sides.YES, sides.NO]) & (by_runs["overlap"] != "")]
+    told = by_runs[by_runs["differs"].isin([comparison.YES, comparison.NO]) & (by_runs["overlap"] != "")]
     estimates: Estimates = {
         "compared": len(told),
-        "differ": int((told["differs"] == sides.YES).sum()),
+        "differ": int((told["differs"] == comparison.YES).sum()),
         "by_chance": by_chance(len(told)),
-        "apart": int((told["overlap"] == sides.NO).sum()),
+        "apart": int((told["overlap"] == comparison.NO).sum()),
     }
     whole, runs = _scope(judged), _scope(by_runs)
     alike = whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"]
-    decided = ~by_runs["verdict_a"].isin(sides.OPEN) & ~by_runs["verdict_b"].isin(sides.OPEN)
+    decided = ~by_runs["verdict_a"].isin(comparison.OPEN) & ~by_runs["verdict_b"].isin(comparison.OPEN)
     silent = not decided.any() and not estimates["compared"]
     return {
         "agrees": None if alike and silent else alike,
@@ -106,48 +106,48 @@ def of(table: pd.DataFrame) -> Agreement:
 def _scope(rows: pd.DataFrame) -> Scope:
     stands, n = Counter(rows["stands"]), len(rows)
     return {
-        "claims": n, "same": stands[sides.SAME], "other": stands[sides.OTHER], "only_a": stands[sides.ONLY_A],
-        "only_b": stands[sides.ONLY_B], "neither": stands[sides.NEITHER],
-        "share": stands[sides.SAME] / n if n else None,
+        "claims": n, "same": stands[comparison.SAME], "other": stands[comparison.OTHER],
+        "only_a": stands[comparison.ONLY_A], "only_b": stands[comparison.ONLY_B], "neither": stands[comparison.NEITHER],
+        "share": stands[comparison.SAME] / n if n else None,
         "kappa": kappa(list(zip(rows["verdict_a"], rows["verdict_b"], strict=True))),
     }  # fmt: skip
 
 
-def beside_reference(results: Path, folder: Path, own: Mapping[str, sides.Results] | None = None) -> Path:
+def beside_reference(results: Path, folder: Path, own: Mapping[str, comparison.Results] | None = None) -> Path:
     """Write to `folder` how a testbed's results agree with the reference, for documents; return the folder.
 
     agreement.json has `state`: `compared`, with Agreement, messages and what the reference is; `itself`, of the opened
     reference; `none` where there is no reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
     `own`: the papers of the results that are compared (None: all; UserError where one of them is damaged).
     """
-    loaded = sides.load(results) if own is None else own
+    loaded = comparison.load(results) if own is None else own
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).write_text(json.dumps(_beside(results, loaded, folder)), encoding="utf-8")
     return folder
 
 
-def _beside(results: Path, own: Mapping[str, sides.Results], folder: Path) -> dict[str, Any]:
+def _beside(results: Path, own: Mapping[str, comparison.Results], folder: Path) -> dict[str, Any]:
     kept = reference.folder()
-    if not (kept / parcel.NAME).is_file():
+    if not (kept / bundle.NAME).is_file():
         return {"state": "none"}
     try:
         told, files = reference.read(own)
-        other = sides.load(kept)
+        other = comparison.load(kept)
     except UserError as error:
         return {"state": "unusable", "why": str(error)}
     if is_of(results, files):
         return {"state": "itself", "reference": told}
-    table = sides.verdicts(other, own)
-    messages = [line for line in sides.messages(other, own, NAMES) if line["paper"] in sides.both(other, own)]
+    table = comparison.verdicts(other, own)
+    messages = [line for line in comparison.messages(other, own, NAMES) if line["paper"] in comparison.both(other, own)]
     table.to_csv(folder / TABLE, index=False, lineterminator="\n")
     return {"state": "compared", "reference": told, "messages": messages, **of(table)}
 
 
 def is_of(results: Path, files: Mapping[str, bytes]) -> bool:
-    """Whether an opened project's `results/<testbed>` are those of a parcel, but for what is judged anew."""
+    """Whether an opened project's `results/<testbed>` are those of a bundle, but for what is judged anew."""
     project = results.resolve().parent.parent
     description = project / "config" / "testbeds" / f"{results.name}.yaml"
-    places = {parcel.NAME: project / parcel.NAME, parcel.TESTBED: description}
+    places = {bundle.NAME: project / bundle.NAME, bundle.TESTBED: description}
     for name, content in files.items():
         path = places.get(name, results / name)
         if "/analysis/" not in name and not (path.is_file() and path.read_bytes() == content):

@@ -7,12 +7,14 @@ time, disk, steps, expected results with tolerances, and what cannot be run.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
 import pandas as pd
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
+from whitewire.paths import shown
 from whitewire.report import artifact
 from whitewire.report.compare import folder_of
 from whitewire.report.render import EVERY_FORMAT, document, render
@@ -30,10 +32,11 @@ def appendix(name: str) -> list[Path]:
     """
     results = folder_of(name, "TESTBED")
     target = paths.root() / "results" / "appendix" / results.name
+    print(f"{shown(results)}: gathering what the appendix says", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
         facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)
-    whole.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    atomic.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     for file, part in TABLES.items():
-        whole.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
+        atomic.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
     return render(document(DOCUMENT), target, target, EVERY_FORMAT)

@@ -18,15 +18,16 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from whitewire import __version__
+from whitewire.analysis.claims import MEASURED
 from whitewire.budget import NONE
 from whitewire.description.reading import load_yaml
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import FIRST
 from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BUDGET, BlockRecord, kind_of
-from whitewire.report import agreement, commits, parcel, reference, sides
+from whitewire.report import agreement, bundle, commits, comparison, reference
 from whitewire.tidy import form
 
 STAGES = ("raw", "tidy", "analysis")
@@ -175,20 +176,20 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
 
     Raises UserError for results that are not whole.
     """
-    loaded = sides.load(results)
+    loaded = comparison.load(results)
     if not loaded:
         raise UserError(f"{shown(results)}: found no <paper>/analysis/verdicts.csv, expected the results of a testbed")
     blocks = {paper: list(_blocks(results / paper, loaded[paper].design)) for paper in loaded}
     every = [record for records in blocks.values() for record in records]
     environments = [each for paper in loaded.values() for each in paper.environments]
     claims = [_claim(paper, row) for paper in loaded for row in loaded[paper].verdicts.to_dict("records")]
-    bounded = sum(each["low"] is not None and each["route"] in agreement.MEASURED for each in claims)
+    bounded = sum(each["low"] is not None and each["route"] in MEASURED for each in claims)
     testbed = _testbed(results)
-    measured_by = sorted({record["commit"] or parcel.UNKNOWN for record in every})
+    measured_by = sorted({record["commit"] or bundle.UNKNOWN for record in every})
     citation = load_yaml(HOME / "CITATION.cff")
     return {
         "whitewire": __version__, "testbed": _name(results), "folder": shown(results),
-        "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / parcel.NAME).is_file(),
+        "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / bundle.NAME).is_file(),
         "commits": measured_by, "modified": any(record["modified"] for record in every),
         "checkout": _checkout(measured_by, beside["state"] == "itself"),
         "seed": seed_of(results), "licence": str(citation["license"]),
@@ -213,9 +214,11 @@ def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
     if record["state"] != "compared":
         return record
     table = form.frame(folder / agreement.TABLE)
-    runs = table[table["route_a"].isin(agreement.MEASURED) | table["route_b"].isin(agreement.MEASURED)]
-    columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", "overlap", "differs"]
-    columns += [f"{name}_{side}" for side in sides.SIDES for name in sides.NUMBERS] + list(sides.RATIO[:6])
+    runs = table[table["route_a"].isin(MEASURED) | table["route_b"].isin(MEASURED)]
+    columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", *comparison.ASKED, "overlap", "differs"]
+    columns += [f"{name}_{side}" for side in comparison.SIDES for name in comparison.NUMBERS] + list(
+        comparison.RATIO[:6]
+    )
     rows = runs[columns].astype(object).where(runs[columns].notna(), None)
     return record | {"rows": rows.to_dict("records")}
 
@@ -244,13 +247,13 @@ def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
 # -- of one paper ------------------------------------------------------------------------------------------
 
 
-def _of_paper(results: Path, paper: str, loaded: sides.Results, blocks: Sequence[BlockRecord]) -> OfPaper:
+def _of_paper(results: Path, paper: str, loaded: comparison.Results, blocks: Sequence[BlockRecord]) -> OfPaper:
     own = results / paper
     design = loaded.design
-    efforts = sorted({effort_of(str(block)) for block in design["block"]}) if len(design) else []
+    efforts = comparison.efforts_in(design) if len(design) else []
     return {
-        "paper": paper, "title": _title(parcel.configuration_of(results) / "papers" / f"{paper}.yaml"),
-        "effort": sides.listed(efforts), "designed": len(design), "counted": _counted(own),
+        "paper": paper, "title": _title(bundle.configuration_of(results) / "papers" / f"{paper}.yaml"),
+        "effort": comparison.listed(efforts), "designed": len(design), "counted": _counted(own),
         "seconds": seconds(own, blocks), "bytes": {name: bytes_of(own / name) for name in STAGES},
         "left": dict(_left(blocks).most_common()), "experiments": _experiments(loaded),
     }  # fmt: skip
@@ -270,7 +273,7 @@ def _blocks(own: Path, design: pd.DataFrame) -> Iterable[BlockRecord]:
 
 
 def _counted(own: Path) -> int:
-    table = sides.read_table(own / "tidy" / "runs.csv", ("run_id", "valid"), needed=False)
+    table = comparison.read_table(own / "tidy" / "runs.csv", ("run_id", "valid"), needed=False)
     return int(table[table["valid"].str.lower() == "true"]["run_id"].nunique()) if len(table) else 0
 
 
@@ -307,13 +310,12 @@ def _left(blocks: Iterable[BlockRecord]) -> Counter[str]:
     return +found
 
 
-def _experiments(loaded: sides.Results) -> list[Experiment]:
+def _experiments(loaded: comparison.Results) -> list[Experiment]:
     scale = {str(row["experiment"]): row for row in loaded.scale.to_dict("records")}
     found: list[Experiment] = []
     if "workload" not in loaded.design:
         return found
-    other = ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")
-    levels = [name for name in loaded.design if name not in other]
+    levels = [name for name in loaded.design if name not in (*FIRST, "seed")]
     for (experiment, workload), rows in loaded.design.groupby(["experiment", "workload"], sort=False):
         cells = len(rows[levels].drop_duplicates()) if levels else 1
         k = str(scale.get(str(experiment), {}).get("k", ""))
@@ -324,7 +326,7 @@ def _experiments(loaded: sides.Results) -> list[Experiment]:
 
 def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
     words = {name: str(row.get(name, "")) for name in TEXTS}
-    numbers = {name: sides.number(row.get(name)) for name in NUMBERS}
+    numbers = {name: comparison.number(row.get(name)) for name in NUMBERS}
     expected = numbers["expected"]
     found: dict[str, Any] = {"paper": paper, **words, **numbers}
     found["expected"] = (str(row.get("expected", "")) or None) if expected is None else expected
@@ -335,22 +337,22 @@ def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
 
 
 def _name(results: Path) -> str:
-    own = results / parcel.NAME
-    return parcel.told(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
+    own = results / bundle.NAME
+    return bundle.told(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
 
 
 def seed_of(results: Path) -> int | None:
     """The seed of a run, as its own record has it, else as its project's configuration."""
-    own = results / parcel.NAME
+    own = results / bundle.NAME
     if own.is_file():
-        return parcel.told(own.read_bytes(), shown(results))["seed"]
-    path = parcel.configuration_of(results) / "config.yaml"
+        return bundle.told(own.read_bytes(), shown(results))["seed"]
+    path = bundle.configuration_of(results) / "config.yaml"
     return load_yaml(path).get("seed") if path.is_file() else None
 
 
 def _testbed(results: Path) -> Mapping[str, Any]:
-    kept = results / parcel.TESTBED
-    path = kept if kept.is_file() else parcel.configuration_of(results) / "testbeds" / f"{results.name}.yaml"
+    kept = results / bundle.TESTBED
+    path = kept if kept.is_file() else bundle.configuration_of(results) / "testbeds" / f"{results.name}.yaml"
     return load_yaml(path) if path.is_file() else {}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.errors import UserError
-from whitewire.report import agreement, reference, sides
+from whitewire.report import agreement, comparison, reference
 from whitewire.report.render import document, render
 from whitewire.text import suggestion
 
@@ -26,7 +26,7 @@ def folder_of(name: str, key: str) -> Path:
         known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
         raise UserError(
             f"{key}: found {name!r}, expected a path or a folder of {paths.shown(results)} "
-            f"({sides.listed(list(dict.fromkeys(known))) or 'none yet'}){suggestion(name, known)}"
+            f"({comparison.listed(list(dict.fromkeys(known))) or 'none yet'}){suggestion(name, known)}"
         )
     if not list(folder.glob("*/analysis/verdicts.csv")):
         raise UserError(f"{key}: found no <paper>/analysis/verdicts.csv in {paths.shown(folder)}, "
@@ -50,22 +50,22 @@ def compare(a: str, b: str) -> Path:
     """
     folders = folder_of(a, "A"), folder_of(b, "B")
     names = names_of(*folders)
-    one, two = sides.load(folders[0]), sides.load(folders[1])
-    if not sides.both(one, two):
+    one, two = comparison.load(folders[0]), comparison.load(folders[1])
+    if not comparison.both(one, two):
         named = zip(names, (one, two), strict=True)
-        has = "; ".join(f"{name} has {sides.listed(sorted(side))}" for name, side in named)
+        has = "; ".join(f"{name} has {comparison.listed(sorted(side))}" for name, side in named)
         raise UserError(f"A and B: found no paper in common, expected one or more ({has})")
     target = paths.root() / "results" / "compare" / "-".join(name.replace("/", "_") for name in names)
-    judged = sides.verdicts(one, two)
+    judged = comparison.verdicts(one, two)
     target.mkdir(parents=True, exist_ok=True)
-    for name, table in (("verdicts", judged), ("estimates", sides.estimates(one, two)),
-                        ("environment", sides.environment(one, two))):  # fmt: skip
-        whole.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    told = sides.messages(one, two)
+    for name, table in (("verdicts", judged), ("estimates", comparison.estimates(one, two)),
+                        ("environment", comparison.environment(one, two))):  # fmt: skip
+        atomic.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    told = comparison.messages(one, two)
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
-                for side, name, folder in zip(sides.SIDES, names, folders, strict=True)}  # fmt: skip
-    record = facts_of | {"papers": sides.both(one, two), "messages": told, "agreement": agreement.of(judged)}
-    whole.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+                for side, name, folder in zip(comparison.SIDES, names, folders, strict=True)}  # fmt: skip
+    record = facts_of | {"papers": comparison.both(one, two), "messages": told, "agreement": agreement.of(judged)}
+    atomic.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for line in told:
         print(f"{line['paper']}: {line['message']}")
     return render(document("compare"), target, target, ("html",))[0]

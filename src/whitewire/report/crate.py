@@ -1,7 +1,7 @@
 """A testbed's results as one file: a Workflow Run RO-Crate (https://w3id.org/ro/wfrun/workflow/0.5), made here and
 opened from anywhere.
 
-It holds a parcel with all tables of the analysis, reports, configuration, workflow, licence and citation, and on demand
+It holds a bundle with all tables of the analysis, reports, configuration, workflow, licence and citation, and on demand
 the raw output; manifest.json lists every file. Nothing of a crate is unpacked before all of it is checked.
 """
 
@@ -23,20 +23,20 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, TypedDict
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import checked, links, manifest, schema
-from whitewire.report import commits, masking, parcel
+from whitewire.report import bundle, commits, masking
 from whitewire.report.masking import Contents
 from whitewire.report.render import TESTBED
 from whitewire.text import quoted
 
 CRATES = "crates"
 """The folder of results/ with the crates that were made."""
-METADATA, PARCEL = "ro-crate-metadata.json", "results/"
-OWN = PARCEL + parcel.NAME
+METADATA, BUNDLE = "ro-crate-metadata.json", "results/"
+OWN = BUNDLE + bundle.NAME
 MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
 """Of a crate: files, bytes of one, and of all together, unpacked."""
 MOST_KEPT_BYTES = 1 << 29
@@ -55,7 +55,7 @@ PROFILES = {
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
 FORMATS = {".csv": "text/csv", ".yaml": "application/yaml", ".cff": "application/yaml", ".gz": "application/gzip",
            ".smk": "text/plain", "": "text/plain", ".json": "application/json", ".png": "image/png"}  # fmt: skip
-KEPT = (parcel.DESIGN, manifest.NAME)
+KEPT = (bundle.DESIGN, manifest.NAME)
 """Of a paper, beside its tables and records."""
 KEPT_RUNS = ("runs", "invalid")
 """Folders of a block with runs, whether they count or not."""
@@ -77,15 +77,15 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     with tempfile.TemporaryDirectory(prefix="crate-", dir=paths.temporary()) as scratch:
         replaced = ["names, addresses and folders are kept as they are (PRIVATE=keep)"]
         if not private:
-            told = parcel.told(masking.whole_bytes(files[OWN]), shown(results))
-            files, mask, left_out = masking.masked(files, told, PARCEL, Path(scratch))
+            told = bundle.told(masking.whole_bytes(files[OWN]), shown(results))
+            files, mask, left_out = masking.masked(files, told, BUNDLE, Path(scratch))
             replaced = masking.said(mask, left_out)
         told, sizes = _check_files(files, results)
-        if raw or not private:  # with records that the parcel alone has not, or with others
+        if raw or not private:  # with records that the bundle alone has not, or with others
             read = {
-                name.removeprefix(PARCEL): masking.whole_bytes(files[name]) for name in _kept_of(files, told["papers"])
+                name.removeprefix(BUNDLE): masking.whole_bytes(files[name]) for name in _kept_of(files, told["papers"])
             }
-            parcel.check_form(told, read, shown(results))
+            bundle.check_form(told, read, shown(results))
         listed: manifest.Manifest = {"files": {name: masking.entry(content) for name, content in files.items()}}
         described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
         listed["files"][METADATA] = manifest.entry(described)
@@ -94,23 +94,23 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
         sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
         _check_sizes(sizes, shown(results))
         _check_kept(sizes, (manifest.NAME, OWN), shown(results))
-        for line in [f"in {shown(target)} will be", *masking.listed(files, PARCEL), *replaced]:
+        for line in [f"in {shown(target)} will be", *masking.listed(files, BUNDLE), *replaced]:
             print(f"whitewire: {line}", file=sys.stderr)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with whole.file(target) as part, zipfile.ZipFile(part, "w") as packed:
+        with atomic.file(target) as part, zipfile.ZipFile(part, "w") as packed:
             for name, content in every.items():
                 _pack(packed, name, content, listed["files"].get(name))
     return target
 
 
-def _check_files(files: Contents, results: Path) -> tuple[parcel.Told, dict[str, int]]:
+def _check_files(files: Contents, results: Path) -> tuple[bundle.Told, dict[str, int]]:
     """What a crate's results are, and the sizes of its files. UserError where it would not be opened."""
     sizes = {name: len(each) if isinstance(each, bytes) else each.stat().st_size for name, each in files.items()}
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
     _check_sizes(sizes, shown(results))
-    told = parcel.told(masking.whole_bytes(files[OWN]), shown(results))
+    told = bundle.told(masking.whole_bytes(files[OWN]), shown(results))
     _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
     return told, sizes
 
@@ -134,27 +134,27 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
 
 def begun(results: Path) -> list[str]:
     """The papers that have a design in a testbed's results."""
-    return sorted(path.parent.name for path in results.glob(f"*/{parcel.DESIGN}"))
+    return sorted(path.parent.name for path in results.glob(f"*/{bundle.DESIGN}"))
 
 
 def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
     """Every file of a crate by its path in it, but for the two that describe the others."""
-    found: Contents = {PARCEL + name: content for name, content in parcel.of(results, papers).items()}
+    found: Contents = {BUNDLE + name: content for name, content in bundle.of(results, papers).items()}
     for paper in papers:
         own = results / paper
         for pattern in ("analysis/*", *(["raw/**/*"] if raw else [])):
-            found |= {f"{PARCEL}{paper}/{name}": path for name, path in _below(own, own.glob(pattern))}
-    for folder, (record, _) in parcel.OF_TESTBED.items():
-        if raw and f"{PARCEL}{folder}/{record}" in found:
+            found |= {f"{BUNDLE}{paper}/{name}": path for name, path in _below(own, own.glob(pattern))}
+    for folder, (record, _) in bundle.OF_TESTBED.items():
+        if raw and f"{BUNDLE}{folder}/{record}" in found:
             own = results / folder
-            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != parcel.TABLES)
-            found |= {f"{PARCEL}{folder}/{name}": path for name, path in _below(own, more)}
-    config, reports = parcel.configuration_of(results), _reports_of(results)
+            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != bundle.TABLES)
+            found |= {f"{BUNDLE}{folder}/{name}": path for name, path in _below(own, more)}
+    config, reports = bundle.configuration_of(results), _reports_of(results)
     names = ["config.yaml", *(f"papers/{paper}.yaml" for paper in papers)]
     found |= {f"config/{name}": config / name for name in names}
-    pages = [*papers, *([TESTBED] if f"{PARCEL}{links.FOLDER}/{links.RECORD}" in found else [])]
+    pages = [*papers, *([TESTBED] if f"{BUNDLE}{links.FOLDER}/{links.RECORD}" in found else [])]
     patterns = ["index.html", *(f"{page}.*" for page in pages)]
-    patterns += [f"{kind}/{page}/*" for kind in ("data", "figures") for page in pages]
+    patterns += [f"{kind}/{page}/*" for kind in ("data", "figures", "badges") for page in pages]
     for pattern in patterns:
         found |= {f"reports/{name}": path for name, path in _below(reports, reports.glob(pattern))}
     for pattern in WORKFLOW:
@@ -164,8 +164,8 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
 
 def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
     """Pages of results that a crate would be without, or that are older than the tables they show, a line each."""
-    reports, tables = _reports_of(results), {paper: results / paper / "analysis" / parcel.VERDICTS for paper in papers}
-    of_links = results / links.FOLDER / parcel.TABLES / checked.PACKAGE
+    reports, tables = _reports_of(results), {paper: results / paper / "analysis" / bundle.VERDICTS for paper in papers}
+    of_links = results / links.FOLDER / bundle.TABLES / checked.PACKAGE
     shown_by = {"index": [*tables.values()], **{paper: [table] for paper, table in tables.items()},
                 **({TESTBED: [of_links]} if of_links.is_file() else {})}  # fmt: skip
     found = []
@@ -180,7 +180,7 @@ def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
 
 
 def _reports_of(results: Path) -> Path:
-    """Of an opened parcel they are beside its results."""
+    """Of an opened bundle they are beside its results."""
     return results / "reports" if (results / "reports").is_dir() else results.resolve().parent.parent / "reports"
 
 
@@ -205,7 +205,7 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
     starts: list[float] = []
     ends: list[float] = []
     for path in (each for paper in papers for each in sorted((results / paper / "raw").glob("*/*/*/run.json"))):
-        if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(whole.PART):
+        if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(atomic.PART):
             continue
         try:
             record: Moments = schema.load(path, Moments)
@@ -217,19 +217,19 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
     return (min(starts), max(ends)) if starts else None
 
 
-def published(files: Contents, told: parcel.Told, spent: tuple[float, float] | None) -> float:
+def published(files: Contents, told: bundle.Told, spent: tuple[float, float] | None) -> float:
     """The date of a crate in seconds since 1970, the same for the same results: when the last run ended; where no raw
     output tells, when the testbed was measured, or its code was committed; 0 where nothing tells."""
     if spent:
         return spent[1]
-    own = [f"{PARCEL}{folder}/{record}" for folder, (record, _) in parcel.OF_TESTBED.items()]
+    own = [f"{BUNDLE}{folder}/{record}" for folder, (record, _) in bundle.OF_TESTBED.items()]
     records = [json.loads(masking.whole_bytes(files[name])) for name in own if name in files]
     ends = [float(each["begun"] + each["seconds"]) for each in records]
     return max(ends or (float(commits.moment(each) or 0) for each in told["commits"]), default=0.0)
 
 
 def described_as(
-    files: Contents, told: parcel.Told, listed: manifest.Manifest, spent: tuple[float, float] | None
+    files: Contents, told: bundle.Told, listed: manifest.Manifest, spent: tuple[float, float] | None
 ) -> dict[str, Any]:
     """ro-crate-metadata.json: what each file is, and the run of the workflow that made them."""
     try:
@@ -285,8 +285,8 @@ def described_as(
     for folder in raw_folders:
         about = {"name": folder, "description": "output of runs and tools as it came"}
         raw_folders[folder] = crate.add_dataset(None, folder, properties=about)
-    inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(parcel.TESTBED)]
-    made = [entity for name, entity in parts.items() if name.startswith((PARCEL, "reports/"))]
+    inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(bundle.TESTBED)]
+    made = [entity for name, entity in parts.items() if name.startswith((BUNDLE, "reports/"))]
     named = zip(("startTime", "endTime"), spent or (), strict=False)
     moments = {key: _moment(at).isoformat() for key, at in named}
     action = told_of(
@@ -317,28 +317,28 @@ def _format(name: str) -> str:
 
 
 def _raw_folder(name: str) -> str:
-    """The folder of raw output that a file is in, but for the records that every parcel has; empty: in none."""
+    """The folder of raw output that a file is in, but for the records that every bundle has; empty: in none."""
     parts = PurePosixPath(name).parts
-    if not name.startswith(PARCEL) or len(parts) < 4:
+    if not name.startswith(BUNDLE) or len(parts) < 4:
         return ""
-    if parts[1] in parcel.OF_TESTBED:
-        return "" if parts[2] == parcel.TABLES else "/".join(parts[:3]) + "/"
+    if parts[1] in bundle.OF_TESTBED:
+        return "" if parts[2] == bundle.TABLES else "/".join(parts[:3]) + "/"
     return "" if len(parts) < 5 or parts[2] != "raw" or _is_record(parts[3:]) else "/".join(parts[:4]) + "/"
 
 
 def _is_record(parts: Sequence[str]) -> bool:
-    """Of raw/<block>/<file>: whether a parcel has it."""
+    """Of raw/<block>/<file>: whether a bundle has it."""
     return len(parts) == 2 and (parts[1] == "block.json" or fnmatch.fnmatchcase(parts[1], "environment*.json"))
 
 
 def _description(name: str) -> str:
     parts = PurePosixPath(name).parts
-    if name.startswith(PARCEL) and len(parts) > 2:
-        kinds = {"tidy": "tidy table", parcel.TABLES: "testbed's own table", "analysis": "table of the analysis",
+    if name.startswith(BUNDLE) and len(parts) > 2:
+        kinds = {"tidy": "tidy table", bundle.TABLES: "testbed's own table", "analysis": "table of the analysis",
                  "raw": "record of a block", "design.csv": "one row per run",
                  manifest.NAME: "size and digest of design.csv"}  # fmt: skip
         return f"{kinds.get(parts[2], 'result')} of {parts[1]}"
-    kinds = {PARCEL + parcel.NAME: "what these results are", PARCEL + parcel.TESTBED: "the testbed's description",
+    kinds = {BUNDLE + bundle.NAME: "what these results are", BUNDLE + bundle.TESTBED: "the testbed's description",
              "LICENSE": "licence", "CITATION.cff": "how to cite Whitewire"}  # fmt: skip
     folders = {"config": "configuration", "reports": "report", "workflow": "rules of the workflow",
                "envs": "Python packages, locked"}  # fmt: skip
@@ -349,7 +349,7 @@ def _software(files: Contents) -> list[tuple[str, str]]:
     """Name and version of what the first environment record lists as tools, and of Python's packages."""
     for name, content in files.items():
         parts = PurePosixPath(name).parts
-        if name.startswith(PARCEL) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
+        if name.startswith(BUNDLE) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
             record: checked.EnvironmentRecord = json.loads(masking.whole_bytes(content))
             tools = [(str(key), str(value)) for key, value in record.get("tools", {}).items() if value]
             packages = [each.partition("==") for each in record.get("software", {}).get("python_packages", [])]
@@ -360,8 +360,8 @@ def _software(files: Contents) -> list[tuple[str, str]]:
 # -- opened ------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> tuple[parcel.Told, dict[str, bytes]]:
-    """What a crate's results are, and the parcel's files by path. Nothing is written.
+def read(path: Path) -> tuple[bundle.Told, dict[str, bytes]]:
+    """What a crate's results are, and the bundle's files by path. Nothing is written.
 
     UserError with one line for a file that is no crate of ours, cut off, altered, of a later format, with paths that
     leave its folder, too large, or of papers that this version does not know or measures otherwise.
@@ -375,8 +375,8 @@ def read(path: Path) -> tuple[parcel.Told, dict[str, bytes]]:
             files = _checked(archive, entries, source)
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: found no whole zip archive ({error}), expected a crate") from None
-    record = parcel.told(files[parcel.NAME], source)
-    parcel.check(record, files, source)
+    record = bundle.told(files[bundle.NAME], source)
+    bundle.check(record, files, source)
     return record, files
 
 
@@ -441,7 +441,7 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
             missing if name in wanted else f"found a file that {manifest.NAME} does not list, expected none"
         ))  # fmt: skip
     # The later format first: what else it has nobody knows.
-    papers = parcel.told(archive.read(OWN), source)["papers"]
+    papers = bundle.told(archive.read(OWN), source)["papers"]
     kept = _kept_of(wanted, papers)
     _check_kept(sizes, kept, source)
     found = {}
@@ -456,13 +456,13 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
                 f"{source}: {name}: found SHA-256 {digest[:12]}…, expected {entry['sha256'][:12]}… by {manifest.NAME}"
             )
         if name in kept:
-            found[name.removeprefix(PARCEL)] = content
+            found[name.removeprefix(BUNDLE)] = content
     return found
 
 
 def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
     """Those of a crate's files that reports are made of."""
-    return {name for name in names if name.startswith(PARCEL) and _is_of(name.removeprefix(PARCEL), papers)}
+    return {name for name in names if name.startswith(BUNDLE) and _is_of(name.removeprefix(BUNDLE), papers)}
 
 
 def _check_kept(sizes: Mapping[str, int], names: Iterable[str], source: str) -> None:
@@ -486,16 +486,16 @@ def _read(archive: zipfile.ZipFile, name: str, keep: bool) -> tuple[bytes, str]:
 
 def _is_of(name: str, papers: Mapping[str, object]) -> bool:
     """Whether a file is one that reports are made of."""
-    if name in (parcel.NAME, parcel.TESTBED):
+    if name in (bundle.NAME, bundle.TESTBED):
         return True
     paper, _, rest = name.partition("/")
     parts = rest.split("/")
-    if paper in parcel.OF_TESTBED:
-        return rest == parcel.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == parcel.TABLES)
+    if paper in bundle.OF_TESTBED:
+        return rest == bundle.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == bundle.TABLES)
     if paper not in papers:
         return False
     if parts[0] == "raw":
         return len(parts) == 3 and _is_record(parts[1:])
     if len(parts) == 2:
-        return parts[0] == "tidy" or (parts[0] == "analysis" and parts[1] in parcel.JUDGED)
+        return parts[0] == "tidy" or (parts[0] == "analysis" and parts[1] in bundle.JUDGED)
     return rest in KEPT

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from whitewire.analysis import prospects
-from whitewire.analysis.claims import INCONCLUSIVE
+from whitewire.analysis.claims import INCONCLUSIVE, MEASURED
 from whitewire.description.checks import load_paper
 from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import read_csv
+from whitewire.design.rows import effort_of, read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, FAILED, OTHERS, kind_of
-from whitewire.report import sides
+from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
+from whitewire.report import comparison, one_claim
 
-MEASURED = ("emulated", "measured")
-"""Routes that rest on runs."""
 LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
+MOST_NAMED = 6
+"""Claims that are named; of more there is the number."""
 STAGES = ("tidy", "analysis", "paper")
 """Rules that follow measurement, in order."""
 
 
 def lines() -> Iterator[str]:
-    """A line per paper of config.yaml, and what to do about what is missing."""
+    """A line per paper of config.yaml, and what to do about what is missing; of a start for one claim its verdict."""
     config = load_config()
+    if claim := config.get("claim"):
+        yield from _of_claim(config["papers"][0], claim, config)
+        return
     results = root() / "results" / config["testbed"]
     own = results / "reports" / "testbed.html"
     if own.is_file():
@@ -41,27 +47,56 @@ def lines() -> Iterator[str]:
     unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
-    more = f"BUDGET={prospects.BUDGET} make papers goes on"
+    more = _command(f"BUDGET={prospects.BUDGET}")
     if short[BUDGET]:
-        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more}"
+        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
     if short[OTHERS]:
-        yield f"{OTHERS} in {short[OTHERS]} runs: stop them, and {more}"
+        again = _command("AGAIN=busy")
+        yield f"a busy machine disturbed {short[OTHERS]} runs: stop other programs, and {again} goes on"
     if short[FAILED]:
-        yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more}"
+        yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more} goes on"
     if unfinished:
-        yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and `make papers` goes on"
-    if config["effort"] == "smoke":
-        for paper in config["papers"]:
-            yield from _further(results, paper)
+        yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and {_command()} goes on"
+    for paper in config["papers"]:
+        yield from _further(results, paper, config["effort"])
     page = results / "reports" / "index.html"
     if page.is_file():
         yield f"start page: {shown(page)}"
 
 
+def _command(*first: str) -> str:
+    """`make papers` for what this start was asked for, with a variable before it."""
+    return " ".join([*first, "make papers", *_given("PAPERS", "TESTBED", "EFFORT")])
+
+
+def _given(*names: str) -> list[str]:
+    """Variables of this start, as its command has them."""
+    return [f"{name}={shlex.quote(text)}" for name in names if (text := os.environ.get(name))]
+
+
+def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]:
+    """What a start for one claim came to."""
+    results = root() / "results" / config["testbed"]
+    row = one_claim.row_of(results, name, claim)
+    failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
+    if row is None or failed or not _finished(results / name, config["effort"]):
+        why = f": see {shown(failed)}" if failed else ""
+        again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
+        yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
+        return
+    testbed = load_testbed(config["testbed"])
+    yield from one_claim.lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
+
+
+def _finished(folder: Path, effort: str) -> list[Path]:
+    """block.json of a paper's blocks of an effort that are finished."""
+    return sorted(path for path in (folder / "raw").glob("*/block.json") if effort_of(path.parent.name) == effort)
+
+
 def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
-    blocks = sorted((folder / "raw").glob(f"{effort}-*/block.json"))
+    blocks = _finished(folder, effort)
     try:
         made = _made(folder)
     except UserError as error:
@@ -70,16 +105,18 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     if not verdicts.is_file() or not blocks:
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
-    records = filter(None, map(block_record, blocks))
-    short.update(kind_of(why) for record in records for why in record.get("left", {}).values())
+    for path in blocks:
+        if record := block_record(path):
+            short.update(not_made(path.parent, record))
     try:
-        table = sides.read_table(verdicts, ("route", "verdict"))
+        table = comparison.read_table(verdicts, ("claim", "route", "verdict"))
     except UserError as error:
         unfinished.append(paper)
         return f"{made} runs; verdicts cannot be read: {error}"
     ours = table[table["route"].isin(MEASURED)]
-    still = int((ours["verdict"] == INCONCLUSIVE).sum())
-    told = f"{made} runs; {len(ours) - still} of {len(ours)} claims that runs judge are decided"
+    still = list(ours["claim"][ours["verdict"] == INCONCLUSIVE])
+    told = f"{made} runs; {len(ours) - len(still)} of {len(ours)} claims that runs judge are decided"
+    told += f", open: {_names(still)}" if still else ""
     if not report.is_file():
         unfinished.append(paper)
         return f"{told}; no report"
@@ -89,22 +126,31 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     return f"{told}; {shown(report)}"
 
 
-def _further(results: Path, name: str) -> Iterator[str]:
-    """Which claims the next effort is likely to decide by its first interim analysis, in how many minutes, and how."""
+def _names(claims: Sequence[str]) -> str:
+    """The first few of some claims, and how many more there are."""
+    more = len(claims) - MOST_NAMED
+    return ", ".join(claims[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _further(results: Path, name: str, effort: str) -> Iterator[str]:
+    """Which open claims further runs may decide, in how many minutes, and how; and which ones no effort is known to."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
-        table = sides.read_table(path, ("claim", "verdict", "chance", "command"))
+        table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
     except UserError:
         return  # told in the paper's own line
-    still = table[(table["verdict"] == INCONCLUSIVE) & (table["command"] != "")]
-    likely = still[~(pd.to_numeric(still["chance"]) < LIKELY)]
-    if not len(likely):
-        return
-    testbed = load_testbed(results.name)
-    paper = load_paper(paper_path(name), fabric_names(testbed))
-    command = likely["command"].iloc[0]
-    minutes = prospects.minutes_to_first_look(paper, testbed, command.rpartition("=")[2])
-    yield f"about {minutes} more minutes may decide {', '.join(likely['claim'])} of {name}: {command}"
+    still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
+    likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
+    for command, claims in likely.groupby("command", sort=False):
+        other = str(command).rpartition("=")[2]
+        minutes = int(pd.to_numeric(claims["minutes"]).max())
+        if other != effort:  # which makes all of them anew
+            testbed = load_testbed(results.name)
+            paper = load_paper(paper_path(name), fabric_names(testbed))
+            minutes = prospects.minutes_to_first_look(paper, testbed, other)
+        yield f"about {minutes} more minutes may decide {_names(list(claims['claim']))} of {name}: {command}"
+    if hopeless := list(still["claim"][still["command"] == ""]):
+        yield f"no effort is known to decide {_names(hopeless)} of {name} (why: the report)"
 
 
 def _made(paper: Path) -> int:

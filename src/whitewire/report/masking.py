@@ -1,4 +1,4 @@
-"""Names of a site replaced in the files of a parcel, each by the same one everywhere; digests are of what comes out.
+"""Names of a site replaced in the files of a bundle, each by the same one everywhere; digests are of what comes out.
 
 Host names, users, domains, interfaces, folders and Slurm's names are found first (names.py); addresses are replaced
 wherever they stand, by those that are reserved for documentation.
@@ -24,6 +24,7 @@ import yaml
 
 from whitewire import workloads
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
@@ -31,14 +32,14 @@ from whitewire.design.rows import make_design, rows_of
 from whitewire.errors import UserError
 from whitewire.records import manifest
 from whitewire.records.checked import PACKAGE
-from whitewire.report import names, parcel
+from whitewire.report import bundle, names
 from whitewire.report.names import FOLDER, HOST
 
 Contents = dict[str, bytes | Path]
-"""What is in a parcel or crate by path, as bytes or as the file that has them."""
+"""What is in a bundle or crate by path, as bytes or as the file that has them."""
 PUBLIC = ("workflow/", "envs/", "LICENSE", "CITATION.cff")
 """Of the repository, as everybody has it."""
-YAML = ("config/config.yaml", parcel.TESTBED)
+YAML = ("config/config.yaml", bundle.TESTBED)
 """Written anew without comments, by the end of their path."""
 PIECE = 1 << 24
 """Bytes of lines that are looked at together."""
@@ -199,7 +200,7 @@ def _spare(number: int) -> str:
 
 
 def masked(
-    files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, folder: Path
+    files: Mapping[str, bytes | Path], told: bundle.Told, prefix: str, folder: Path
 ) -> tuple[Contents, Mask, list[str]]:
     """Files by path with other names, the mask, and the paths of those that had to be left out.
 
@@ -246,15 +247,15 @@ def _page(name: str) -> str:
     return parts[2] if len(parts) > 3 else PurePosixPath(name).stem
 
 
-def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, folder: Path) -> Mask:
+def _mask(files: Mapping[str, bytes | Path], told: bundle.Told, prefix: str, folder: Path) -> Mask:
     path = folder / f"{told['testbed']}.yaml"
-    path.write_bytes(whole_bytes(files[prefix + parcel.TESTBED]))
+    path.write_bytes(whole_bytes(files[prefix + bundle.TESTBED]))
     testbed = read_testbed(path)
     named = [*names.of_machine(), *names.of_description(load_yaml(path))]
     for name, content in files.items():
         if name.startswith(prefix):
             named += _named(name, content)
-    emulated = testbed["kind"] == "emulated"
+    emulated = capabilities_of(testbed).local
     pairs = _without_own(names.numbered(names.sorted_out(named)), _own(files, told, testbed, prefix))
     first = Mask(pairs, emulated)
     other = folder / "masked.yaml"
@@ -264,13 +265,13 @@ def _mask(files: Mapping[str, bytes | Path], told: parcel.Told, prefix: str, fol
     return Mask(pairs, emulated, _ids(told, testbed, new), _addresses=first._addresses)
 
 
-def _own(files: Mapping[str, bytes | Path], told: parcel.Told, testbed: Mapping[str, Any], prefix: str) -> set[str]:
+def _own(files: Mapping[str, bytes | Path], told: bundle.Told, testbed: Mapping[str, Any], prefix: str) -> set[str]:
     """Ids that the project itself gives: an opened crate is checked and judged by them."""
     own = {told["testbed"], *told["papers"], *fabric_names(testbed), *workloads.TABLE, *workloads.told()}
     for workload in workloads.TABLE.values():
         own.update(workload.known(), workload.factors, *workload.choices.values())
     for paper in told["papers"]:
-        for row in rows_of(whole_bytes(files[f"{prefix}{paper}/{parcel.DESIGN}"]).decode()):
+        for row in rows_of(whole_bytes(files[f"{prefix}{paper}/{bundle.DESIGN}"]).decode()):
             own.update(map(str, (*row, *row.values())))
     return own
 
@@ -294,15 +295,15 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
     return found
 
 
-def _ids(told: parcel.Told, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+def _ids(told: bundle.Told, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Run ids whose digest is another one by the new description, as it would have them: the design is checked by
-    them where the parcel is opened. UserError where the new description has other runs."""
+    them where the bundle is opened. UserError where the new description has other runs."""
     found: dict[str, str] = {}
     for paper, own in told["papers"].items():
         try:
             loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
             old_rows, new_rows = (make_design(loaded, each, own["effort"], told["seed"]) for each in (testbed, new))
-        except UserError:  # it is described otherwise by now, which is told where the parcel is opened
+        except UserError:  # it is described otherwise by now, which is told where the bundle is opened
             continue
         if len(old_rows) != len(new_rows):
             raise UserError(

@@ -65,8 +65,12 @@ def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for fabric in testbed["fabrics"].values():
         if "interface" in fabric:
             yield INTERFACE, fabric["interface"]
-    keys = ("ssh_config", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench")
+    keys = ("ssh_config", "host_file", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench")
     yield from ((PATH, text) for key in keys for text in _texts(testbed.get(key)) if "/" in text)
+    image = testbed.get("image", {})
+    yield from ((PATH, image[key]) for key in ("path", "copy") if key in image)
+    registry, _, folders = image.get("pull", "").partition("://")[2].partition("@")[0].partition("/")
+    yield from ((HOST, registry.partition(":")[0]), (PATH, folders))
 
 
 def _texts(value: Any) -> Iterator[str]:

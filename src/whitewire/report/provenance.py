@@ -25,7 +25,7 @@ DATA_LINK = re.compile(
 )
 """Right below a figure, or below the cell that it is in, as Quarto nests them: the cell's ends, and the link."""
 NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
-RULE = re.compile(r"^rule (\w+):\n(?:(?:    .*)?\n)+", re.MULTILINE)
+RULE = re.compile(r"^(?:rule |use rule \w+ as )(\w+)(?: with)?:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 class Function(TypedDict):
@@ -179,13 +179,12 @@ def _listing(functions: Iterable[Function], rules: Sequence[Rule]) -> str:
         "What drew the figures above, and the rules of the workflow that made this page and what it reads. All of it "
         "is in the project's folder."
     )
-    return "\n".join(
-        ['<section id="sources" class="sources">', "<h2>Code and rules</h2>", f"<p>{words}</p>", *shown, "</section>\n"]
-    )
+    head = '<section id="sources" class="sources" aria-label="Code and rules">'
+    return "\n".join([head, "<h2>Code and rules</h2>", f"<p>{words}</p>", *shown, "</section>\n"])
 
 
 def _source(anchor: str, name: str, place: str, text: str) -> str:
     return (
         f'<h3 id="{html.escape(anchor)}"><code>{html.escape(name)}</code></h3>\n<p>{html.escape(place)}</p>\n'
-        f"<pre><code>{html.escape(text)}</code></pre>"
+        f'<pre tabindex="0"><code>{html.escape(text)}</code></pre>'
     )

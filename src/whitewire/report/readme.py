@@ -14,7 +14,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
+from whitewire.analysis import claims
 from whitewire.analysis.asked import BEFORE
 from whitewire.analysis.claims import (
     BY_RUNS,
@@ -29,7 +30,7 @@ from whitewire.analysis.claims import (
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import manifest
-from whitewire.report import agreement, parcel, rebuild, reference
+from whitewire.report import agreement, bundle, rebuild, reference
 from whitewire.text import canonical
 
 README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
@@ -39,18 +40,20 @@ PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
 FIGURES = {"puts.png": "both", "response-curve.png": "response"}
 """Images of docs/images, and which figures of the paper's report they are."""
+SUMMARY = "trust/tables/summary.csv"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
+TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
 
 
-def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
-    """README with the numbers of reference results (a parcel's record and files).
+def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
+    """README with the numbers of reference results (a bundle's record and files).
 
     Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
     """
@@ -76,6 +79,7 @@ def made(text: str, told: parcel.Told, files: Mapping[str, bytes]) -> str:
         text,
     )
     text = _put(ASKED, _asked(files, papers), text)
+    text = _put(TRUST, _trust(files), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
@@ -94,6 +98,13 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> str:
     return f"{before} of the {len(rows)} claims that runs judge were asked before the first run"
 
 
+def _trust(files: Mapping[str, bytes]) -> str:
+    """How many goals of trust in the testbed the reference meets; none where trust was not measured for it."""
+    outcomes = Counter(row["outcome"] for row in _table(files, SUMMARY)) if SUMMARY in files else Counter[str]()
+    missed = outcomes.total() - outcomes["met"] - outcomes["open"]
+    return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
+
+
 def _headline(claim: Mapping[str, str]) -> str:
     """`4.14 times as fast (95 % interval 3.63 to 4.84). The rule asks for 3.27 to 4.43, so …`"""
     number = {name: f"{float(claim[name]):.3g}" if claim[name] else "" for name in
@@ -101,9 +112,11 @@ def _headline(claim: Mapping[str, str]) -> str:
     if not number["estimate"]:
         return f"not told: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
+    numbers = {name: float(claim[name]) for name in number if claim[name]}
+    verdict = claims.words({**claim, **numbers}, no_effect=1.0)
     return (
         f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
-        f"{number['expected_high']}, so the verdict is *{claim['verdict']}*."
+        f"{number['expected_high']}, so the verdict is *{verdict}*."
     )
 
 
@@ -171,8 +184,8 @@ def write() -> list[Path]:
     text = made(README.read_text(encoding="utf-8"), told, files)
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
-        whole.write(IMAGES / name, content)
+        atomic.write(IMAGES / name, content)
     listed = {"of": digest(), **manifest.of(images)}
-    whole.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
-    whole.write(README, text)
+    atomic.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(README, text)
     return [README, *(IMAGES / name for name in images)]

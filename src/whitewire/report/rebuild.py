@@ -1,4 +1,4 @@
-"""Judges and reports an opened parcel: the same commands as of the workflow, as many at once as there are processors,
+"""Judges and reports an opened bundle: the same commands as of the workflow, as many at once as there are processors,
 and none that measures."""
 
 from __future__ import annotations
@@ -7,14 +7,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.errors import Faults
 from whitewire.records import links
-from whitewire.report import parcel
+from whitewire.report import bundle
 from whitewire.report.render import INDEX, TESTBED
 
 ERROR = "whitewire: error: "
@@ -23,22 +24,24 @@ REPORTS = "reports"
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """What of the environment would change the opened project's configuration."""
 SAID = threading.Lock()
+PAGE = 40
+"""Runs that take about as long to judge and show as a page takes without any."""
 
 
 def target(name: str) -> Path:
-    """Where a parcel of this name is opened."""
-    return paths.root() / "results" / parcel.OPENED / name
+    """Where a bundle of this name is opened."""
+    return paths.root() / "results" / bundle.OPENED / name
 
 
-def reported(target: Path, record: parcel.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
-    """Make the folder `target`, a project with a parcel's results, judged and reported anew, in place of an earlier
+def reported(target: Path, record: bundle.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
+    """Make the folder `target`, a project with a bundle's results, judged and reported anew, in place of an earlier
     one; return its `results/<testbed>`, and the faults of its pages, which keep no other page from being made.
 
     Raises Faults where no page could be made, and OSError; the earlier folder then stays as it was.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
-        results = parcel.unpack(part, record, files.items())
+    with atomic.folder(target) as part:
+        results = bundle.unpack(part, record, files.items())
         faults = rebuild(part, record)
         if not any((part / REPORTS).glob("*.html")):
             raise Faults(faults)
@@ -50,8 +53,8 @@ def start_page(project: Path) -> Path:
     return project / REPORTS / f"{INDEX}.html"
 
 
-def rebuild(project: Path, record: parcel.Told) -> list[str]:
-    """Make analysis and reports of every paper in an opened project, the page of its testbed where the parcel has its
+def rebuild(project: Path, record: bundle.Told) -> list[str]:
+    """Make analysis and reports of every paper in an opened project, the page of its testbed where the bundle has its
     tables, and the start page; return a line per fault, with the name of a page that could not be made."""
     results = f"results/{record['testbed']}"
 
@@ -65,15 +68,34 @@ def rebuild(project: Path, record: parcel.Told) -> list[str]:
     # The largest first, or it would be alone at the end.
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
+    pages = [*order, *own]
+    runs = {page: told["runs"] for page, told in record["papers"].items()}
+    count = _counting({page: runs.get(page, 0) + PAGE for page in (*pages, INDEX)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = dict(zip([*order, *own], pool.map(of, [*order, *own]), strict=True))
-    said[INDEX] = render(INDEX)
+        said = dict(zip(pages, pool.map(lambda page: count(page, of(page)), pages), strict=True))
+    said[INDEX] = count(INDEX, render(INDEX))
     lacking = {page for page in said if not (project / REPORTS / f"{page}.html").is_file()}
     return [
         f"{page}.html is not made: {fault}" if page in lacking else fault
         for page, faults in said.items()
         for fault in faults
     ]
+
+
+def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]]:
+    """What passes on the faults of a page, and says how many of all are made and how long the others take. `work`: by
+    page, in any unit."""
+    begin, made = time.monotonic(), list[str]()
+
+    def count(page: str, faults: list[str]) -> list[str]:
+        with SAID:
+            made.append(page)
+            done = sum(work[each] for each in made)
+            left = (time.monotonic() - begin) * (sum(work.values()) - done) / done
+            print(f"report: {len(made)} of {len(work)} pages, about {left:.0f} s left", file=sys.stderr, flush=True)
+        return faults
+
+    return count
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:

@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from whitewire import paths, whole
+from whitewire import atomic, paths
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import manifest
-from whitewire.report import masking, parcel
-from whitewire.report.parcel import REFERENCE
+from whitewire.report import bundle, masking
+from whitewire.report.bundle import REFERENCE
 from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
@@ -31,7 +31,7 @@ def folder() -> Path:
     """Where the reference results are: beside the configuration in use, or beside what was opened there, else in the
     repository; perhaps not there."""
     root = paths.root()
-    around = [root.parent.parent] if root.parent.name == parcel.OPENED else []
+    around = [root.parent.parent] if root.parent.name == bundle.OPENED else []
     places = [results / REFERENCE for results in (root / "results", *around, paths.HOME / "results")]
     return next((place for place in places if place.is_dir()), places[-1])
 
@@ -55,7 +55,7 @@ def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
         raise UserError(f"{shown(results)}: found {size} bytes of tables, expected at most {MOST_BYTES}")
     target = paths.root() / "results" / REFERENCE
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
+    with atomic.folder(target) as part:
         for name, content in kept.items():
             (part / name).parent.mkdir(parents=True, exist_ok=True)
             (part / name).write_bytes(content)
@@ -64,20 +64,20 @@ def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
 
 
 def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]:
-    files = parcel.of(results, papers)
+    files = bundle.of(results, papers)
     if private:
         return files
-    own = parcel.told(files[parcel.NAME], shown(results))
+    own = bundle.told(files[bundle.NAME], shown(results))
     with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
         made, mask, left_out = masking.masked(files, own, "", Path(scratch))
     for line in masking.said(mask, left_out) if mask.seen or left_out else ():
         print(f"whitewire: {line}", file=sys.stderr)
     found = {name: content for name, content in made.items() if isinstance(content, bytes)}
-    parcel.check_form(own, found, shown(results))
+    bundle.check_form(own, found, shown(results))
     return found
 
 
-def read(papers: Collection[str] | None = None) -> tuple[parcel.Told, dict[str, bytes]]:
+def read(papers: Collection[str] | None = None) -> tuple[bundle.Told, dict[str, bytes]]:
     """What results/reference is, and its files by path, tables unpacked.
 
     Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
@@ -92,16 +92,16 @@ def read(papers: Collection[str] | None = None) -> tuple[parcel.Told, dict[str, 
         files = dict(_files(own))
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{shown(own)}: found a table that cannot be unpacked ({error}); {AGAIN}") from None
-    parcel.check(record, files, shown(own), papers)
+    bundle.check(record, files, shown(own), papers)
     return record, files
 
 
-def told() -> parcel.Told:
+def told() -> bundle.Told:
     """results.json of the reference. Raises UserError."""
-    path = folder() / parcel.NAME
+    path = folder() / bundle.NAME
     if not path.is_file() or not (folder() / manifest.NAME).is_file():
         raise UserError(f"{shown(folder())}: found no reference results, expected some; {AGAIN} after a complete run")
-    return parcel.told(path.read_bytes(), shown(path.parent))
+    return bundle.told(path.read_bytes(), shown(path.parent))
 
 
 def _files(own: Path) -> Iterator[tuple[str, bytes]]:

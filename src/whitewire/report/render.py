@@ -20,9 +20,10 @@ from typing import Any
 
 import yaml
 
-from whitewire import paths, whole, workloads
+from whitewire import atomic, paths, workloads
 from whitewire.analysis.claims import VERDICTS
 from whitewire.description import measures
+from whitewire.description.drafts import open_to_dos
 from whitewire.description.files import validate
 from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
@@ -30,12 +31,14 @@ from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links, trust
 from whitewire.records.samples import Torn
-from whitewire.report import agreement, citation, provenance, sides
+from whitewire.report import agreement, badge, citation, comparison, provenance
 from whitewire.text import quoted
 from whitewire.tidy import form
 
 FORMATS = ("html", "pdf")
-"""Of a report; `md`, plain Markdown, is made of a document only where it is asked for."""
+"""Of a page; `md`, plain Markdown, is made of a document only where it is asked for."""
+BRIEF = "brief.pdf"
+"""Of a paper's report: the answer, the claims with their verdicts, and what is not testable, as a PDF of its own."""
 EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
@@ -43,6 +46,8 @@ INDEX, TESTBED = "index", "testbed"
 """The start page, and the page of a testbed's links, drives and hosts; no paper is called so."""
 DAMAGED = "damaged.json"
 """What the start page reads of papers that it leaves out: their faults, by paper."""
+DRAFTS = "to-do.json"
+"""What documents read of papers that still have something of the template, beside the papers."""
 ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
@@ -72,7 +77,7 @@ def render(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    unknown = [name for name in formats if name not in EVERY_FORMAT]
+    unknown = [name for name in formats if name not in (*EVERY_FORMAT, BRIEF)]
     if unknown:
         raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
     if not qmd.is_file():
@@ -90,7 +95,7 @@ def render(
         _check_links(results_dir)
     if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
         raise Faults([f"{fault}; {ANEW}" for fault in faults])
-    sound: dict[str, sides.Results] = {}
+    sound: dict[str, comparison.Results] = {}
     damaged: dict[str, list[str]] = {}
     if qmd.stem == INDEX:
         sound, damaged = _papers_of(results_dir)
@@ -109,6 +114,7 @@ def render(
     pulse = Pulse(qmd.stem)
     with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
         _write_papers(papers, Path(scratch) / "config")
+        _write_drafts(config, Path(scratch) / "config")
         cited = Path(scratch) / "citations.bib"
         cited.write_text(citation.entries(papers.values()), "utf-8")
         environment["WHITEWIRE_CITATIONS"] = str(cited)
@@ -124,13 +130,21 @@ def render(
         environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
-        with_tool = _with_pandoc if why_not else _with_quarto
-        made = with_tool(qmd, Path(scratch), formats, environment, pulse)
+        if why_not:
+            made = _with_pandoc(qmd, Path(scratch), formats, environment, pulse)
+        else:
+            made = _with_quarto(qmd, Path(scratch), [name for name in formats if name != BRIEF], environment, pulse)
+            if BRIEF in formats:
+                (Path(scratch) / "brief").mkdir()
+                made |= _with_pandoc(qmd, Path(scratch) / "brief", [BRIEF], environment, pulse)
         if "html" in made:
             _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
             _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        if is_paper(qmd.stem):
+            badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
+            _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
         published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
     if damaged:
         raise LeftOut([fault for faults in damaged.values() for fault in faults])
@@ -141,9 +155,9 @@ class LeftOut(Faults):
     """Faults of papers that the start page leaves out; the page is made."""
 
 
-def _papers_of(results: Path) -> tuple[dict[str, sides.Results], dict[str, list[str]]]:
+def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, list[str]]]:
     """Papers of a testbed's results with verdicts that can be shown, and the faults of the others."""
-    sound, faults = sides.sound(results)
+    sound, faults = comparison.sound(results)
     damaged = {name: [f"{fault}; {ANEW}" for fault in told] for name, told in faults.items()}
     for path in sorted(results.glob("*/analysis/verdicts.csv")):
         try:
@@ -235,6 +249,13 @@ def _write_papers(papers: Mapping[str, dict[str, Any]], target: Path) -> None:
         (target / "papers" / name).write_text(yaml.dump(data, Dumper=_Quoted, sort_keys=False), "utf-8")
 
 
+def _write_drafts(config: Path, target: Path) -> None:
+    """What is still to be done in each paper, which its YAML as read does not say."""
+    found = {path.stem: list(dict.fromkeys(what for _, what in open_to_dos(path)))
+             for path in sorted((config / "papers").glob("*.yaml"))}  # fmt: skip
+    (target / DRAFTS).write_text(json.dumps({name: open_ for name, open_ in found.items() if open_}), "utf-8")
+
+
 class _Quoted(yaml.SafeDumper):
     """Quotes all text: R takes `y` for true."""
 
@@ -256,10 +277,14 @@ def render_command(args: Any) -> int:
     output = Path(args.output) if getattr(args, "output", None) else results / "reports"
     asked = getattr(args, "paper", None) or [*_papers_with_results(results), INDEX]
     for paper in [asked] if isinstance(asked, str) else asked:
-        formats = ("html",) if paper == INDEX else FORMATS
-        for path in render(document(paper), results, output, formats):
+        for path in render(document(paper), results, output, formats_of(paper)):
             print(path)
     return 0
+
+
+def formats_of(page: str) -> tuple[str, ...]:
+    """What is made of a page: a paper's report has a brief beside it."""
+    return {INDEX: ("html",), TESTBED: FORMATS}.get(page, (*FORMATS, BRIEF))
 
 
 def document(paper: str) -> Path:
@@ -294,12 +319,12 @@ def _with_sources(page: Path, document: str, reports: Path) -> None:
 
 def _publish(made: Path, target: Path) -> Path:
     """Put the finished file in its place in one step, so that a reader never opens half a report."""
-    return whole.write(target, made.read_bytes())
+    return atomic.write(target, made.read_bytes())
 
 
 def _publish_folder(made: Path, target: Path) -> None:
     made.mkdir(parents=True, exist_ok=True)
-    with whole.folder(target) as part:
+    with atomic.folder(target) as part:
         shutil.copytree(made, part, dirs_exist_ok=True)
 
 
@@ -376,7 +401,7 @@ def _with_pandoc(
     pulse.say(f"pandoc and typst make {' and '.join(map(str.upper, formats))}")
     (scratch / "made").mkdir()
     made = {name: scratch / "made" / f"{qmd.stem}.{name}" for name in formats}
-    write = {"html": _to_html, "pdf": _to_pdf, "md": _to_markdown}
+    write = {"html": _to_html, "pdf": _to_pdf, BRIEF: _to_brief, "md": _to_markdown}
     with ThreadPoolExecutor() as pool:
         jobs = [pool.submit(write[n], pandoc, markdown, qmd.parent, made[n], environment) for n in formats]
     for job in jobs:
@@ -417,10 +442,14 @@ def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environme
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
+def _to_brief(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
+    _to_pdf(pandoc, markdown, sources, target, environment | {"WHITEWIRE_BRIEF": "1"})
+
+
 def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
     import typst
 
-    source = markdown.with_suffix(".typ")
+    source = target.parents[1] / f"{target.stem}.typ"  # beside the figures
     options = ["--to=typst", f"--template={PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
     argv = _pandoc_options(pandoc, markdown, sources) + options
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")

@@ -15,6 +15,8 @@ from whitewire.description.testbed import fabric_names, load_testbed
 EFFORT = "quick"
 INTRODUCTION = """# Similitude
 
+*For readers of results who ask what is not alike at full scale.*
+
 An emulated run divides every rate and size by k, so that times and ratios stay ([scale model](scale-model.md)). Not
 everything can be divided. This page says, for each experiment of every paper at `EFFORT=quick`, what must be alike
 and whether it is. The code makes it from the numbers and functions that set up a run:

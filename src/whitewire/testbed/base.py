@@ -17,19 +17,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import psutil
 
+from whitewire.atomic import check_space
+from whitewire.description.capabilities import Capabilities, capabilities_of
 from whitewire.errors import UserError
 from whitewire.records.samples import ETHERNET, HEADERS, MTU
+from whitewire.testbed.each import on_each
+from whitewire.testbed.installation import Installation
+from whitewire.testbed.samples import Sampler, Sampling, WaitMeter
 from whitewire.tools.link import Link
 from whitewire.tools.rdma_counters import Port
-from whitewire.whole import check_space
-
-if TYPE_CHECKING:
-    from whitewire.testbed.emulated.waiting import Meter
-    from whitewire.testbed.samples import Sampling
 
 Argv = Sequence[str]
 
@@ -212,6 +212,12 @@ class Process:
         self.popen.wait(timeout=10)
 
 
+def cpu_seconds(processes: Mapping[str, Process]) -> dict[str, float]:
+    """CPU seconds used so far by each host's process."""
+    found = on_each(list(processes.values()), lambda process: process.cpu_seconds())
+    return dict(zip(processes, found, strict=True))
+
+
 class Host(ABC):
     """One machine of a testbed."""
 
@@ -315,12 +321,13 @@ class Testbed(ABC):
     """The testbed's description, as config/testbeds/<name>.yaml gives it."""
     k: float = 1
     """What divides the rates of its links; 1 on real hardware."""
-    emulated: bool = False
-    fabrics_move: bool = False
-    """Whether another fabric means other addresses, so that a cluster has to be started for each."""
     shared: str | None = None
     """A folder that all hosts see, if there is one."""
     congestion_control: str = ""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return capabilities_of(self.config)
 
     def preflight(self, bare: bool = False) -> None:  # noqa: B027 - not every testbed has to look
         """Look at all hosts before anything is started; nothing to look at where they are made by the testbed itself.
@@ -357,7 +364,11 @@ class Testbed(ABC):
     def cpu_seconds(self) -> dict[str, float]:
         """For each host name, CPU seconds (user and system) used so far."""
 
-    def waiting(self) -> Meter | None:
+    @abstractmethod
+    def installation(self) -> Installation:
+        """Where the hosts find Java and Hadoop; copied there first, if a site has none."""
+
+    def waiting(self) -> WaitMeter | None:
         """What tells whether the hosts get the processors that they need; None where each has its own."""
         return None
 
@@ -420,8 +431,6 @@ class Testbed(ABC):
 
     def sampler(self, by_host: bool = False) -> Sampling:
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
-        from whitewire.testbed.samples import Sampler
-
         return Sampler(self, by_host)
 
     def warm_memory(self, gib: float) -> float:
@@ -430,6 +439,9 @@ class Testbed(ABC):
 
     def __enter__(self) -> Testbed:
         return self
+
+    def keep_names(self, known: Mapping[str, str]) -> None:  # noqa: B027 - most testbeds have the same hosts each time
+        """Call hosts as before, by their targets (target → name): another job has other nodes."""
 
     @abstractmethod
     def __exit__(self, *exception: object) -> None: ...

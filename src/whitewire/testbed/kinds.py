@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from whitewire.budget import words
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import lane_count
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
-from whitewire.testbed.installation import Installation
-from whitewire.testbed.site import job
+from whitewire.testbed.site import job, schedulers
 from whitewire.testbed.site.inventory import in_words
 from whitewire.testbed.site.job import JobTestbed
-from whitewire.testbed.site.remote import RemoteTestbed
-from whitewire.testbed.site.schedulers import TABLE
 from whitewire.testbed.site.ssh import SshTestbed
 
-SITES: dict[str, type[SshTestbed] | type[JobTestbed]] = {"ssh": SshTestbed, **dict.fromkeys(TABLE, JobTestbed)}
+
+@dataclass(frozen=True)
+class Backend:
+    """How testbeds of a kind are opened: for runs, and for links and drives alone."""
+
+    open: Callable[[Mapping[str, Any], Mapping[str, int], float, str, int], Testbed]
+    open_bare: Callable[[Mapping[str, Any], Mapping[str, int], float, str], Testbed]
+
+
+def _site(hosts: type[SshTestbed] | type[JobTestbed]) -> Backend:
+    return Backend(
+        lambda config, roles, k, source, lane: hosts(config, roles, config.get("scale", 1), source, lane),
+        lambda config, roles, k, source: hosts.whole(config, source),
+    )
+
+
+TABLE = {
+    "emulated": Backend(
+        lambda config, roles, k, source, lane: EmulatedTestbed(config, roles, k, software.binds()),
+        lambda config, roles, k, source: EmulatedTestbed(config, roles, k, software.libraries()),
+    ),
+    "ssh": _site(SshTestbed),
+    **dict.fromkeys(schedulers.TABLE, _site(JobTestbed)),
+}
 
 
 def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed",
@@ -28,10 +50,7 @@ def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, 
 
     `lane`: whose hosts of a site it has.
     """
-    kind = config["kind"]
-    if kind == "emulated":
-        return EmulatedTestbed(config, roles, k, software.binds())
-    return SITES[kind](config, roles, config.get("scale", 1), source, lane)
+    return TABLE[config["kind"]].open(config, roles, k, source, lane)
 
 
 def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
@@ -39,32 +58,19 @@ def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, sou
 
     `roles` and `k` are those of emulated hosts; a site has the hosts that its description or its job gives it.
     """
-    if config["kind"] == "emulated":
-        return EmulatedTestbed(config, roles, k, software.libraries())
-    return SITES[config["kind"]].whole(config, source)
-
-
-def keep_names(testbed: Testbed, known: Mapping[str, str]) -> None:
-    """Names of hosts as they were before, by their targets: only another job has other nodes."""
-    if isinstance(testbed, JobTestbed):
-        testbed.keep_names(known)
+    return TABLE[config["kind"]].open_bare(config, roles, k, source)
 
 
 def look_at(config: Mapping[str, Any], source: str) -> int:
     """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
-    if config["kind"] == "ssh":
+    if capabilities_of(config).lists_hosts:
         for line in in_words(config):
             print(line)
     else:
         left = job.seconds_left(config)
         within = f", {words(left)} left" if math.isfinite(left) else ""
-        print(f"{TABLE[config['kind']].name}: {len(job.nodes_of(config))} nodes{within}")
+        print(f"{schedulers.TABLE[config['kind']].name}: {len(job.nodes_of(config))} nodes{within}")
         if (count := lane_count(config)) > 1:
             print(f"lanes: {count} blocks of runs are measured at once, as jobs or each on a part of one job's nodes")
-    SITES[config["kind"]].whole(config, source).preflight()
+    open_bare(config, {}, 1, source).preflight()
     return 0
-
-
-def installation(testbed: Testbed) -> Installation:
-    """Where the testbed's hosts find Java and Hadoop."""
-    return testbed.installation() if isinstance(testbed, RemoteTestbed) else software.installation()

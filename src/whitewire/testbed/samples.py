@@ -10,14 +10,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from whitewire.records.samples import WAITED
-from whitewire.testbed.each import on_each
-
-if TYPE_CHECKING:
-    from whitewire.testbed.base import Process, Testbed
-    from whitewire.testbed.emulated.waiting import Waited
 
 PERIOD, HOST_PERIOD, WAIT_PERIOD = 0.1, 1.0, 0.5
 """Seconds between samples (10 Hz), between those of each host's CPU time, and of how long its threads wait."""
@@ -33,6 +28,20 @@ class Sample:
     links: dict[str, dict[str, int]]
 
 
+@dataclass(frozen=True)
+class Waited:
+    """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
+    over all; further CPU seconds of the campaign's first process and of all that it started, other lanes among it
+    (`own`); how often the timer woke, and seconds that it was late."""
+
+    time: float
+    ran: float
+    waited: float
+    own: float
+    wakes: int
+    late: float
+
+
 def longest_gap(times: Sequence[float]) -> float:
     """Longest time between two moments that follow each other; 0 where there are no two."""
     return max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
@@ -42,6 +51,22 @@ def processor_ticks() -> tuple[int, int]:
     """(all, idle) ticks of the machine since it started, from /proc/stat (proc_stat(5)); I/O wait is idle."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return sum(fields), fields[3] + fields[4]
+
+
+class WaitMeter(Protocol):
+    """Reads how long the threads of a testbed's hosts have waited for a processor."""
+
+    def take(self) -> Waited: ...
+
+
+class Sampled(Protocol):
+    """What a Sampler reads of a testbed; see testbed.base.Testbed."""
+
+    def counters(self) -> dict[str, dict[str, int]]: ...
+
+    def cpu_seconds(self) -> dict[str, float]: ...
+
+    def waiting(self) -> WaitMeter | None: ...
 
 
 class Sampling(Protocol):
@@ -102,7 +127,7 @@ class Repeated:
 class Sampler(Repeated):
     """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
 
-    testbed: Testbed
+    testbed: Sampled
     by_host: bool = False
     """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
     samples: list[Sample] = field(default_factory=list)
@@ -162,9 +187,3 @@ def waited_to_csv(rows: list[Waited]) -> str:
         for row in rows
     )
     return output.getvalue()
-
-
-def cpu_seconds(processes: dict[str, Process]) -> dict[str, float]:
-    """CPU seconds used so far by each host's process."""
-    found = on_each(list(processes.values()), lambda process: process.cpu_seconds())
-    return dict(zip(processes, found, strict=True))

@@ -15,8 +15,8 @@ from whitewire.records.run import DesignRow, RunRecord
 HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
 Row = tuple[object, ...]
 Checked = tuple[Row, list[str]]
-PARCEL = "results.json"
-"""In results that travelled, which are tables and records without what they were made of (report/parcel.py)."""
+BUNDLE = "results.json"
+"""In results that travelled, which are tables and records without what they were made of (report/bundle.py)."""
 
 
 def check(folder: Path) -> None:
@@ -26,7 +26,7 @@ def check(folder: Path) -> None:
     Raises Faults with every fault; UserError where there are no results.
     """
     papers = [folder] if _is_paper(folder) else sorted(path for path in folder.glob("*") if _is_paper(path))
-    travelled = any((place / PARCEL).is_file() for place in (folder, folder.absolute().parent.parent))
+    travelled = any((place / BUNDLE).is_file() for place in (folder, folder.absolute().parent.parent))
     of_testbed = [(links.FOLDER, list(of_links(folder / links.FOLDER, travelled))),
                   (trust.FOLDER, list(of_trust(folder / trust.FOLDER, travelled)))]  # fmt: skip
     if not papers and not any(parts for _, parts in of_testbed):

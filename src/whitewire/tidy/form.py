@@ -16,7 +16,7 @@ import pandas as pd
 from whitewire.records import checked
 from whitewire.records.samples import Torn
 from whitewire.text import quoted
-from whitewire.tidy.tables import BOOLEANS, INTEGERS, LANE, MEASURED, NUMBERS, RUN, TABLES
+from whitewire.tidy.tables import BOOLEANS, BY_ITSELF, INTEGERS, LANE, MEASURED, NUMBERS, RUN, TABLES
 
 MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
 """Bytes of a table that is held in memory, of any other one, and of a line."""
@@ -43,7 +43,7 @@ OF_ANY: Mapping[str, str] = {
 }  # fmt: skip
 OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
 """Columns that hold several numbers, `all`, and what a paper calls its units."""
-OWN = {"runs.csv": (*RUN, LANE, *MEASURED), **TABLES}
+OWN = {"runs.csv": (*RUN, LANE, *MEASURED), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": ("run_id", "block", "experiment", "replicate", "metric", "value", "unit", "full_scale_value",

@@ -9,11 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.description import project
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, without_servers
-from whitewire.description.testbed import NODES, fabric_names, is_emulated, lane_of, lane_roles, load_testbed
+from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
@@ -45,9 +46,9 @@ def tables(folder: Path) -> None:
     target = folder / FOLDER
     target.mkdir(exist_ok=True)
     for name, content in made.items():
-        whole.write(target / name, content)
+        atomic.write(target / name, content)
     described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
-    whole.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+    atomic.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
 
 
 def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
@@ -161,10 +162,10 @@ def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping
     """What a testbed lacks for a cell."""
     fabric, store = paper.parameters(name, levels).get("fabric"), paper.store(name, levels)
     missing = [f"no network {fabric}"] if fabric is not None and fabric not in config["fabrics"] else []
-    if config["kind"] == "emulated":
+    if capabilities_of(config).makes_hosts:
         return missing  # as many hosts as are asked for, and CephFS where this machine can
     needs = without_servers(paper.roles(name, levels))
-    if config["kind"] in NODES:
+    if not capabilities_of(config).lists_hosts:
         have, need = sum(roles.values()), sum(needs.values())
         short = {"hosts": (have, need)} if have < need else {}
     else:

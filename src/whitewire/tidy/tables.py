@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import estimands, whole, workloads
+from whitewire import atomic, estimands, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -42,6 +42,8 @@ from whitewire.text import canonical
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 LANE = "lane"
 """Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
+BY_ITSELF = "by_itself"
+"""Column of asked.csv at the end, where a claim of the paper was measured by itself."""
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
@@ -128,7 +130,7 @@ INTEGERS = {
     "at_once",
     "processors",
 }
-BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone"}
+BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone", BY_ITSELF}
 DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
@@ -176,6 +178,7 @@ DESCRIPTIONS = {
     "interim analyses and version of the rule; empty: not noted",
     "asked_since": "when that was noted, in UTC",
     "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
+    BY_ITSELF: "whether a start measured the claim by itself, with its controls",
     "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
@@ -213,7 +216,10 @@ def tidy(paper: str, results: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     own = (*RUN, *of_lanes(record for _, record in runs))
+    asked_rows = list(_asked(loaded, results / "raw", read))
     columns = {"runs.csv": (*own, *factors, *MEASURED), **TABLES}
+    if any(BY_ITSELF in row for row in asked_rows):
+        columns["asked.csv"] = (*TABLES["asked.csv"], BY_ITSELF)
     tables: dict[str, Iterable[Cells]] = {
         "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, own)),
         "series.csv.gz": _of_each(valid, _series),
@@ -229,14 +235,14 @@ def tidy(paper: str, results: Path) -> None:
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
         "left.csv": _left(loaded, read, rows),
         "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
-        "asked.csv": _asked(loaded, results / "raw", read),
+        "asked.csv": asked_rows,
         "scale.csv": _scale(settled, testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
     made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
-        whole.write(target / name, content)
-    whole.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
+        atomic.write(target / name, content)
+    atomic.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
@@ -512,11 +518,14 @@ def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells
         begun = [
             (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
         ]
-        entries = list(asked.since(asked.read(raw / name))) or [(claim["id"], "", "") for claim in paper.claims]
+        noted = asked.read(raw / name)
+        entries = list(asked.since(noted)) or [(claim["id"], "", "") for claim in paper.claims]
+        alone = asked.alone(noted)
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
         for claim, digest, since in entries:
-            yield {"block": name, "claim": claim, "digest": digest, "asked_since": since,
+            row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
+            yield row | ({BY_ITSELF: flag(claim in alone)} if alone else {})
 
 
 def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
@@ -549,7 +558,7 @@ def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
         if why := rung.beyond(number, paper.rungs):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
         return number
-    climbs = any(not name.startswith("smoke-") for name in read)
+    climbs = any(effort_of(name) != "smoke" for name in read)
     return (rung.recorded(raw, paper.rungs) if climbs else None) or 0
 
 
@@ -558,9 +567,8 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
     for row in rows:
         if "control" in paper.experiments[row["experiment"]]:
             continue  # its origin's
-        effort = effort_of(row["block"])
         levels = levels_of(paper, row)
-        scale = scale_of(paper, row["experiment"], effort, levels, description)
+        scale = scale_of(paper, row["experiment"], row["effort"], levels, description)
         found = (row["experiment"], scale.k, scale.data_fraction)
         if found not in seen:
             seen.add(found)

@@ -5,26 +5,27 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from whitewire import printed, quantities, whole
+from whitewire import atomic, printed, quantities
 from whitewire.description.files import dotted, validate
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
-from whitewire.text import numbers, quoted, suggestion
+from whitewire.printed import Ratio
+from whitewire.text import numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.plan import checked_paper
 
 TEMPLATE = HOME / "docs" / "template"
 TESTBED = "emulated"
 MADE_UP = "made-up-2026"
-EXPERIMENT = "ingest"
-"""The template's experiment, with which a claim on runs begins."""
 GO_ON = """\
 docs/use/keys.md has every key. Go on by
 # docs/use/add-a-paper.md: further values and claims, the testbed as it is printed, an audit, your own experiments.
@@ -32,13 +33,65 @@ docs/use/keys.md has every key. Go on by
 TO_DO = {
     "roles": "the paper's hosts", "parameters": "the paper's files, blocks and copies",
     "hardware": "the paper's drives, with a source for each number",
+    "scale": "k and bytes, where `whitewire plan` proposes others",
 }  # fmt: skip
-"""Keys of the template's experiment that are still the template's, and what belongs there."""
-UNITS = {"throughput": "MB/s", "completion_time": "s"}
+"""Keys that are still the template's, and what belongs there."""
 RELATIVE = 0.1
+MOST_RATIO = 20
+"""A ratio above it, or below one over it, is confirmed: most are misread percentages."""
 KINDS = {"ratio": "ratio", "value": "threshold", "not_testable": "qualitative"}
-NEEDED = {"ratio": ("printed", "fabric", "over"), "value": ("printed", "fabric"), "not_testable": ("missing",)}
+NEEDED = {
+    "ratio": ("workload", "metric", "printed", "fabric", "over"),
+    "value": ("workload", "metric", "printed", "fabric"),
+    "not_testable": ("missing",),
+}
+SUMMARY = "```{r}\n#| child: parts/summary.qmd\n"
+"""The first piece of a document, above which it says that it is a draft while something is to be done."""
+EXPERIMENTS = """\
+# The experiments {#sec-experiments}
+
+```{r}
+#| child: !expr experiment_parts()
+```
+
+"""
+"""A figure for each experiment of the YAML, also of those that come to be there."""
 Answers = dict[str, Any]
+Metrics = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The experiment with which claims on a workload begin; without `parameters` those of the template.
+
+    `metrics`: what claims may be on, and the metrics of their tests, of which the first judges.
+    """
+
+    id: str
+    title: str
+    metrics: Metrics
+    parameters: str = ""
+    scale: str = ""
+
+
+OF_TIME: Metrics = {"completion_time": ("completion_time_net", "completion_time")}
+OF_JOBS: Metrics = {**OF_TIME, "throughput": ("throughput_net", "throughput")}
+OF_FILES: Metrics = {name: (name,) for name in ("write_throughput", "read_throughput")}
+ROWS = "size_bytes: 100 GB, block_size_bytes: 128 MiB, replication: 2"
+BYTES = "{k: 100, bytes: {smoke: 12 MB, quick: 24 MB, full: 48 MB}, splits: 6}"
+WORKLOADS = {
+    "hdfs_put": Begun("ingest", "Four parallel puts", {name: (name,) for name in ("throughput", "completion_time")}),
+    "testdfsio": Begun(
+        "testdfsio", "TestDFSIO", {**OF_FILES, **OF_TIME},
+        "{size_bytes: 10 GB, block_size_bytes: 128 MiB, replication: 2, maps: 3}",
+        "{k: 100, bytes: {smoke: 4 MB, quick: 8 MB, full: 16 MB}, splits: 4}",
+    ),
+    "teragen": Begun("teragen", "TeraGen", OF_JOBS, f"{{{ROWS}, maps: 6}}", BYTES),
+    "terasort": Begun("terasort", "TeraSort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
+    "sort": Begun("sort", "Sort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
+    "wordcount": Begun("wordcount", "WordCount", OF_JOBS, f"{{{ROWS}, reduces: 1}}", BYTES),
+}  # fmt: skip
+"""Workloads that a claim may begin with; others are written into the paper by hand."""
 
 
 def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
@@ -54,7 +107,7 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     texts = paper_text(answers), document_text(answers)
     _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):
-        whole.write(path, text)
+        atomic.write(path, text)
     return paths
 
 
@@ -79,6 +132,10 @@ def _check(answers: Answers, source: str) -> None:
                     f"{source}: {place}: found {quoted(claim[key])}, expected one of {', '.join(known)}{near}"
                 )
         if claim["form"] != "not_testable":
+            metrics = WORKLOADS[claim["workload"]].metrics
+            if claim["metric"] not in metrics:
+                found = f"found {quoted(claim['metric'])}, expected {one_of(metrics)} of {claim['workload']}"
+                raise UserError(f"{source}: claims[{index}].metric: {found}")
             try:
                 number(claim)
             except ValueError as error:
@@ -100,27 +157,63 @@ def _try(text: str, name: str, source: str) -> None:
 # --- the paper --------------------------------------------------------------------------------------
 
 
-def number(claim: Mapping[str, Any]) -> tuple[float | str, str]:
-    """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` itself in MB/s.
+def kind_of(metric: str) -> str:
+    """Whether a metric is a rate or a time, as `printed` has it."""
+    return printed.TIME if metric == printed.TIME else printed.RATE
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a metric's values."""
+    return "s" if kind_of(metric) == printed.TIME else "MB/s"
+
+
+def ratio_of(claim: Mapping[str, Any]) -> Ratio:
+    """The ratio that a claim's printed number is read as.
+
+    Raises ValueError where it has none, or several or an unusual one that `reads_as` does not confirm.
+    """
+    found = {str(each): each for each in printed.ratios(claim["printed"], kind_of(claim.get("metric", printed.RATE)))}
+    if said := claim.get("reads_as"):
+        if said not in found:
+            raise ValueError(f"found reads_as {quoted(said)}, expected {one_of(found)}{suggestion(said, found)}")
+        return found[said]
+    named = " or ".join(quoted(each) for each in found)
+    if len(found) > 1:
+        raise ValueError(f"found {quoted(claim['printed'])}, expected `reads_as` beside it, which says {named}")
+    (ratio,) = found.values()
+    if unusual(ratio):
+        said = f"{quoted(claim['printed'])} reads as {ratio}, beyond {MOST_RATIO}"
+        raise ValueError(f"{said}: if that is so, say `reads_as: {ratio}`")
+    return ratio
+
+
+def unusual(ratio: Ratio) -> bool:
+    """Whether a ratio is so large or small that it is rather misread."""
+    return not 1 / MOST_RATIO <= ratio.low <= ratio.high <= MOST_RATIO
+
+
+def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
+    """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` itself in MB/s, a range two.
 
     Raises ValueError where it has no sure reading.
     """
-    text, metric = claim["printed"], claim.get("metric", printed.RATE)
     if claim["form"] == "value":
-        unit = UNITS[metric]
+        text, unit = claim["printed"], unit_of(claim.get("metric", printed.RATE))
         quantities.converted(text, unit)
         found = quantities.amount(text)
         return (found[0] if found and quantities.factor(found[1], unit) == 1 else text), unit
-    ratio = printed.factor(text, metric)
-    return int(ratio) if ratio.is_integer() else ratio, "x"
+    ratio = ratio_of(claim)
+    ends = [int(end) if float(end).is_integer() else end for end in (ratio.low, ratio.high)]
+    return ends[0] if ends[0] == ends[1] else ends, "x"
 
 
 def reading(claim: Mapping[str, Any]) -> str:
     """What a claim's printed number was taken for: `"50 % faster" reads as 1.5 times`."""
-    value, unit = number(claim)
-    if isinstance(value, str):
-        value = quantities.converted(value, unit)
-    return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {'times' if unit == 'x' else unit}"
+    if claim["form"] == "ratio":
+        return f"{quoted(claim['printed'])} reads as {ratio_of(claim)}"
+    unit = unit_of(claim.get("metric", printed.RATE))
+    value = quantities.converted(claim["printed"], unit)
+    return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {unit}"
 
 
 def readings(answers: Answers) -> list[str]:
@@ -151,8 +244,12 @@ def paper_text(answers: Answers) -> str:
     for key, comment, body in template:
         if key in own:
             parts.append(own[key] if key in ("id", "source") or not own[key] else comment + own[key])
+        elif measured and key == "experiments":
+            parts += [comment, "experiments:\n", *_experiments(body, measured), "\n"]
+        elif measured and key == "controls":
+            parts += [comment, as_yaml({"controls": list(_controls(measured, letter))})]
         elif measured:
-            parts.append(comment + _adapted(body, measured, letter))
+            parts.append(comment + _adapted(body, measured))
     return "".join(parts).rstrip() + "\n"
 
 
@@ -162,21 +259,58 @@ def sections(text: str) -> list[tuple[str, str, str]]:
     return [(key, comment, f"{key}:{body}") for comment, key, body in found]
 
 
-def _adapted(body: str, measured: Sequence[Mapping[str, Any]], letter: str) -> str:
-    """A section of the template with the networks and the letter of this paper."""
-    used = {claim[key] for claim in measured for key in ("fabric", "over") if key in claim}
+def _by_workload(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Begun, list[Mapping[str, Any]]]]:
+    """Each workload's experiment, and the claims on it."""
+    for name in dict.fromkeys(claim["workload"] for claim in measured):
+        yield WORKLOADS[name], [claim for claim in measured if claim["workload"] == name]
+
+
+def _experiments(body: str, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The template's experiment once for each workload."""
+    template = body.removeprefix("experiments:\n").rstrip() + "\n"
+    workloads = {begun.id: name for name, begun in WORKLOADS.items()}
+    for begun, claims in _by_workload(measured):
+        text = template
+        own = {"- id": begun.id, "  title": f"{begun.title} against link rate", "  workload": workloads[begun.id]}
+        if begun.parameters:
+            own["  parameters"] = f"{begun.parameters}\n  scale: {begun.scale}"
+        for key, value in own.items():
+            text = re.sub(rf"(?m)^{key}: .*$", f"{key}: {value}", text, count=1)
+        yield _adapted(text, claims)
+
+
+def _controls(measured: Sequence[Mapping[str, Any]], letter: str) -> Iterator[dict[str, Any]]:
+    """Two for each workload: either end of its networks under the name of the other."""
+    ends = [
+        (begun, begun.metrics[claims[0]["metric"]][0], names)
+        for begun, claims in _by_workload(measured) for names in (_ends(claims), _ends(claims)[::-1])
+    ]  # fmt: skip
+    for place, (begun, metric, (name, really)) in enumerate(ends, start=1):
+        yield {
+            "id": f"{letter}-K{place:02d}", "title": f"{begun.title} under the name of {name}, on links of {really}",
+            "metric": metric, "cell": {"experiment": begun.id, "where": {"fabric": name}}, "really": {"fabric": really},
+        }  # fmt: skip
+
+
+def _ends(claims: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The slowest and the fastest network that claims name, or another beside the only one."""
+    named = sorted({claim[key] for claim in claims for key in ("fabric", "over") if key in claim}, key=gbit_per_s)
+    slow, fast = named[0], named[-1]
+    return (slow, fast) if slow != fast else (slow, "1gbe" if slow == "10gbe" else "10gbe")
+
+
+def _adapted(body: str, claims: Sequence[Mapping[str, Any]]) -> str:
+    """A section of the template with the networks that claims name, and what is to be done in it."""
+    used = {claim[key] for claim in claims for key in ("fabric", "over") if key in claim}
     listed = re.search(r"fabric: \[(.*)\]", body)
     if listed:
         every = sorted({*listed[1].split(", "), *used}, key=lambda name: (gbit_per_s(name), name))
         body = body.replace(listed[0], f"fabric: [{', '.join(every)}]")
-    ends = sorted(used, key=gbit_per_s)
-    slow, fast = ends[0], ends[-1] if len(ends) > 1 else ("10gbe" if ends[0] != "10gbe" else "1gbe")
     body = body.replace("two SATA drives per node (paper, Table 1)", "assumption: two SATA drives per node")
     for key, what in TO_DO.items():
         body = re.sub(rf"(?m)^(\s*){key}:", rf"\1# To do: {what}\n\1{key}:", body, count=1)
-    swap = {"1gbe": slow, "10gbe": fast, "1GbE": slow, "10GbE": fast, "N-K": f"{letter}-K"}
-    pattern = r"(?<=fabric: )(?:1gbe|10gbe)\b|\b(?:1|10)GbE\b|\bN-K"
-    return re.sub(pattern, lambda match: swap[match[0]], body)
+    swap = dict(zip(("1gbe", "10gbe"), _ends(claims), strict=True))
+    return re.sub(r"(?<=fabric: )(?:1gbe|10gbe)\b", lambda match: swap[match[0]], body)
 
 
 def _letter(answers: Answers) -> str:
@@ -197,7 +331,7 @@ def _values(answers: Answers) -> Iterator[dict[str, Any]]:
         if claim["form"] == "not_testable":
             continue
         value, unit = number(claim)
-        metric = claim.get("metric", "throughput").replace("_", " ")
+        metric = claim["metric"].replace("_", " ")
         over = f" over {claim['over']}" if claim["form"] == "ratio" else ""
         yield {
             "id": name, "exhibit": claim.get("exhibit", "text"), "metric": metric, "condition": claim["fabric"] + over,
@@ -215,6 +349,8 @@ def _claims(answers: Answers) -> Iterator[dict[str, Any]]:
     for name, value, claim in _numbered(answers):
         exhibit, testable = claim.get("exhibit", "text"), claim["form"] != "not_testable"
         why = f"To do: say why {RELATIVE:.0%} is the tolerance that the sentence lets a reader expect"
+        if testable and claim["form"] == "ratio" and ratio_of(claim).bound == printed.UP_TO:
+            why += ", and which cells are tried, as the paper says up to (estimand maximum_ratio)"
         yield {
             "id": name, "statement": claim["statement"], "kind": KINDS[claim["form"]],
             "basis": exhibit, "exhibits": [exhibit],
@@ -226,16 +362,29 @@ def _claims(answers: Answers) -> Iterator[dict[str, Any]]:
 def _test(claim: Mapping[str, Any], value: str) -> dict[str, Any]:
     if claim["form"] == "not_testable":
         return {"estimand": "none", "missing": claim["missing"], "testbed": f"one with {claim['missing']}"}
-    metric, expected = claim.get("metric", "throughput"), value.replace("-", "_")
+    begun = WORKLOADS[claim["workload"]]
+    metric, *also = begun.metrics[claim["metric"]]
+    own = {"metric": metric} | ({"also": also} if also else {})
     cells = {
-        key: {"experiment": EXPERIMENT, "where": {"fabric": claim[key]}} for key in ("fabric", "over") if key in claim
+        key: {"experiment": begun.id, "where": {"fabric": claim[key]}} for key in ("fabric", "over") if key in claim
     }
-    judged = {"relation": "within", "expected": expected, "relative": RELATIVE}
+    expected = value.replace("-", "_")
     if claim["form"] == "value":
-        over = {"constant": 1, "unit": UNITS[metric]}
-        return {"estimand": "share", "metric": metric, "cell": cells["fabric"], "over": over, **judged}
+        over = {"constant": 1, "unit": unit_of(claim["metric"])}
+        judged = {"relation": "within", "expected": expected, "relative": RELATIVE}
+        return {"estimand": "share", **own, "cell": cells["fabric"], "over": over, **judged}
     sides = {"numerator": cells["fabric"], "denominator": cells["over"]}
-    return {"estimand": "ratio", "metric": metric, **sides, **judged, "no_effect": 1}
+    return {"estimand": "ratio", **own, **sides, **_asks(ratio_of(claim), expected), "no_effect": 1}
+
+
+def _asks(ratio: Ratio, expected: str) -> dict[str, Any]:
+    """What a test asks of a ratio: one number within a tolerance, a range between its ends, a bound beyond it."""
+    if ratio.low != ratio.high:
+        ends = {"lower": ratio.low, "upper": ratio.high}
+        return {"relation": "within", "expected": f"({expected}[0] + {expected}[1]) / 2", **ends}
+    if ratio.bound in (printed.MORE, printed.FEWER):
+        return {"relation": "above" if ratio.bound == printed.MORE else "below", "expected": expected}
+    return {"relation": "within", "expected": expected, "relative": RELATIVE}
 
 
 def _flow(value: Any) -> str:
@@ -262,6 +411,7 @@ def document_text(answers: Answers) -> str:
     cited = f" [@{answers['id']}]" if answers.get("source") else ""
     verdicts = re.search(r"```\{r\}\n#\| child: parts/verdicts.qmd\n```\n", by_name["paper"])
     claimed = f"# What the paper claimed {{#sec-paper}}\n\nThe paper{cited} says: `r claims_sentence()`\n\n"
+    opening = opening.replace(SUMMARY, f"`r draft_note()`\n\n{SUMMARY}")
     text = title + opening + claimed + (verdicts[0] if verdicts else "") + "\n"
     text += re.sub(r"^## .*", "", by_name["exhibits"], flags=re.MULTILINE | re.DOTALL)
     text += "".join(_exhibit(answers, exhibit["id"]) for exhibit in answers["exhibits"])
@@ -283,8 +433,10 @@ def _exhibit(answers: Answers, exhibit: str) -> str:
 
 def _limits(answers: Answers, template: str) -> str:
     """What the paper's own runs do not show; the table of drives where there are runs."""
-    if any(claim["form"] != "not_testable" for claim in answers["claims"]):
-        return re.sub(r"^- \*\*No adapter\..*\n", "", template, flags=re.MULTILINE)
+    if measured := [claim for claim in answers["claims"] if claim["form"] != "not_testable"]:
+        first = WORKLOADS[measured[0]["workload"]].id
+        template = template.replace(f'"{WORKLOADS["hdfs_put"].id}"', f'"{first}"')
+        return EXPERIMENTS + re.sub(r"^- \*\*No adapter\..*\n", "", template, flags=re.MULTILINE)
     closing = template[template.rindex("```{r}") :]
     return "# Limitations {#sec-limits}\n\nNothing is measured yet.\n\n" + closing
 
@@ -340,8 +492,8 @@ def ask() -> Answers:
         if claim["form"] == "not_testable":
             claim["missing"] = one("  What the testbed lacks")
         else:
-            claim["metric"] = one("  Of what: throughput or completion_time", "throughput", among=list(UNITS))
-            claim["printed"] = _asked(one, claim)
+            claim["workload"] = one(f"  Its workload ({', '.join(WORKLOADS)})", among=list(WORKLOADS))
+            claim |= _asked(one, claim)
             claim["fabric"] = one("  On which network", "10gbe", among=fabrics)
             if claim["form"] == "ratio":
                 claim["over"] = one("  Over which network", "1gbe", among=fabrics)
@@ -349,13 +501,44 @@ def ask() -> Answers:
     return answers
 
 
-def _asked(one: Callable[[str], str], claim: Mapping[str, Any]) -> str:
-    """A number as printed, asked until it has a sure reading, which is shown."""
+def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
+    """A number as printed and what it is of, asked until they have a reading, which is confirmed."""
+    metrics = list(WORKLOADS[claim["workload"]].metrics)
     while True:
         said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
+        likely = next(
+            (metric for metric in metrics if _has_reading({**claim, "printed": said, "metric": metric})), metrics[0]
+        )
+        told = {"printed": said, "metric": one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
         try:
-            print(f"  {reading({**claim, 'printed': said})}")
+            return told | _confirmed(one, {**claim, **told})
         except ValueError as error:
             print(f"  {error}")
-        else:
-            return said
+
+
+def _has_reading(claim: Mapping[str, Any]) -> bool:
+    with suppress(ValueError):
+        return bool(
+            reading(claim) if claim["form"] == "value" else printed.ratios(claim["printed"], kind_of(claim["metric"]))
+        )
+    return False
+
+
+def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
+    """`reads_as` where a number has several readings or an unusual one. Raises ValueError where none is meant."""
+    again = ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it")
+    found: list[Ratio] = []
+    if claim["form"] == "value":
+        again = ValueError("then with the unit that the paper means, such as 118 MiB/s")
+    else:
+        found = printed.ratios(claim["printed"], kind_of(claim["metric"]))
+    if not found or (len(found) == 1 and not unusual(found[0])):
+        chosen, reads_as = one(f"  {reading(claim)}, right?", "yes", among=("yes", "no")), {}
+    else:
+        listed = {str(place): str(each) for place, each in enumerate(found, start=1)}
+        named = ", ".join(f"{place}: {each}" for place, each in listed.items())
+        chosen = one(f"  {quoted(claim['printed'])} may read as {named}; which, or no?", among=[*listed, "no"])
+        reads_as = {"reads_as": listed.get(chosen, "")}
+    if chosen == "no":
+        raise again
+    return reads_as

@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whitewire import whole
+from whitewire import atomic
+from whitewire.description.capabilities import capabilities_of
+from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, SYSTEM_PATH, root, shown, temporary
@@ -50,7 +52,7 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
     except UserError as error:
         raise UserError(f"{origin}: {error}") from None
     _try(text, path)
-    whole.write(path, text)
+    atomic.write(path, text)
     return path
 
 
@@ -86,19 +88,14 @@ def _text(path: Path) -> str:
             found = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    if len(found) > MOST_BYTES:
-        raise UserError(f"{shown(path)}: found more than {MOST_BYTES} bytes, expected at most so many")
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{shown(path)}: byte {error.start}: found bytes that are not UTF-8, expected text") from None
+    return decoded(found, path, MOST_BYTES, "text")
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:
     """What each host says, by what ssh or the scheduler calls it. Raises UserError that names all that say nothing."""
     places = [Place(each.ssh, each.role, each.ssh, each.place, {}) for each in listed]
     hosts: list[RemoteHost]
-    if kind == "ssh":
+    if capabilities_of({"kind": kind}).lists_hosts:
         hosts = [SshHost(place, ASKING, ssh_config or None) for place in places]
     else:
         config, scheduler = {"ssh_config": ssh_config}, TABLE[kind]
@@ -123,7 +120,7 @@ def _ask(host: RemoteHost) -> Facts | str:
 
 def _kept(kind: str) -> str:
     """The example's keys that are kept, with their comments; schedulers have one example."""
-    name = "ssh" if kind == "ssh" else "slurm"
+    name = "ssh" if capabilities_of({"kind": kind}).lists_hosts else "slurm"
     example = (HOME / "config" / "testbeds" / f"{name}.example.yaml").read_text(encoding="utf-8")
     found = (comment + body for key, comment, body in sections(example) if key in KEPT)
     return "\n".join(f"{text.strip()}\n" for text in found)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whitewire import workloads
 from whitewire.analysis.guards import NET_SHARE
+from whitewire.description.capabilities import capabilities_of
+from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
-from whitewire.design.rows import effort_of, levels_of
+from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
+from whitewire.factors import parameter
 from whitewire.levels import said
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
 
-if TYPE_CHECKING:
-    from whitewire.description.paper import Paper
-
 MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
+STEPS_OF_K = (2, 3, 5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000)
+TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
+"""What is tried for a proposal: so many times the bytes, and so many larger k."""
 
 
 def lines(
@@ -38,8 +42,52 @@ def lines(
         yield f"  {name}: {_moves(paper, cells[fastest], testbed)}"
         for cell in dict.fromkeys([slowest, fastest]):
             yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
-        if testbed["kind"] == "emulated":
+        if capabilities_of(testbed).scales_rates:
+            yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed, cores or os.cpu_count() or 1)
             yield from (f"    caution: {words}" for words in cautions.of(paper, name))
+
+
+def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:
+    """Where k or bytes do not do for an experiment's slowest and fastest cell: the nearest that would."""
+    experiment, effort = rows[0]["experiment"], rows[0]["effort"]
+    spec = paper.experiments[experiment]
+    if "k" in spec["factors"] or all(_does(paper, row, testbed, cores) for row in rows):
+        return
+    own = spec.get("scale", paper.raw["scale"])
+    larger = [k for k in STEPS_OF_K if k > own["k"]][:MOST_STEPS]
+    for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # a small k is most like the paper
+        other = _at_scale(paper, experiment, k, times)
+        if all(_does(other, row, testbed, cores) for row in rows):
+            size = _mb(_scaled(other, rows[0], testbed)[0].file_bytes)
+            longest = max(expected_seconds(other, row, testbed) for row in rows)
+            yield f"    proposal: k {k} and {size} of each file at {effort} effort, at most {longest:.0f} s a run"
+            return
+
+
+def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
+    """Whether a run keeps few enough processors busy, and takes enough time beyond its jobs' floor."""
+    seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
+    workload, size = workloads.of(row["workload"]), files * scale.file_bytes
+    busy = busy_cores(workload.on_yarn, size, seconds)
+    if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
+        return False
+    floor = floor_seconds(row)
+    return not (workload.has_floor and size and seconds - floor < NET_SHARE * floor)
+
+
+def _at_scale(paper: Paper, experiment: str, k: int, times: int) -> Paper:
+    """The paper with another k for an experiment, and so many times the bytes."""
+
+    def scaled(part: Mapping[str, Any]) -> dict[str, Any]:
+        own = part["scale"]
+        more = {key: {effort: times * size for effort, size in own[key].items()}
+                for key in ("bytes", "file_blocks") if key in own}  # fmt: skip
+        return {**part, "scale": {**own, "k": k, **more}}
+
+    if "scale" not in paper.experiments[experiment]:
+        return type(paper)(scaled(paper.raw), paper.path)
+    listed = [scaled(each) if each["id"] == experiment else each for each in paper.raw["experiments"]]
+    return type(paper)({**paper.raw, "experiments": listed}, paper.path)
 
 
 def _moves(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> str:
@@ -59,7 +107,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     parameters = paper.parameters(row["experiment"], levels)
     workload = workloads.of(row["workload"])
     size = files * scale.file_bytes
-    copies, outputs = parameters.get("replication", 1), parameters.get("output_replication", 1)
+    copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     traffic = workload.stands_for(parameters)
     crossings = traffic.crossings(1 - 1 / workers, copies, outputs, workers) if workload.on_yarn else copies
@@ -69,7 +117,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     said = (
         f"about {seconds:.0f} s a run; {size * crossings / seconds / 1e6:.3g} MB/s on all links of {link:.3g} MB/s each"
     )
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).shares_processors:
         return said
     cores = cores or os.cpu_count() or 1
     busy = busy_cores(workload.on_yarn, size, seconds)
@@ -85,7 +133,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
 
 def _scaled(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> tuple[Any, int]:
     """A run's scale, and how many files of that size it moves."""
-    levels, effort = levels_of(paper, row), effort_of(row["block"])
+    levels, effort = levels_of(paper, row), row["effort"]
     parameters = paper.parameters(row["experiment"], levels)
     files = workloads.of(row["workload"]).files(parameters)
     return scale_of(paper, row["experiment"], effort, levels, testbed), files

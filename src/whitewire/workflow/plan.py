@@ -15,21 +15,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from whitewire import alone, budget, estimands, lanes, workloads
-from whitewire.analysis import prospects, sweeps
+from whitewire import budget, estimands, lanes, lock, workloads
+from whitewire.analysis import one_claim, prospects, sweeps
 from whitewire.budget import Budget
 from whitewire.cluster.hibench import on_this_machine
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import without_servers
+from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
-from whitewire.description.testbed import JOBS, check_lanes_hold, digest, fabric_names, lane_count, load_testbed
+from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, effort_of, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -39,15 +40,12 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import made_later
+from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, disturbed, kind_of, made_later, not_made
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tools import hibench
-from whitewire.workflow import outlook, recipes, speed, tether
-
-if TYPE_CHECKING:
-    from whitewire.description.paper import Paper
+from whitewire.workflow import outlook, parent_watch, recipes, speed
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 
@@ -122,6 +120,8 @@ class Plan:
     """Of each paper: why programs of HiBench are left out."""
     budget: str = budget.NONE
     """How long the blocks of a start may take, as the user gave it."""
+    claim: str = ""
+    """The claim that is measured by itself; empty: all are measured."""
     lanes: int = 1
     """How many blocks are measured side by side."""
     in_all: tuple[int, int] = (1, 1)
@@ -141,14 +141,7 @@ class Plan:
         `begins`: see the field.
         """
         deployment = frozenset(deployment)
-        for name, value in (given or {}).items():
-            if name not in OVERRIDES:
-                raise UserError(
-                    f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}'
-                    f"{suggestion(name, OVERRIDES)}"
-                )
-            # Through the environment, so that the stages' commands see the same.
-            os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+        _override(given or {})
         # The stages' command is found beside the interpreter, also when the environment is not activated.
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         settle_environment()
@@ -168,19 +161,20 @@ class Plan:
             needed = most_hosts(paper, designs[name], servers=False)
             check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
             left_out[name] = check_programs(paper, designs[name], testbed)
-            if testbed["kind"] in JOBS:
+            if capabilities_of(testbed).runs_in_job:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
-            held = tether.hold(HOME / ".cache" / "tethers")
+            held = parent_watch.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
-        waiting = _waiting(described, designs, testbed, config["testbed"])
+        waiting = _waiting(described, _asked(config["claim"], described, designs), testbed, config["testbed"])
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
-            hibench="hibench" in testbed and _of_suite(designs), site=testbed["kind"] != "emulated",
+            hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
-            budget=config["budget"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
+            budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
+            waiting=waiting,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -188,6 +182,27 @@ class Plan:
         names = list(self.waiting)
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
+
+    def turn_of(self, paper: str) -> int:
+        """When the first block of a paper is measured: the higher, the earlier; 1 where none is."""
+        own = (name.split("/") for name in self.waiting if name.startswith(f"{paper}/"))
+        return 1 + max((self.turn(*names) for names in own), default=0)
+
+    @property
+    def asked(self) -> Mapping[str, Sequence[DesignRow]]:
+        """Of each paper the runs that this start is asked for: all, or those of one claim."""
+        return _asked(self.claim, self.described, self.designs)
+
+    @property
+    def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
+        """Of each paper those of them that this start is to make."""
+        results = root() / "results" / self.testbed
+        return {name: _lacking(results / name, self.asked[name], again=bool(self.claim)) for name in self.described}
+
+    @property
+    def allowed(self) -> str:
+        """For what a block may be measured, and for how long: where a start is told otherwise, measuring goes on."""
+        return f"{self.budget} for {self.claim}" if self.claim else self.budget
 
     @property
     def share(self) -> int:
@@ -231,8 +246,10 @@ class Plan:
         return self.needs.get((paper, block), NO_NEEDS)[1]
 
     def digest(self, paper: str, block: str | None = None) -> str:
-        """A digest of the runs of one block or of all, and of their order."""
-        rows = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        """A digest of the runs of one block or of all, and of their order; without `effort`, so that it stays that of
+        designs from before there was that column."""
+        own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
+        rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
     def container(self, image: str) -> Callable[[Any], str | None]:
@@ -299,11 +316,11 @@ class Plan:
         handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
         begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
-        told = {budget.VARIABLE: text, alone.INSIDE: "snakemake"}
-        told |= {tether.VARIABLE: str(self.tether)} if self.tether else {}
+        told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
+        told |= {parent_watch.VARIABLE: str(self.tether)} if self.tether else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
-            on_a_site = load_testbed(self.testbed)["kind"] != "emulated"
+            on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors
             folder = root() / ".cache" / "lanes"
             told[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
         return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
@@ -315,7 +332,7 @@ class Plan:
         Raises UserError, which names the other process.
         """
         ended = contextlib.ExitStack()
-        ended.enter_context(alone.alone(root(), ["snakemake", *sys.argv[1:]]))
+        ended.enter_context(lock.exclusive(root(), ["snakemake", *sys.argv[1:]]))
         atexit.register(ended.close)
 
     @staticmethod
@@ -340,13 +357,24 @@ class Plan:
         return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())
 
 
+def _override(given: Mapping[str, Any]) -> None:
+    """Put values of --config over those of the configuration. Raises UserError."""
+    for name, value in given.items():
+        if name not in OVERRIDES:
+            raise UserError(
+                f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}{suggestion(name, OVERRIDES)}'
+            )
+        # Through the environment, so that the stages' commands see the same.
+        os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+
+
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
     """How many lanes there are, and how many there may come to be while processors stay idle.
 
     As many as were asked for; `auto`: as many as the processors carry whose runs keep `busy` of them busy, and up to as
     many as there is memory for. On a site as many as its description says.
     """
-    if testbed["kind"] != "emulated":
+    if not capabilities_of(testbed).shares_processors:
         asked = lane_count(testbed)
     if isinstance(asked, int):
         return asked, asked
@@ -354,10 +382,18 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
     return lanes.carried(len(os.sched_getaffinity(0)), busy(), memory), memory
 
 
+def _asked(claim: str, described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]]
+           ) -> Mapping[str, Sequence[DesignRow]]:  # fmt: skip
+    """The rows of designs that a start is asked for: those of a claim and its controls where it names one."""
+    if not claim:
+        return designs
+    return {name: one_claim.rows_of(described[name], claim, rows) for name, rows in designs.items()}
+
+
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> float:  # fmt: skip
     """Processors that runs keep busy on average over their time, by the model of their work; 0 without runs."""
-    runs = [BlockPlan(described[name], testbed, effort_of(row["block"])).run(row)
+    runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
     return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
@@ -442,7 +478,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     for row in rows:
         if not workloads.of(row["workload"]).of_suite:
             continue
-        name, levels, effort = row["experiment"], levels_of(paper, row), effort_of(row["block"])
+        name, levels, effort = row["experiment"], levels_of(paper, row), row["effort"]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)
         scaled = scale.k != 1 or scale.data_fraction != 1
         why = _fault_of_program(parameters, scale.file_bytes if scaled else None, paper.store(name, levels), testbed)
@@ -451,7 +487,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
             place = "factors" if "program" in levels else "parameters"
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
-    if wanted and "hibench" in testbed and testbed["kind"] == "emulated":
+    if wanted and "hibench" in testbed and capabilities_of(testbed).local:
         suite = on_this_machine(testbed["hibench"])
         suite.check(wanted, ["worker"])
         return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := suite.lacks(program))]
@@ -485,7 +521,7 @@ def _fault_of_program(
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    most = most_hosts(paper, rows, servers=testbed["kind"] == "emulated")
+    most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
     return ", ".join(f"{count} {role}" for role, count in most.items())
 
 
@@ -509,23 +545,22 @@ def print_plan() -> None:
         )
         for line in outlook.lines(paper, plan.designs[name], testbed):
             print(line)
-        for line in _claims_ahead(plan, name, testbed):
+        for line in _claims_ahead(plan, name, testbed, (low, high)):
             print(line)
         for line in plan.left_out[name]:
             print(f"  left out: {line}")
 
 
-def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any]) -> Iterator[str]:
-    """What each claim that runs have not decided would take."""
+def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
+    """What each claim that runs have not decided would take here."""
     paper, rows = plan.described[name], plan.designs[name]
     if not rows:
         return
     table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
     judged = pd.read_csv(table) if table.is_file() else None
     looks = paper.looks(plan.effort)
-    _, slow, _ = speed.pace(root() / "results" / plan.testbed)
-    ends = _here(plan, name, rows, testbed, (slow, slow))[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0])
+    ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
+    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0], sum(paces) / 2)
 
 
 MADE = "all runs are made"
@@ -537,10 +572,9 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not any(plan.designs[name] for name in plan.described):
         return NO_RUNS
     results = root() / "results" / plan.testbed
-    left = {name: rows for name in plan.described if (rows := _lacking(results / name, plan.designs[name]))}
+    left = {name: rows for name, rows in plan.lacking.items() if rows}
     if not left:
-        short = sum(len(_lacking(results / name, plan.designs[name], again=True)) for name in plan.described)
-        return f"all runs are made, but {short} that time was short for: another BUDGET makes them" if short else MADE
+        return "; ".join([MADE, *_not_made(plan, results)])
     low, high, source = speed.pace(results)
     times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     within = budget.seconds_of(plan.budget)
@@ -557,30 +591,59 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if within < least:
         first = f"the {budget.words(least)} that first looks at all claims take"
         limit += f", before {first}: the last papers may have none"
-    return f"{told}{limit}; first report after about {budget.words(min(shortest, within) + REPORT_S)}"
+    first = "verdict" if plan.claim else "first report"
+    return f"{told}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
+
+
+def _not_made(plan: Plan, results: Path) -> Iterator[str]:
+    """What a start with nothing to make leaves out, and which command makes it."""
+    named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
+    records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
+    found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
+    if short := found[BUDGET] + found[FAILED]:
+        yield f"time was short for {short} more: another BUDGET makes them"
+    if busy := found[OTHERS]:
+        yield f"a busy machine disturbed {busy} more: AGAIN=busy makes them"
+
+
+def print_again() -> None:
+    """For `snakemake --forcerun`: the blocks that AGAIN asks to go on with."""
+    plan = Plan.load()
+    found = []
+    for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
+        record = block_record(root() / name)
+        if record and disturbed((root() / name).parent, record):
+            found.append(name)
+    if not found:
+        print("whitewire: AGAIN=busy: found no run of these papers that a busy machine disturbed", file=sys.stderr)
+    print(*found)
 
 
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
     """Rows whose runs are still to be made.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
-    another start makes.
+    another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
+    where the last start was for one claim.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
         own = [row for row in rows if row["block"] == block]
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
-            short = {name for name, why in finished.get("left", {}).items() if again and made_later(why)}
-            own = [row for row in own if row["run_id"] in short]
+            busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
+            reasons = finished.get("left", {})
+            goes_on = again or busy or ELSE in map(kind_of, reasons.values())
+            later = {name for name, why in reasons.items() if goes_on and made_later(why)}
+            own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
     return found
 
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """Rows that are made whatever a look says: those before the first one."""
-    looks = {block: paper.looks(effort_of(block)) for block in {row["block"] for row in rows}}
-    return [row for row in rows if not looks[row["block"]] or row["replicate"] <= looks[row["block"]][0]]
+    looks = {effort: paper.looks(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not looks[row["effort"]] or row["replicate"] <= looks[row["effort"]][0]]
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],

@@ -13,8 +13,7 @@ PACKAGE = "whitewire"
 
 @cache
 def _graph() -> grimp.ImportGraph:
-    # What only the type checker reads changes no result.
-    return grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
+    return grimp.build_graph(PACKAGE, cache_dir=None)
 
 
 def modules(stage: str) -> set[str]:

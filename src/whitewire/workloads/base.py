@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from whitewire import factors
+from whitewire.factors import parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
@@ -152,7 +153,7 @@ class Workload:
 
     def output_copies(self, parameters: Mapping[str, Any]) -> int:
         """Copies of each block of what it writes."""
-        return parameters.get("replication", 1)
+        return parameter(parameters, "replication")
 
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
         """Bytes of each file that its blocks are of, of the run's size."""

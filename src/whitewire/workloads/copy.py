@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
@@ -45,7 +46,7 @@ class Copy(Workload):
         return 2 * drives
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1)
+        return parameter(parameters, "replication")
 
     def run(self, bench: Bench) -> Result:
         """One file from the client's local drive into the store and out of it. Raises RunFailed when a copy failed."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
 from whitewire.records.result import Result
 from whitewire.records.run import Evidence, PlacedBlock, RunRecord
@@ -39,7 +40,7 @@ class HdfsPut(WithoutJobs):
     )  # fmt: skip
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1)
+        return parameter(parameters, "replication")
 
     def run(self, bench: Bench) -> Result:
         """Clients × puts, started together. Raises RunFailed when a put failed, ProcessDied when a daemon died."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.factors import DRIVE
+from whitewire.factors import DRIVE, parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
@@ -88,7 +88,7 @@ def _native(bench: Bench) -> Result:
     parameters = bench.parameters
     program, profile = parameters["program"], parameters["profile"]
     own: dict[str, Any] = {
-        "maps": parameters.get("maps", 1),
+        "maps": parameter(parameters, "maps"),
         "output_replication": _outputs(parameters),
     }
     if program == "dfsioe":

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from whitewire.factors import parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
@@ -48,7 +49,8 @@ class ReadLoop(Workload):
         bench.shaping.lift()
         path = f"{OUTPUT}/file"
         local = bench.client.source_file(bench.scale.file_bytes)
-        options = {"dfs.blocksize": bench.scale.block_bytes, "dfs.replication": bench.parameters.get("replication", 1)}
+        copies = parameter(bench.parameters, "replication")
+        options = {"dfs.blocksize": bench.scale.block_bytes, "dfs.replication": copies}
         bench.client.shell(copy_in(f"file://{local}", path, options), "read_loop input")
         buffer = bench.read_buffer
 

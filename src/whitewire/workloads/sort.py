@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.bench import Bench
@@ -39,7 +40,7 @@ class Sort(OfWritten):
         return remote + copies - 1
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return 1 + parameters.get("replication", 1)
+        return 1 + parameter(parameters, "replication")
 
     def run(self, bench: Bench) -> Result:
         """Sort of RandomWriter's data. Raises RunFailed when a job failed or records are missing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
@@ -24,13 +25,13 @@ class TeraGen(Workload):
         return copies - 1
 
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
-        return size / parameters.get("maps", 1)
+        return size / parameter(parameters, "maps")
 
     def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
-        return size / parameters.get("maps", 1)
+        return size / parameter(parameters, "maps")
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1)
+        return parameter(parameters, "replication")
 
     def run(self, bench: Bench) -> Result:
         """TeraGen alone. Raises RunFailed when the job failed."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.tools import codecs
@@ -63,7 +64,7 @@ class TeraSort(Workload):
 
     def output_copies(self, parameters: Mapping[str, Any]) -> int:
         """TeraSort asks for one, whatever the replication is, unless it is told otherwise."""
-        return parameters.get("output_replication", 1)
+        return parameter(parameters, "output_replication")
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return 1 + self.output_copies(parameters)

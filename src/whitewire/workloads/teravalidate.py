@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
@@ -27,7 +28,7 @@ class TeraValidate(Workload):
         return 0.0
 
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
-        return size / parameters.get("maps", 1)
+        return size / parameter(parameters, "maps")
 
     def run(self, bench: Bench) -> Result:
         """Rows are made and sorted unthrottled, anew for each run; the measured job reads them all.
@@ -38,7 +39,7 @@ class TeraValidate(Workload):
         rows, options, source = terasort.rows_of(bench)
         target, report = bench.files.output("sorted"), bench.files.output("report")
         bench.shaping.lift()
-        maps, copies = bench.parameters["maps"], bench.parameters.get("replication", 1)
+        maps, copies = bench.parameters["maps"], parameter(bench.parameters, "replication")
         own = options | {"mapreduce.job.reduces": maps, "mapreduce.terasort.output.replication": copies}
         bench.client.tool(terasort.SORT, terasort.sort(source, target, maps, own), "rows in order")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.factors import parameter
 from whitewire.records.jobs import OF_RUN, beyond_floor
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
@@ -89,7 +90,7 @@ class TestDfsio(Workload):
         return " ".join([self.name, *([] if len(timed(parameters)) > 1 else timed(parameters))])
 
     def files(self, parameters: Mapping[str, Any]) -> int:
-        return parameters.get("maps", 1)
+        return parameter(parameters, "maps")
 
     def together(self, metric: str) -> Together | None:
         operation, _, rate = metric.partition("_")
@@ -107,7 +108,7 @@ class TestDfsio(Workload):
         return copies - 1
 
     def written(self, parameters: Mapping[str, Any]) -> float:
-        return parameters.get("replication", 1) if "write" in timed(parameters) else 0
+        return parameter(parameters, "replication") if "write" in timed(parameters) else 0
 
     def run(self, bench: Bench) -> Result:
         """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from whitewire.factors import parameter
 from whitewire.records.jobs import segment
 from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
 from whitewire.records.run import RunRecord
@@ -26,7 +27,7 @@ class WithoutJobs(Workload):
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
 
     def files(self, parameters: Mapping[str, Any]) -> int:
-        return parameters.get("clients", 1) * parameters.get("puts_per_client", 1)
+        return parameter(parameters, "clients") * parameter(parameters, "puts_per_client")
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         """(which links, bytes that they carried, bytes that were written over them)."""

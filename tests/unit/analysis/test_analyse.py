@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
 from whitewire.analysis import analyse, claims, controls, judging, looks
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_path, papers
@@ -105,6 +107,7 @@ def test_further_readings_stand_beside_the_verdict(judged):
     of = readings[readings["claim"] == "E-C06"].set_index("reading")
     assert set(of.index) == {"throughput_sum", analyse.MODEL, "without the DataNodes' memory in front of their drives"}
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
+    assert of.loc["throughput_sum", "expected"] == _claim(verdicts, "E-C06")["expected"] == 3.85
     assert of.loc[analyse.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
     assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
     assert (readings["claim"] == "E-C27").sum() == 1
@@ -191,6 +194,16 @@ def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
+def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", alone=["E-C02"])
+    caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
+    assert caution in _claim(found, "E-C01")["reason"]
+    assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
+    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(found["verdict"]) == list(as_always["verdict"])
+    assert "several starts" not in "".join(as_always["reason"])
+
+
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
     mixed = complete.sample(frac=1, random_state=3)
     table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
@@ -219,6 +232,23 @@ def test_estimates_by_hand(complete):
     assert times["mean"] >= times["low"]
     other = table[(table["metric"] == "throughput") & (table["clients"] == "2")]
     assert other["low"].isna().all() and other["median"].notna().all()
+
+
+def test_three_runs_have_the_interval_of_their_own_scatter(complete):
+    three = complete[complete["replicate"] <= 3]
+    table = analyse.estimates(LOADED, Runs(three, LOADED), "emulated")
+    row = table[(table["settings"] == "default") & (table["metric"] == "throughput")].iloc[0]
+    values = np.log(three[(three["settings"] == "default") & (three["metric"] == "throughput")]["full_scale_value"])
+    half = scipy.stats.t.isf(0.025, 2) * values.std(ddof=1) / math.sqrt(3)
+    ends = [math.exp(values.mean() - half), math.exp(values.mean() + half)]
+    assert [row["few_low"], row["few_high"]] == pytest.approx(ends) and pd.isna(row["low"])
+    shares = table[table["unit"] == "1"]
+    assert shares["few_low"].isna().all(), "a share may not exceed 1"
+    for most in (2, 6):
+        some = complete[complete["replicate"] <= most]
+        other = analyse.estimates(LOADED, Runs(some, LOADED), "emulated")
+        rows = other[(other["settings"] == "default") & (other["metric"] == "throughput")]
+        assert rows["few_low"].isna().all()
 
 
 def test_the_mean_of_rates_is_that_over_equal_volumes():
@@ -446,6 +476,9 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
         tmp_path / "tidy" / "left.csv", index=False
     )
+    (tmp_path / "tidy" / "asked.csv").write_text(
+        "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
+    )
     analyse.write(LOADED, EMULATED, tmp_path, 1)
     rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
@@ -454,6 +487,8 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     told = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")
     verdicts = told["verdict"]
     assert verdicts["E-C06"] == "inconclusive"
+    open_ = told.loc["E-C06"]
+    assert open_["minutes"] > 0 and open_["command"].endswith("make papers PAPERS=emulex-2012 EFFORT=smoke")
 
 
 BROKEN = {
@@ -522,7 +557,65 @@ def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_furth
     assert decided.endswith(f"; decided after {after} runs of each cell") and mark
     after, lacking, mark, _ = reason(1)
     assert pd.isna(after)
-    assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells") and mark
+    needed = "2 further runs of each cell would give an interval"
+    assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells; {needed}") and mark
+
+
+NEEDED = {
+    "an effort makes them": ({"runs_needed": 5, "low": 1.0}, "5 further runs of each cell would decide"),
+    "no interval yet": ({"runs_needed": 1, "low": None}, "1 further run of each cell would give an interval"),
+    "no effort makes them": (
+        {"runs_needed": 1000, "low": 1.0, "beyond": (10, 480)},
+        "not decidable here: 1000 or more further runs of each cell would decide, in about 480 min, and no effort "
+        "makes more than 10",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_reason_tells_how_many_runs_would_decide(complete, name):
+    row, said = NEEDED[name]
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
+    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    left = pd.DataFrame([("r", *cells[0], "the budget ended")], columns=["run_id", "experiment", "cell", "reason"])
+    told = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
+    assert told == ["the budget ended before 1 more runs of its cells", said]
+    hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
+    assert list(hopeless) == ["not decidable here by more runs"]
+
+
+def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    seen = []
+    some = Runs(complete[complete["replicate"] <= 1], LOADED)
+    table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
+                                outlook=lambda claim, row: seen.append((claim["id"], row["busy"])) or {})  # fmt: skip
+    effort = min(some.efforts)
+    said = (f"other programs used the processors before {len(cells)} more runs of its cells: stop them, and AGAIN=busy "
+            f"make papers PAPERS=emulex-2012 EFFORT={effort} makes them")  # fmt: skip
+    assert said in table.set_index("claim").loc["E-C06"]["reason"]
+    assert dict(seen)["E-C06"] is True
+
+
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    name, levels = of(claim["test"]).cells()[0]
+    known, table = Runs(complete, LOADED).table, complete.copy()
+    ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
+    for run_id, why in zip(ids, ("processors: a process woke 9 ms late", "10 blocks"), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", "why_invalid"]] = False, why
+    row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
+    some = Runs(table, LOADED)
+    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    effort = min(some.efforts)
+    assert list(analyse._course(LOADED, claim, row, some, left)) == [
+        "1 more lacked processors: stop other programs, and AGAIN=busy make papers PAPERS=emulex-2012 "
+        f"EFFORT={effort} makes them"
+    ]
 
 
 @pytest.mark.parametrize("name", papers())

@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import quick_yaml
 from whitewire.analysis import analyse, claims, controls
 from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
@@ -237,9 +237,9 @@ def test_of_equal_runs_few_controls_fail(seed):
 )
 def test_a_control_that_cannot_be_is_named(tmp_path, change, message):
     text = project.paper_path("emulex-2012").read_text(encoding="utf-8")
-    data = yaml.safe_load(text)
+    data = quick_yaml.load(text)
     data["controls"] = [same(1, "10gbe", "1gbe") | change]
     path = tmp_path / "emulex-2012.yaml"
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data), encoding="utf-8")
     with pytest.raises(UserError, match=message):
         load_paper(path, TESTBED["fabrics"])

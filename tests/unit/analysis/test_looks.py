@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.papers import paper, runs
 from whitewire import estimands
-from whitewire.analysis import analyse, claims, controls, judging, looks
+from whitewire.analysis import analyse, claims, controls, judging, looks, one_claim
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import cells_of, ratio_of
 from whitewire.text import canonical
@@ -78,6 +78,14 @@ def test_calm_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete
     assert found.decided["E-C37"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT
     found = looks.look(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
     assert "too wide" in found.open["E-C06"] and cells_of_claim("E-C06") <= found.cells
+
+
+def test_a_look_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(complete):
+    found = looks.look(LOADED, so_far(scattering(complete, 0.3), 3), "emulated", only="E-C06")
+    assert set(found.open) == {"E-C06"} and not found.decided
+    assert cells_of_claim("E-C06") <= found.cells <= one_claim.cells(LOADED, "E-C06")
+    decided = looks.look(LOADED, so_far(complete, 3), "emulated", only="E-C06")
+    assert decided.decided == {"E-C06": claims.REPRODUCED} and not decided.cells
 
 
 @pytest.mark.parametrize("kind", ["ratio", "ratio_of_ratios"])
@@ -193,8 +201,8 @@ def test_the_verdicts_say_from_which_look_on_they_held(complete):
 @settings(max_examples=8, deadline=None)
 def test_the_first_runs_are_so_many_of_each_cell(n):
     table = made()
-    spoiled = table["run_id"] == table["run_id"].iloc[0]
-    table.loc[spoiled, "valid"] = False
+    disturbed = table["run_id"] == table["run_id"].iloc[0]
+    table.loc[disturbed, "valid"] = False
     first = Runs(table, LOADED, looks=LADDER).first(n)
     assert first.looks == LADDER
     good = first.table[first.table["valid"]]

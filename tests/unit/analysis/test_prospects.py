@@ -32,13 +32,25 @@ def test_runs_that_are_all_made_anew_may_come_out_otherwise():
     ("effort", "have", "needed", "command"),
     [
         ("quick", 3, 2, "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"),  # another budget has ended
-        ("smoke", 3, 2, "make papers PAPERS=emulex-2012 EFFORT=quick"),
+        ("smoke", 3, 2, "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=smoke"),  # six runs of the headline's cells
+        ("smoke", 3, 5, "make papers PAPERS=emulex-2012 EFFORT=quick"),
         ("quick", 10, 5, None),  # no effort makes as many
     ],
 )
 def test_a_command_makes_the_runs_that_are_needed(effort, have, needed, command):
     found = prospects.outlook(LOADED, TESTBED, effort, CLAIM, OPEN | {"n": have, "runs_needed": needed})
     assert found.get("command") == command
+    assert ("beyond" in found) == (command is None)
+
+
+def test_runs_that_other_programs_disturbed_are_made_again_within_the_same_budget():
+    found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"busy": True})
+    assert found["command"] == "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
+
+
+def test_minutes_are_said_where_no_effort_makes_enough_runs():
+    most, minutes = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"n": 10, "runs_needed": 500})["beyond"]
+    assert most == LOADED.replicates("put-grid", "full")["claimed"] and minutes > 60
 
 
 def test_a_larger_effort_makes_all_runs_anew():
@@ -61,10 +73,13 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     before = list(prospects.lines(LOADED, TESTBED, "quick", None, 10))
     said = "% likely to be decided within the budget, if the paper's number is right"
     assert any(line.startswith("  E-C06: about") and said in line for line in before)
-    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers"}])
-    assert "  E-C06: about 4 min to a verdict, 70 % likely: make papers" in list(
+    assert list(prospects.lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
+    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers PAPERS=emulex-2012"}])
+    assert "  E-C06: about 4 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in list(
         prospects.lines(LOADED, TESTBED, "quick", judged, 10)
     )
+    slow = list(prospects.lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
+    assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
     judged["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))
 

@@ -21,9 +21,9 @@ def seen(monkeypatch):
     found = []
     whole = looks.look
 
-    def look(paper, of, status, seconds):
+    def look(paper, of, *others):
         found.append(of)
-        return whole(paper, of, status, seconds)
+        return whole(paper, of, *others)
 
     monkeypatch.setattr(looks, "look", look)
     return found

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.support import quick_yaml
 from tests.support.papers import same_of
 from whitewire import statistics
 from whitewire.analysis import trust
@@ -20,7 +20,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.estimands.evidence import Sample
 from whitewire.records import manifest
 from whitewire.records import trust as records
@@ -88,13 +88,13 @@ def made_up(paper, groups, scatter, biased=1.0, seed=5):
     for name, experiment in paper.experiments.items():
         for levels in cells_of(experiment):
             rate = TESTBED["fabrics"][paper.parameters(name, levels)["fabric"]]["rate_mbit_per_s"] / 1000
-            for replicate in range(1, known.RUNS * groups + 1):
+            for replicate in range(1, synthetic.RUNS * groups + 1):
                 value = rate**biased * math.exp(scatter * rng.standard_normal())
                 rows.append({
-                    "run_id": f"{name}-{levels}-{replicate}", "attempt": 1, "block": known.BLOCK,
+                    "run_id": f"{name}-{levels}-{replicate}", "attempt": 1, "block": synthetic.BLOCK,
                     "order": len(rows) + 1,
                     "experiment": name, "replicate": replicate, "made_by": None, "floor": None, **levels,
-                    "metric": known.METRIC, "value": value, "unit": "MB/s", "full_scale_value": value * known.K,
+                    "metric": synthetic.METRIC, "value": value, "unit": "MB/s", "full_scale_value": value * synthetic.K,
                     "full_scale_unit": "MB/s", "valid": "true", "why_invalid": None,
                 })  # fmt: skip
     return pd.DataFrame(rows)
@@ -106,8 +106,8 @@ def measured(tmp_path, monkeypatch):
 
     def make(groups, scatter=0.02, biased=1.0):
         folder = tmp_path / "trust"
-        (folder / "ratio" / known.BLOCK).mkdir(parents=True)
-        (folder / "ratio" / "known.yaml").write_text(yaml.safe_dump(known.ratios(groups), sort_keys=False))
+        (folder / "ratio" / synthetic.BLOCK).mkdir(parents=True)
+        (folder / "ratio" / "known.yaml").write_text(quick_yaml.dump(synthetic.ratios(groups), sort_keys=False))
         part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
         parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
         for each in parts:
@@ -135,11 +135,11 @@ def measured(tmp_path, monkeypatch):
 def test_intervals_of_the_real_analysis_hold_the_truth_as_often_as_they_say(measured):
     made = measured(20)
     coverage = made.of("coverage").set_index("expected")
-    assert coverage.loc["all", "n"] == 20 * len(known.RATIOS) * len(known.CLIENTS)
+    assert coverage.loc["all", "n"] == 20 * len(synthetic.RATIOS) * len(synthetic.CLIENTS)
     assert 0.9 <= coverage.loc["all", "share"] <= 1 and abs(coverage.loc["all", "error"]) < 0.005
-    assert coverage["n"].drop("all").tolist() == [20 * len(known.CLIENTS)] * len(known.RATIOS)
+    assert coverage["n"].drop("all").tolist() == [20 * len(synthetic.CLIENTS)] * len(synthetic.RATIOS)
     same = made.of("same")
-    assert len(same) == 20 * (1 + len(known.RATIOS)) * len(known.CLIENTS) and same["alarm"].mean() <= 0.1
+    assert len(same) == 20 * (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS) and same["alarm"].mean() <= 0.1
     assert set(made.of("ratio")["verdict"]) <= {"reproduced", "inconclusive"}
     summary = made.of("summary").set_index("part")
     assert summary.loc["ratio", "n"] == coverage.loc["all", "n"]
@@ -207,8 +207,8 @@ def under_load(slowed):
                 run_id = f"{load}-{clients}-{number}"
                 loads[run_id] = load
                 value = 8 * (1 - slowed * load) * math.exp(0.002 * rng.standard_normal())
-                rows.append({"run_id": run_id, "attempt": 1, "clients": clients, "metric": known.METRIC, "value": value,
-                             "valid": "false" if (load and number == 5) else "true"})  # fmt: skip
+                rows.append({"run_id": run_id, "attempt": 1, "clients": clients, "metric": synthetic.METRIC,
+                             "value": value, "valid": "false" if (load and number == 5) else "true"})  # fmt: skip
     return pd.DataFrame(rows), loads
 
 
@@ -301,7 +301,7 @@ SORTS = "terasort hdfs 4 4 1 k=20 | client=1 datanode=2 namenode=1 | drives=1 sl
 def floor_jobs(*rows):
     """tidy/floors.csv of rows (floor, number, attempt, job, seconds, valid)."""
     columns = ["floor", "number", "attempt", "job", "seconds", "valid"]
-    return pd.DataFrame(rows, columns=columns).assign(block=known.BLOCK)
+    return pd.DataFrame(rows, columns=columns).assign(block=synthetic.BLOCK)
 
 
 def beside(count, slower, floors_slower, n=12, seed=0):
@@ -311,8 +311,8 @@ def beside(count, slower, floors_slower, n=12, seed=0):
         "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true", "attempt": 1,
         "value": slower * np.exp(rng.normal(0, 0.004, 2 * n)), "run_id": [f"{number}" for number in range(2 * n)],
     })  # fmt: skip
-    spoiled = runs.head(2).assign(valid="false", value=99.0, attempt=2)
-    runs = pd.concat([runs, runs.assign(metric="other"), spoiled])
+    disturbed = runs.head(2).assign(valid="false", value=99.0, attempt=2)
+    runs = pd.concat([runs, runs.assign(metric="other"), disturbed])
     times = floors_slower * np.exp(rng.normal(0, 0.004, n))
     return runs, floor_jobs(*((SORTS, number, 1, "terasort", each, "true") for number, each in enumerate(times)))
 

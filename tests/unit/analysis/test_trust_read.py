@@ -15,7 +15,7 @@ from tests.support import trusted
 from tests.support.damage import DAMAGES, json_of
 from whitewire import cli
 from whitewire.analysis import trust
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import Faults, UserError
 from whitewire.records import manifest
 from whitewire.records import trust as records
@@ -76,7 +76,12 @@ def test_a_whole_record_has_the_right_answers(whole):
     assert (load["made"], load["n"], load["n_calm"]) == (trusted.REPETITIONS,) * 3
     (lanes,) = of("lanes").to_dict("records")
     assert lanes["ratio"] == pytest.approx(1 / (1 - trusted.SLOWED * trusted.BESIDE), abs=0.01)
-    assert (lanes["kind"], lanes["lanes"], lanes["n"], lanes["n_alone"]) == ("hdfs_put", 2, known.RUNS, known.RUNS)
+    assert (lanes["kind"], lanes["lanes"], lanes["n"], lanes["n_alone"]) == (
+        "hdfs_put",
+        2,
+        synthetic.RUNS,
+        synthetic.RUNS,
+    )
     assert of("links")["error"].tolist() == pytest.approx([-0.005] * 2 * len(trusted.RATES))
     assert of("scales")["ratio"].tolist() == pytest.approx([1.0, 1.0], abs=0.01)
     assert of("same")["alarm"].tolist() == [False, False]
@@ -98,7 +103,7 @@ def test_no_damage_of_any_file_is_read_in_silence(whole, data, name, how):
         results = Path(scratch) / "emulated"
         shutil.copytree(whole, results)
         folder = results / records.FOLDER
-        path = runs_of(folder / "ratio" / known.BLOCK)[0] / name if name in OF_A_RUN else folder / name
+        path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / name if name in OF_A_RUN else folder / name
         before = path.read_bytes()
         path.write_bytes(DAMAGES[how](before, data))
         if json_of(path.read_bytes()) != json_of(before):
@@ -108,7 +113,7 @@ def test_no_damage_of_any_file_is_read_in_silence(whole, data, name, how):
 @pytest.mark.parametrize("name", [*FILES, *OF_A_RUN])
 def test_no_file_may_be_missing(results, name):
     folder = results / records.FOLDER
-    path = runs_of(folder / "load" / known.BLOCK)[0] / name if name in OF_A_RUN else folder / name
+    path = runs_of(folder / "load" / synthetic.BLOCK)[0] / name if name in OF_A_RUN else folder / name
     path.unlink()
     assert any(path.name in line for line in told(results))
 
@@ -127,7 +132,7 @@ def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(result
 ])  # fmt: skip
 def test_what_is_copied_never_counts_twice(results, one, copy):
     folder = results / records.FOLDER
-    run = runs_of(folder / "ratio" / known.BLOCK)[0].name
+    run = runs_of(folder / "ratio" / synthetic.BLOCK)[0].name
     source, target = folder / one.format(run), folder / copy.format(run)
     (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
     assert any(copy.format(run) in line for line in told(results))
@@ -151,7 +156,7 @@ def rewritten(folder):
 ])  # fmt: skip
 def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, change, said):
     folder = results / records.FOLDER
-    path = runs_of(folder / "ratio" / known.BLOCK)[0] / "run.json"
+    path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
     rewritten(folder)
     assert any("run.json: " in line and said in line for line in told(results))
@@ -159,7 +164,7 @@ def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, ch
 
 def test_half_a_record_of_a_run_without_a_manifest_is_one_line(results):
     folder = results / records.FOLDER
-    path = runs_of(folder / "load" / known.BLOCK)[0] / "run.json"
+    path = runs_of(folder / "load" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(path.read_text()[:100])
     rewritten(folder)
     (line,) = [each for each in told(results) if "run.json" in each]
@@ -209,11 +214,11 @@ def test_blocks_of_another_description_of_their_paper_are_told_with_what_to_do(r
 def test_only_whole_groups_are_judged_where_time_ended_before(tmp_path):
     results = tmp_path / "emulated"
     folder = trusted.made(results)
-    shutil.rmtree(folder / "ratio" / known.BLOCK)
+    shutil.rmtree(folder / "ratio" / synthetic.BLOCK)
     paper = trusted.paper(folder / "ratio", groups=2)
-    rows = known.all_rows(paper, trusted.testbed())
-    second = [row["run_id"] for row in rows if row["replicate"] > known.RUNS]
-    trusted.block(folder / "ratio" / known.BLOCK, paper, rows, left=second[1:])
+    rows = synthetic.all_rows(paper, trusted.testbed())
+    second = [row["run_id"] for row in rows if row["replicate"] > synthetic.RUNS]
+    trusted.block(folder / "ratio" / synthetic.BLOCK, paper, rows, left=second[1:])
     record = records.record(folder)
     for part in record["parts"]:
         if part["part"] == "ratio":
@@ -224,7 +229,7 @@ def test_only_whole_groups_are_judged_where_time_ended_before(tmp_path):
     (folder / manifest.NAME).write_text(json.dumps(listed))
     tables(results)
     ratio = pd.read_csv(folder / records.TABLES / "ratio.csv")
-    assert ratio[["group", "n"]].values.tolist() == [[1, known.RUNS]]
+    assert ratio[["group", "n"]].values.tolist() == [[1, synthetic.RUNS]]
     assert pd.read_csv(folder / records.TABLES / "same.csv")["group"].unique().tolist() == [1]
 
 
@@ -240,9 +245,9 @@ def with_paper(results):
     pd.DataFrame([{"control": "E-K01", "kind": "A/A", "cell": "c", "really": "fabric 1gbe", "metric": "throughput",
                    "n": 3, "n_against": 3, "estimate": 1.0, "low": 0.9, "high": float("inf")}]
                  ).to_csv(own / "analysis" / "controls.csv", index=False)  # fmt: skip
-    shutil.copytree(results / records.FOLDER / "load" / known.BLOCK, own / "raw" / known.BLOCK)
-    rows = [{"run_id": path.name, "attempt": 1, "block": known.BLOCK, "experiment": "known", "metric": trust.TIMED,
-             "value": 2.5, "valid": "true"} for path in runs_of(own / "raw" / known.BLOCK)]  # fmt: skip
+    shutil.copytree(results / records.FOLDER / "load" / synthetic.BLOCK, own / "raw" / synthetic.BLOCK)
+    rows = [{"run_id": path.name, "attempt": 1, "block": synthetic.BLOCK, "experiment": "known", "metric": trust.TIMED,
+             "value": 2.5, "valid": "true"} for path in runs_of(own / "raw" / synthetic.BLOCK)]  # fmt: skip
     rows.append(rows[0] | {"metric": "cpu_late", "value": float("inf"), "valid": "false"})  # it never woke
     pd.DataFrame(rows).to_csv(own / "tidy" / "runs.csv", index=False)
     tables(results)
@@ -283,7 +288,7 @@ def test_a_papers_table_that_is_not_as_it_was_written_is_one_line(with_paper):
 
 @pytest.mark.parametrize("key", ["run_id", "attempt"])
 def test_a_papers_run_without_a_key_is_told_with_file_and_key(with_paper, key):
-    path = runs_of(with_paper / "emulex-2012" / "raw" / known.BLOCK)[0] / "run.json"
+    path = runs_of(with_paper / "emulex-2012" / "raw" / synthetic.BLOCK)[0] / "run.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in record.items() if name != key}))
     for each in (with_paper / "emulex-2012" / "raw").rglob(manifest.NAME):
@@ -313,7 +318,7 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
 
 def test_check_tells_a_damaged_round_a_damaged_run_and_a_missing_block(results, capsys):
     folder = results / records.FOLDER
-    run = runs_of(folder / "load" / known.BLOCK)[0] / "samples.csv"
+    run = runs_of(folder / "load" / synthetic.BLOCK)[0] / "samples.csv"
     run.write_text(run.read_text()[:-9])
     (folder / "links" / "round-02.json").write_text("[]")
     shutil.rmtree(folder / "scales" / "ladder" / "rung1-0")

@@ -6,15 +6,15 @@ import copy
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow.plan import checked_paper
 
-TEMPLATE = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
+TEMPLATE = quick_yaml.load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
 TESTBED = load_testbed("emulated")
 
 
@@ -23,7 +23,7 @@ def said(tmp_path: Path, change) -> str:
     data = copy.deepcopy(TEMPLATE)
     change(data)
     path = tmp_path / f"{data['id']}.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False, allow_unicode=True), encoding="utf-8")
     try:
         checked_paper(path, TESTBED)
     except UserError as error:

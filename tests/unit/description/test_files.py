@@ -111,6 +111,8 @@ def test_shipped_files_are_valid():
 def test_environment_overrides_and_is_checked():
     assert project.load_config({"EFFORT": "smoke"})["effort"] == "smoke"
     assert project.load_config({"EFFORT": ""})["effort"] == "quick"
+    claim = project.load_config({"WHITEWIRE_CLAIM": "E-C02", "LANES": "2", "OUTLIERS": "mark", "BUDGET": "9m"})
+    assert (claim["claim"], claim["papers"], claim["lanes"], claim["budget"]) == ("E-C02", ["emulex-2012"], 2, "9m")
     with pytest.raises(UserError, match='found "smoek", expected one of smoke, quick, full; did you mean "smoke"'):
         project.load_config({"EFFORT": "smoek"})
     with pytest.raises(UserError, match=r'PAPERS=.*papers\[0\].*did you mean "emulex-2012"'):

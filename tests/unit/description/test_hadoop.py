@@ -6,8 +6,8 @@ import copy
 import zipfile
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire.description import hadoop
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import check_metric
@@ -22,13 +22,13 @@ CODED = {"copies": {"kind": "hdfs", "replication": 2}, "coded": {"kind": "hdfs",
 
 def read(tmp_path, change, like="terasort-curve", **experiment):
     """A paper of one more experiment like one of Mellanox's, changed."""
-    data = yaml.safe_load(paper_path("mellanox-mapr").read_text(encoding="utf-8"))
+    data = quick_yaml.load(paper_path("mellanox-mapr").read_text(encoding="utf-8"))
     made = copy.deepcopy(next(e for e in data["experiments"] if e["id"] == like)) | {"id": "more"} | experiment
     made.pop("smoke_cells", None)
     change(made)
     data["experiments"].append(made)
     path = tmp_path / "mellanox-mapr.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False), encoding="utf-8")
     return load_paper(path, TESTBED["fabrics"])
 
 

@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.papers import TESTBED
 from whitewire import workloads
 from whitewire.description import measures
@@ -20,11 +20,11 @@ TEMPLATE = Path(__file__).resolve().parents[3] / "docs" / "template" / "paper.ya
 
 
 def written(tmp_path, change):
-    data = yaml.safe_load(TEMPLATE.read_text())
+    data = quick_yaml.load(TEMPLATE.read_text())
     data["source"]["accessed"] = "2026-11-26"
     change(data)
     path = tmp_path / "made-up-2026.yaml"
-    path.write_text(yaml.safe_dump(data))
+    path.write_text(quick_yaml.dump(data))
     return path
 
 

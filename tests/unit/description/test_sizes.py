@@ -6,16 +6,15 @@ import copy
 import time
 
 import pytest
-import yaml
 
-from tests.support import bad_input
+from tests.support import bad_input, quick_yaml
 from whitewire.description import reading
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow.plan import check_unique, checked_paper
 
-TEMPLATE = yaml.safe_load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
+TEMPLATE = quick_yaml.load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
 TESTBED = load_testbed("emulated")
 
 
@@ -80,7 +79,7 @@ def test_too_much_is_one_line_and_at_once(name, tmp_path):
     data = copy.deepcopy(TEMPLATE)
     change(data)
     path = tmp_path / f"{data['id']}.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False), encoding="utf-8")
     began = time.process_time()
     with pytest.raises(UserError) as raised:
         checked_paper(path, TESTBED)

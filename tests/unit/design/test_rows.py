@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections import Counter
 
@@ -23,15 +25,18 @@ from whitewire.design.rows import (
     levels_of,
     make_design,
     read_csv,
+    rows_of,
     write_csv,
 )
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.models import maxmin
+from whitewire.paths import HOME
+from whitewire.records.samples import Torn
 from whitewire.text import canonical
 from whitewire.workflow import plan
 
-LOADED = paper()
+LOADED, REFERENCE = paper(), HOME / "results" / "reference"
 EFFORTS = st.sampled_from(["smoke", "quick", "full"])
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -315,6 +320,25 @@ def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
         read_csv(tmp_path / "none.csv")
     with pytest.raises(UserError, match="effort"):
         make_design(LOADED, TESTBED, "fast", 1)
+
+
+def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
+    rows = make_design(LOADED, TESTBED, "quick", 3)
+    assert {row["effort"] for row in rows} == {"quick"}
+    write_csv(rows, LOADED, tmp_path / "design.csv")
+    with (tmp_path / "design.csv").open(newline="") as file:
+        table = list(csv.reader(file))
+    place = table[0].index("effort")
+    old = "".join(",".join(cells[:place] + cells[place + 1 :]) + "\n" for cells in table)
+    assert rows_of(old) == read_csv(tmp_path / "design.csv")
+    with pytest.raises(Torn, match="line 2: effort: found an empty cell"):
+        rows_of((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
+
+
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/design.csv")), ids=lambda path: path.parent.name)
+def test_designs_of_the_stored_reference_have_their_effort(path):
+    told = json.loads((REFERENCE / "results.json").read_text())["papers"][path.parent.name]
+    assert {row["effort"] for row in read_csv(path)} <= {told["effort"]}
 
 
 def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from whitewire.analysis.runs import Runs
-from whitewire.description import checks, paper
+from whitewire.description import capabilities, checks, paper
 from whitewire.description.project import paper_path
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names
@@ -32,6 +34,16 @@ def test_every_paper_runs_on_the_networks_of_the_example(name, effort):
         assert loaded.parameters(row["experiment"], levels)["fabric"] in SITE["fabrics"]
         # What only an emulated testbed can set.
         assert not {"switch_buffer_kib", "offloads", "rate_mb_per_s"} & set(levels)
+
+
+def test_a_factor_is_varied_where_the_kind_of_testbed_can_set_it(monkeypatch):
+    def varied():
+        return {factor for row in make_design(loaded, SITE, "full", 1) for factor in levels_of(loaded, row)}
+
+    loaded = checks.load_paper(paper_path("emulex-2012"), fabric_names(SITE))
+    before = varied()
+    monkeypatch.setitem(capabilities.TABLE, "ssh", replace(capabilities.INVENTORY, shapes_links=True))
+    assert varied() - before == {"switch_buffer_kib"}
 
 
 def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():

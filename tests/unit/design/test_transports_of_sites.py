@@ -86,12 +86,26 @@ def test_services_are_started_for_each_transport():
     clusters = groups.clusters(loaded, runs, SITE)
     assert [{run.levels["transport"] for run in own} for own in clusters.values()] in ([{"tcp"}, {"rdma"}],
                                                                                       [{"rdma"}, {"tcp"}])  # fmt: skip
-    assert sorted(len(json.loads(key)) for key in clusters) == [4, 6]  # roles, place, drives, slots; racks, transport
+    assert sorted(json.loads(key)[5] for key in clusters) == ["", "rsockets"]
     assert services.unavailable(SITE, runs) == []
     theirs = SITE | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
     ((lost, why),) = services.unavailable(theirs, runs)
     assert lost == [run.row["run_id"] for run in runs if run.levels["transport"] == "rdma"]
     assert why == services.THEIR_DAEMONS
+
+
+def floors_of(testbed):
+    """Names of the floors of each transport's runs."""
+    loaded = paper("chelsio-iwarp", testbed)
+    plan = BlockPlan(loaded, testbed, "quick")
+    clusters = groups.clusters(loaded, [plan.run(row) for row in rows_of("chelsio-iwarp", testbed)], testbed)
+    return {own[0].levels["transport"]: set(plan.floors(key, own, {}).names.values()) for key, own in clusters.items()}
+
+
+def test_floors_over_a_transport_are_its_own():
+    changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
+    own, others = floors_of(SITE), floors_of(changed)
+    assert own["tcp"] == others["tcp"] and own["rdma"].isdisjoint(own["tcp"] | others["rdma"])
 
 
 def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import shapes, treatments
@@ -26,12 +26,12 @@ PUTTING = {"fabric": "10gbe", "file_size_bytes": 5.0e9, "block_size_bytes": 6710
 
 def read(tmp_path, factors, parameters, **keys):
     """The template's paper with one more experiment that varies `factors`."""
-    data = yaml.safe_load(TEMPLATE.read_text(encoding="utf-8"))
+    data = quick_yaml.load(TEMPLATE.read_text(encoding="utf-8"))
     base = {"id": "varied", "title": "t", "factors": factors, "parameters": parameters}
     own = JOB if "reduces" in parameters else {"workload": "hdfs_put", "roles": JOB["roles"]}
     data["experiments"].append(base | own | keys)
     path = tmp_path / "made-up-2026.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False), encoding="utf-8")
     return load_paper(path, fabric_names(TESTBED))
 
 

@@ -18,9 +18,10 @@ SPIED = ("apt-get", "bash", "conda-lock", "git", "jar", "java", "javac", "make",
 """Programs that scripts start. Each writes down its environment."""
 SPY = '#!/bin/sh\nenv >"{said}"\n'
 SCRIPTS = (
-    "scripts/alone git status", "scripts/clean", "scripts/lint", "scripts/lock paper", "scripts/pages pages",
-    "scripts/setup nothing", "scripts/software --parts made", "scripts/software --drive made",
+    "scripts/exclusive git status", "scripts/asked", "scripts/clean", "scripts/lint", "scripts/lock paper",
+    "scripts/pages pages", "scripts/setup nothing", "scripts/software --parts made", "scripts/software --drive made",
     "workflow/scripts/whitewire --version", ".ci/run", ".ci/smoke pages", ".ci/prepare",
+    ".ci/online quarto",
 )  # fmt: skip
 SOURCED = {"scripts/environment", "scripts/steps", "scripts/lint.R"}
 
@@ -103,8 +104,8 @@ def test_whitewire_itself_reads_none_of_it(tmp_path):
         (tmp_path / "foreign" / f"{module}.py").unlink()
     (tmp_path / "foreign" / "json.py").write_text("")
     done = subprocess.run(
-        [Path(sys.executable).parent / "whitewire", "plan"], cwd=HOME, env=environment(**given, PAPERS="emulex-2012"),
-        capture_output=True, text=True, timeout=100,
+        [Path(sys.executable).parent / "whitewire", "plan"], cwd=HOME, capture_output=True, text=True, timeout=100,
+        env=environment(**given, PAPERS="emulex-2012", EFFORT="smoke"),
     )  # fmt: skip
     assert done.returncode == 0 and "emulex-2012" in done.stdout and not done.stderr, done.stderr
 

@@ -14,16 +14,9 @@ from tests.conftest import descendants, still_alive
 
 HOME = Path(__file__).resolve().parents[3]
 SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/clean", "scripts/software", ".ci/run"]
-SOURCED = ["scripts/steps", "scripts/environment"]
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, *SOURCED])
-def test_shellcheck(name):
-    done = subprocess.run(["shellcheck", "--external-sources", name], cwd=HOME, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize("name", [*SCRIPTS, "scripts/alone"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "scripts/exclusive"])
 def test_scripts_can_be_run(name):
     assert (HOME / name).stat().st_mode & 0o111
 
@@ -144,7 +137,14 @@ def vocabulary(tmp_path):
         (folder / name).mkdir(parents=True)
     for name in ("Makefile", "scripts/environment", "src/whitewire/foreign.txt"):
         shutil.copy(HOME / name, folder / name)
-    for name in ("scripts/setup", "scripts/alone", ".venv/bin/whitewire", ".venv/bin/python", ".venv/bin/python3"):
+    for name in (
+        "scripts/asked",
+        "scripts/setup",
+        "scripts/exclusive",
+        ".venv/bin/whitewire",
+        ".venv/bin/python",
+        ".venv/bin/python3",
+    ):
         path = folder / name
         path.write_text(
             "#!/bin/sh\n"
@@ -173,7 +173,7 @@ def test_what_a_user_gives_to_make_is_text(vocabulary, text):
     assert vocabulary("doctor", f"TESTBED={text}")[2:8] == vocabulary("doctor", TESTBED=text)[2:8] == doctor
     assert vocabulary("lab", f"TESTBED={text}")[1:4] == ["2", "lab", f"--testbed={text}"]
     said = vocabulary("report", f"TESTBED={text}")
-    place = said.index("scripts/alone")
+    place = said.index("scripts/exclusive")
     assert said[place + 1 : place + 5] == ["4", "whitewire", "report", f"--testbed={text}"]
     assert vocabulary("compare", f"A={text}", f"B={text}")[1:6] == ["4", "compare", "--", text, text]
     said = vocabulary("papers", f"PAPERS={text}", f"TESTBED={text}")

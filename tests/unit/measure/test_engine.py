@@ -57,14 +57,14 @@ def test_what_is_left_out_is_kept_once_by_subject_reason_and_amount():
 
 def test_a_record_is_closed_with_a_manifest_of_all_of_it(tmp_path):
     (tmp_path / "part.json").write_text("1")
-    engine.close_record(tmp_path, "whole.json", {"a": 1}, [tmp_path / "part.json"])
+    manifest.close_record(tmp_path, "whole.json", {"a": 1}, [tmp_path / "part.json"])
     assert manifest.faults(tmp_path, ["part.json", "whole.json"]) == []
-    engine.open_record(tmp_path, "whole.json")
+    manifest.open_record(tmp_path, "whole.json")
     assert [path.name for path in tmp_path.iterdir()] == ["part.json"]
 
 
 def test_what_json_does_not_know_is_no_record(tmp_path):
     """As text a count of NumPy's, or the folder of a bug, would be read as what it is not."""
     with pytest.raises(TypeError, match="not JSON serializable"):
-        engine.close_record(tmp_path, "whole.json", {"n": np.int64(3)}, [])
+        manifest.close_record(tmp_path, "whole.json", {"n": np.int64(3)}, [])
     assert not (tmp_path / "whole.json").exists()

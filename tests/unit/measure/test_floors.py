@@ -33,8 +33,8 @@ from whitewire.estimands import of
 from whitewire.measure import floor_runs, floors, groups, session
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.calm import Calm
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.idle import IdleWait
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import Run, floor_key, tiny
 from whitewire.progress import Progress
@@ -44,7 +44,7 @@ from whitewire.records.jobs import NET
 from whitewire.records.result import Result
 from whitewire.tidy import tables
 
-CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
+CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1, 0, ""])
 LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
 
 
@@ -94,10 +94,12 @@ def test_all_judged_kinds_of_a_paper_have_their_scatter_at_the_first_interim_ana
 
 def test_a_key_is_another_on_another_cluster():
     key = ("terasort", "hdfs", 4, 4, 4)
-    larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1])
-    site = json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None])
+    larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1, 0, ""])
+    site, over_rdma = (json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None, 0, transport])
+                       for transport in ("", "rsockets"))  # fmt: skip
     assert name_of(key, CLUSTER, "1a2b3c") == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1 | 1a2b3c"
-    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site)}) == 3
+    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site, over_rdma)}) == 4
+    assert name_of(key, over_rdma, "1a2b3c").endswith("| 10gbe k=1 | transport=rsockets | 1a2b3c")
 
 
 def record(seconds, wire=1000, start=100.0, dropped=0):
@@ -293,10 +295,10 @@ def test_a_floor_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
 
 
 def test_it_is_looked_for_calm_before_each_attempt(measured, monkeypatch):
-    """What spoiled one attempt at a floor may be there still, as beside a run."""
+    """What disturbed one attempt at a floor may be there still, as beside a run."""
     site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
     site.testbed.waiting = lambda: SimpleNamespace(take=None)
-    monkeypatch.setattr(Calm, "before_a_run", lambda self, read, until: site.made.append("calm"))
+    monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("calm"))
     measured(site, "a")
     assert site.made[:4] == ["calm", "floor", "calm", "floor"]
     assert site.made[::2] == ["calm"] * (len(site.made) // 2)
@@ -394,16 +396,13 @@ def test_time_left_counts_the_floors():
 def test_a_plan_counts_the_floors_of_each_kind():
     paper = load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"])
     testbed = load_testbed("emulated")
-    rows = [
-        {"workload": "terasort", "block": "quick-1", "experiment": "terasort-curve", **dict.fromkeys(paper.factors, "")}
-        | {"fabric": fabric}
-        for fabric in ("10gbe", "40gbe")
-    ]
+    plain = {"workload": "terasort", "block": "quick-1", "effort": "quick", "experiment": "terasort-curve"}
+    rows = [dict.fromkeys(paper.factors, "") | plain | {"fabric": fabric} for fabric in ("10gbe", "40gbe")]
     rows.append(rows[0] | {"experiment": "M-K01", "fabric": "40gbe"})  # a control's jobs are of the same kind
     each = durations.floor_seconds(rows[0])
     assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
     assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
-    smoke = [row | {"block": "smoke-1"} for row in rows]
+    smoke = [row | {"block": "smoke-1", "effort": "smoke"} for row in rows]
     assert durations.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
 
 
@@ -596,7 +595,7 @@ def test_few_floors_of_a_kind_scatter_at_least_as_all_of_them():
 
 
 def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
-    assert set(net.KINDS) | set(net.JOBS) | {"completion_time_net"} == set(NET)
+    assert set(net.INVERSE) | set(net.JOBS) | {"completion_time_net"} == set(NET)
 
 
 @pytest.mark.parametrize("shared", [True, False])

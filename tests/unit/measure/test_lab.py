@@ -6,8 +6,8 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.measure import lab
@@ -41,11 +41,11 @@ def test_hosts_of_a_site_get_no_shell(project, capsys, kind):
 
 def test_a_paper_without_experiments_has_no_cluster(project, capsys):
     path = project / "config" / "papers" / "emulex-2012.yaml"
-    paper = yaml.safe_load(path.read_text())
+    paper = quick_yaml.load(path.read_text())
     kept = ("id", "title", "publisher", "year", "testbed", "exhibits", "values", "units", "constants", "audit")
     claims = [claim for claim in paper["claims"] if claim["test"]["estimand"] in ("expression", "none")]
     claims = [{key: value for key, value in claim.items() if key not in ("readings", "inverse")} for claim in claims]
-    path.write_text(yaml.safe_dump({key: paper[key] for key in kept} | {"claims": claims}))
+    path.write_text(quick_yaml.dump({key: paper[key] for key in kept} | {"claims": claims}))
     assert refused(capsys).startswith("config/papers/emulex-2012.yaml: experiments: found none, expected one")
 
 

@@ -1,5 +1,6 @@
 """What cannot be made is left out with its reason, and all else is made: kinds of jobs, clusters, the heaviest cell."""
 
+import errno
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,17 +12,18 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
-from whitewire.errors import CannotMake, RunFailed, UserError
+from whitewire.errors import CannotMake, NotKept, RunFailed, UserError
 from whitewire.measure import block, groups, services, session, warm_up
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
+from whitewire.measure.execution import cannot_make
 from whitewire.measure.run import floor_key
 from whitewire.measure.rung import Ladder
 from whitewire.measure.session import Session
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal, made_later
-from whitewire.testbed.base import ProcessDied
+from whitewire.testbed.base import CommandFailed, ProcessDied
 
 
 def campaign_of(folder, runs):
@@ -117,7 +119,7 @@ def two_clusters(tmp_path, monkeypatch):
         own = object.__new__(Block)
         paper = SimpleNamespace(rung=0, claims=[])
         own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
-        own.ladder = SimpleNamespace(paper=paper)
+        own.ladder, own.only = SimpleNamespace(paper=paper), None
         own._make(campaign, runs)
         return campaign
 
@@ -138,14 +140,15 @@ def test_a_machine_that_can_make_nothing_or_is_full_ends_the_block(two_clusters,
         two_clusters(made, error=error)
 
 
-def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [CannotMake, CommandFailed])
+def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, monkeypatch, error):
     runs = [run(name) for name in "abc"]
     scales = {("k", "slow"): runs[:1], ("k", "fast"): runs[1:]}
     monkeypatch.setattr(block.groups, "by_scale", lambda runs: scales)
 
     def calibrate(self, testbed, model, alike):
         if model in beyond:
-            raise CannotMake(f"calibration: drive 1 of datanode1 ({model}): +9.0% of what is set, bound 5.0%")
+            raise error(f"calibration: drive 1 of datanode1 ({model}): +9.0% of what is set, bound 5.0%")
 
     monkeypatch.setattr(block.Probing, "calibrate", calibrate)
     own = object.__new__(Block)
@@ -159,6 +162,21 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
     beyond.append("fast")
     with pytest.raises(CannotMake, match="slow"):
         own._calibrate(testbed, runs, campaign)
+
+
+@pytest.mark.parametrize(("failure", "becomes"), [
+    (CommandFailed("fabric 1gbe: datanode3 is at 3 Mbit/s, expected 4"), CannotMake),
+    (TimeoutError("iperf3 does not listen"), CannotMake),
+    (UserError("posix: /lustre is gone from node01"), CannotMake),
+    (OSError(errno.ENOSPC, "No space left on device"), NotKept),
+    (NotKept("a run could not be kept"), NotKept),
+    (KeyError("a fault of this program"), KeyError),
+])  # fmt: skip
+def test_what_hosts_fail_with_costs_a_cluster_but_a_full_disk_ends_the_block(tmp_path, failure, becomes):
+    with pytest.raises(becomes) as told, cannot_make(tmp_path):
+        raise failure
+    assert type(told.value) is becomes
+    assert str(failure.args[-1]).split()[0] in str(told.value)
 
 
 # The heaviest cell

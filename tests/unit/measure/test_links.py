@@ -1,5 +1,6 @@
 """Which hosts are probed at the same time, and how often."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -65,6 +66,36 @@ def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
     frames = 1e6 / payload  # bytes on the wire; all but the burst wait for the rate
     seconds = (frames - 25_000) / (100e6 / 8)
     assert links.expected_goodput(shaped, 1e6) == pytest.approx(1e6 * 8 / 1e6 / seconds)
+
+
+# k of links of 500 Mbit/s, what iperf3 received on them in Mbit/s and bytes, and the window (snd_wnd) of each stream,
+# whose last frame is not full.
+WINDOWS = [
+    (160, 2.9569083, 1_948_128, [4608]),
+    (160, 2.9666492, 3_944_472, [4736]),
+    (128, 3.6945008, 3_784_128, [4480, 4480, 3456, 3328]),
+]
+
+
+@pytest.mark.parametrize(("k", "goodput", "received", "windows"), WINDOWS)
+def test_a_link_is_not_slow_where_a_small_window_leaves_frames_partly_full(k, goodput, received, windows):
+    slow = Fabric("0.5gbe", 500 / k, 500.0, burst=6000)
+    frames = received / sum(windows) * sum(math.ceil(window / 1448) for window in windows)
+    assert goodput / links.expected_goodput(slow, received) - 1 < -0.008
+    assert goodput / links.expected_goodput(slow, received, frames) - 1 == pytest.approx(0, abs=0.003)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_frames_are_counted_where_the_testbed_can(monkeypatch, tmp_path, counts):
+    found = iter([{"a": (9, 5)}, {"a": (4000, 5 + 1600)}] if counts else [{}])
+    testbed = SimpleNamespace(segments=lambda: next(found))
+    client = SimpleNamespace(name="a", run=lambda argv, timeout: Completed(tuple(argv), 0, b"", b""))
+    server = SimpleNamespace(address="10.77.0.3")
+    result = iperf3.LinkResult(goodput=8.0, retransmits=0, rtt=1.0, seconds=2.0, streams=1)
+    monkeypatch.setattr(links, "read", lambda done, parse: result)
+    fabric = Fabric("x", 10.0, 1000.0, burst=6000)
+    sent = links.send(testbed, client, server, fabric, 1, 2 * 10**6, tmp_path / "raw.json")
+    assert sent.expected == links.expected_goodput(fabric, 2e6, 1600 if counts else None)
 
 
 def test_each_uplink_is_probed_once_in_each_direction():

@@ -128,7 +128,7 @@ def test_cut_off_anywhere_is_an_error(name, test):
 
 @pytest.mark.parametrize("bad", ["inf", "-nan", "nan", "0.00", "0.000000", "-1.00", "n/a"])
 @pytest.mark.parametrize("cell", ["87.17", "70.62", "0.001130"])
-def test_a_cell_that_is_no_measurement_spoils_a_bandwidth(cell, bad):
+def test_a_cell_that_is_no_measurement_disturbs_a_bandwidth(cell, bad):
     with pytest.raises(Unreadable, match="ib_write_bw: row '65536 1000"):
         perftest.bandwidth(WRITE_BW.replace(f" {cell} ".encode(), f" {bad} ".encode()).replace(
             f" {cell}\n".encode(), f" {bad}\n".encode()), "ib_write_bw")  # fmt: skip

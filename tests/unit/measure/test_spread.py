@@ -48,7 +48,7 @@ class Toy(Session):
         self.happens(self, run)
         time.sleep(RUN_S)
         run_id = run.row["run_id"]
-        outcome = Outcome("lost", spoiled=True) if run_id in SPOILED and not self.turns.tried[run_id] else Outcome()
+        outcome = Outcome("lost", disturbed=True) if run_id in DISTURBED and not self.turns.tried[run_id] else Outcome()
         record = {
             "run_id": run_id,
             "block": "quick-1",
@@ -64,7 +64,7 @@ def out_of_time(*_):
     raise TimeoutError("it waits for ever")
 
 
-SPOILED: set[str] = set()
+DISTURBED: set[str] = set()
 
 
 def nothing(session, run):
@@ -138,7 +138,7 @@ def of_two(tmp_path, monkeypatch):
     told = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
     monkeypatch.setenv(lanes.VARIABLE, told.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
-    SPOILED.clear()
+    DISTURBED.clear()
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(20)
     yield tmp_path
@@ -158,7 +158,7 @@ def test_rounds_are_whole_in_one_process_and_each_is_made_once(of_two):
 
 def test_a_run_that_is_made_again_stays_in_the_lane_of_its_round(of_two):
     block = Toys(of_two, 10)
-    SPOILED.update(f"{n}{n % 3}" for n in range(10))
+    DISTURBED.update(f"{n}{n % 3}" for n in range(10))
     assert not block.measure().left
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) and len(set(own)) == 1 for own in rounds.values())
@@ -200,9 +200,9 @@ def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
 
     block = Toys(of_two, 12, looks=(4, 8, 12), look=look, happens=wait if slow == "lead" else nothing,
                  of_worker=wait if slow == "mate" else nothing)  # fmt: skip
-    SPOILED.update(["30", "00"])
+    DISTURBED.update(["30", "00"])
     made = block.measure()
-    assert seen[0] in (11, 12, 10)  # those that were spoiled are made again in a later round
+    assert seen[0] in (11, 12, 10)  # those that were disturbed are made again in a later round
     assert len(seen) == 2
     assert seen[1] >= 15
     assert {*made.left} == {f"{n}{c}" for n in range(4, 12) for c in (1, 2)}
@@ -262,7 +262,7 @@ def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
 def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_attempts(of_two):
     block = Toys(of_two, 12)
     block.give_up_at, block.spent["runs"] = Deadline(0.0), 1.0
-    SPOILED.update(block.cells)
+    DISTURBED.update(block.cells)
     assert not block.measure().left
     assert {len(own) for own in block.by_round().values()} == {len(CELLS)}
     assert len({own[0] for own in block.by_round().values()}) == 2
@@ -308,8 +308,8 @@ def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
     assert campaign.left == {"00": DECIDED, "01": "too late"}
 
 
-@pytest.mark.parametrize(("wanted", "spoiled"), [(0.5, True), (99.0, False), (math.inf, False)])
-def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, spoiled):
+@pytest.mark.parametrize(("wanted", "disturbed"), [(0.5, True), (99.0, False), (math.inf, False)])
+def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, disturbed):
     made = Toys(of_two, 1).session()
     made.campaign.plan.floored = lambda run: False
     made.campaign.weights = SimpleNamespace(of=lambda run: wanted)
@@ -323,7 +323,7 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     monkeypatch.setattr(session.workloads, "processors_needed", lambda *_: 0.0)
     monkeypatch.setattr(session, "floor_key", lambda run: "")
     made.floors.floors.name = lambda key: ""
-    assert Session.attempt(made, run).spoiled is spoiled
+    assert Session.attempt(made, run).disturbed is disturbed
 
 
 @pytest.mark.parametrize("where", ["lanes.lock", spread.FILE])

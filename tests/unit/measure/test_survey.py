@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.damage import DAMAGES, json_of
 from whitewire import cli
+from whitewire.description.capabilities import INVENTORY
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
@@ -25,7 +26,7 @@ from whitewire.measure.survey_plan import Shape, Survey
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
 from whitewire.records.checked import RDMA_ALL
-from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, ProcessDied
 from whitewire.tidy import links as tidy
 from whitewire.tools import iperf3
 
@@ -64,7 +65,7 @@ class Replaying:
 class Replayed:
     """Hosts of a site. `shares`: of its expected goodput what a pair has, None: it cannot connect."""
 
-    emulated = False
+    capabilities = INVENTORY
 
     def __init__(self, count=5, shares=lambda source, destination: 1.0):
         roles = ["namenode", *["datanode"] * (count - 1)]
@@ -77,6 +78,9 @@ class Replayed:
 
     def preflight(self, bare=False):
         assert bare
+
+    def keep_names(self, known):
+        pass
 
     def __enter__(self):
         self.entered += 1
@@ -100,6 +104,9 @@ class Replayed:
 
     def clocks(self):
         return {host.name: 0.001 for host in self.hosts}
+
+    def segments(self):
+        return {}
 
 
 CONFIG = {
@@ -132,6 +139,21 @@ def rows_of(folder, name):
     tidy.tables(folder)
     with (folder / "tables" / name).open(newline="") as table:
         return list(csv.DictReader(table))
+
+
+def test_a_fabric_whose_servers_do_not_start_is_left_out_and_the_others_are_measured(tmp_path, monkeypatch):
+    start = Replaying.start
+
+    def occupied(self, argv, log):
+        if self.testbed.now.name == "1gbe":
+            raise ProcessDied("iperf3 ended with status 1; its log ends: Address already in use")
+        return start(self, argv, log)
+
+    monkeypatch.setattr(Replaying, "start", occupied)
+    made(tmp_path / "links", Replayed())
+    left = records.record(tmp_path / "links")["left_out"]
+    assert any(why.startswith("1gbe: iperf3 ended with status 1") for why in left)
+    assert {row["fabric"] for row in rows_of(tmp_path / "links", "pairs.csv")} == {"10gbe"}
 
 
 def test_every_pair_is_measured_both_ways_with_each_number_of_streams_on_every_fabric(tmp_path):
@@ -345,7 +367,7 @@ def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_aga
         old = json.loads((folder / records.RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
         for part in records.OF_LINKS:
             (folder / records.part_file(part)).unlink()
-        survey.engine.close_record(folder, records.RECORD, old, records.kept_files(folder))
+        manifest.close_record(folder, records.RECORD, old, records.kept_files(folder))
         assert records.read(folder) == old
         for part in records.OF_LINKS:
             survey.survey("lab", tmp_path, "quick", parts=[part])
@@ -392,7 +414,7 @@ def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
 def test_fabrics_that_would_measure_the_processors_are_left_out_with_the_reason():
     testbed = load_testbed("emulated")
     shape = Shape("x", {}, 100, ("10gbe", "400gbe", "10gbe-2racks-4to1"), Drive.none())
-    wanted, left = survey_plan._wanted(testbed, shape, apart=False, hosts=15, emulated=True)
+    wanted, left = survey_plan._wanted(testbed, shape, apart=False, hosts=15)
     assert [each.name for each in wanted] == ["10gbe"]
     assert left[0].startswith("400gbe: a link has 4000 Mbit/s here, and above 1200")
     assert left[1].startswith("10gbe-2racks-4to1: its racks are probed before each block")

@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.unit.design.test_transports_of_sites import SITE, paper, rows_of
+from whitewire.description.capabilities import INVENTORY
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.services import Services
+from whitewire.testbed.installation import Installation
 from whitewire.tools.rdma_counters import Moved, Port
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
@@ -23,7 +25,8 @@ def hosts_of_a_site():
     hosts = [SimpleNamespace(name=f"{role}{n}", role=role, address="10.0.0.1", endpoint="10.0.0.1", scratch="/tmp",
                              variables={}) for role, count in ROLES.items() for n in range(count)]  # fmt: skip
     return SimpleNamespace(
-        hosts=hosts, config=DESCRIBED, emulated=False, shared=None,
+        hosts=hosts, config=DESCRIBED, capabilities=INVENTORY, shared=None,
+        installation=lambda: Installation(["/j.jar"], "/conf", None, java_home="/java"),
         by_role=lambda role: [host for host in hosts if host.role == role],
         rdma_ports=lambda: {host.name: Port("mlx5_0/1", Moved(0), Moved(0), 0) for host in hosts},
     )  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire import cli, lanes
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
@@ -26,6 +26,7 @@ from whitewire.records import manifest
 from whitewire.records import trust as records
 from whitewire.records.parts import WITHIN
 from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.testbed.base import CommandFailed
 from whitewire.tools.link import Counted
 
 OFFERS = st.lists(
@@ -158,7 +159,7 @@ def started(monkeypatch, tmp_path):
     config = copy.deepcopy(trust.load_testbed("emulated"))
     made = []
 
-    def make(seconds=2400.0, wanted=records.PARTS, failing="", short=0):
+    def make(seconds=2400.0, wanted=records.PARTS, failing="", short=0, error=UserError):
         one = trust.Trust("emulated", config, [], tmp_path / "trust", wanted, seconds)
         for part in records.PARTS:
 
@@ -167,7 +168,7 @@ def started(monkeypatch, tmp_path):
                 for name, content in [kept[part]] if part in kept else []:
                     (start.folder / name).write_text(json.dumps(content))
                 if part == failing:
-                    raise UserError("a link is beyond its bound")
+                    raise error("a link is beyond its bound")
                 made.append((part, start.units))
                 return max(0, start.units - short)
 
@@ -192,10 +193,12 @@ def test_what_is_finished_is_not_made_again_and_the_record_names_all_of_it(start
     assert started.made == before
 
 
-def test_a_part_that_fails_leaves_what_is_finished_and_no_record_so_that_the_next_start_goes_on(started):
-    with pytest.raises(UserError, match="ratio: a link is beyond its bound; what is finished stays"):
-        started.make(failing="ratio").make()
-    assert not (started.folder / records.RECORD).exists()
+@pytest.mark.parametrize("error", [UserError, CommandFailed])
+def test_a_part_that_fails_is_left_out_with_its_reason_and_the_next_start_makes_it(started, error):
+    started.make(failing="ratio", error=error).make()
+    record = records.read(started.folder)
+    assert [each["part"] for each in record["parts"]] == ["links", "load", "order"]
+    assert any(why.startswith("ratio: a link is beyond its bound") for why in record["left_out"])
     started.make().make()
     assert [part for part, _ in started.made] == ["links", "load", "order", "ratio"]
 
@@ -233,8 +236,7 @@ def test_a_part_for_which_time_ended_has_the_units_that_are_whole_and_the_next_s
 
 def test_what_is_finished_of_a_part_stays_where_more_of_it_is_broken_off(started):
     started.make(wanted=("links",), short=2).make()
-    with pytest.raises(UserError, match="links: a link is beyond its bound"):
-        started.make(wanted=("links",), failing="links").make()
+    started.make(wanted=("links",), failing="links").make()
     assert started.make(wanted=("links",)).done("links")["units"] == 6
     started.make(wanted=("load",)).make()
     assert [(each["part"], each["units"]) for each in records.read(started.folder)["parts"]][0] == ("links", 6)
@@ -270,7 +272,7 @@ def test_of_a_part_without_a_whole_unit_nothing_is_told(started):
 
 @pytest.mark.parametrize(("left", "units"), [([], 4), (["r10"], 3), (["r12", "r5"], 1), (["r1"], 0)])
 def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
-    rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * known.RUNS + 1)]
+    rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * synthetic.RUNS + 1)]
     block = SimpleNamespace(measure=lambda: None, rows=rows, left=dict.fromkeys(left, "the budget ended"))
     assert trust_runs.measured(block, trust_runs.group, 4) == units
 
@@ -300,7 +302,7 @@ def beside(monkeypatch, tmp_path):
             raise Ended("another lane ended while the block was measured: no memory")
 
     def block(start, paper, rows, folder, **_):
-        (folder / known.BLOCK).mkdir(parents=True, exist_ok=True)
+        (folder / synthetic.BLOCK).mkdir(parents=True, exist_ok=True)
         return SimpleNamespace(journal=SimpleNamespace(has=lambda _: folder.name in whole), folder=folder)
 
     ending = set()

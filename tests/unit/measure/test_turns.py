@@ -22,7 +22,7 @@ from whitewire.progress import Progress
 from whitewire.records.journal import BUDGET, OTHERS, Journal
 
 A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
-SHORT, SPOILED = Outcome("processors: too few"), Outcome("processors: too few", spoiled=True)
+SHORT, DISTURBED = Outcome("processors: too few"), Outcome("processors: too few", disturbed=True)
 
 
 def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
@@ -65,10 +65,10 @@ def test_one_that_is_not_valid_is_made_again_at_the_end_of_its_round():
     assert [run.row["run_id"] for run in turns.waiting] == ["1", "0", "2", "3"]
 
 
-def test_one_that_others_spoiled_waits_a_round_longer():
+def test_one_that_others_disturbed_waits_a_round_longer():
     turns, _ = made([A, B, A, B])
     first = turns.next()
-    assert turns.ended(first, SPOILED)
+    assert turns.ended(first, DISTURBED)
     assert [run.row["run_id"] for run in turns.waiting] == ["1", "2", "3", "0"]
 
 
@@ -77,7 +77,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
     assert all_of(turns, SHORT) == ["0"] * 3
     assert turns.given_up == ["0"]
     turns, _ = made([A], attempts=3)
-    assert all_of(turns, SPOILED) == ["0"] * 3 * MORE_FOR_OTHERS
+    assert all_of(turns, DISTURBED) == ["0"] * 3 * MORE_FOR_OTHERS
     assert not turns.given_up
     assert turns.left == {"0": OTHERS}
 
@@ -85,7 +85,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
 def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
     turns, time = made([A, B, A, B])
     turns.give_up_at = replace(turns.deadline, ends=5.0)
-    assert turns.ended(turns.next(), SPOILED)
+    assert turns.ended(turns.next(), DISTURBED)
     assert turns.next() is not None and not turns.hopeless  # there is time yet
     time.now = 6.0
     assert turns.next() is None and turns.hopeless
@@ -98,7 +98,7 @@ def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
         turns.give_up_at, time.now = replace(turns.deadline, ends=5.0), 6.0
         assert turns.next() is not None  # nothing was tried yet
         turns.ended(turns.next(), outcome)
-        turns.ended(turns.next(), SPOILED)
+        turns.ended(turns.next(), DISTURBED)
         assert not turns.hopeless and turns.next() is not None
 
 
@@ -135,10 +135,10 @@ def test_what_no_open_claim_needs_is_left_out():
     assert len(made_so_far) == 2
 
 
-def test_a_spoiled_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look():
+def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look():
     """Such a cell has one run in all: without it there is none, and the next start would not know that it lacks."""
     turns, _ = made([A, B, B, B], looks=[2, 3])
-    turns.ended(turns.next(), SPOILED)
+    turns.ended(turns.next(), DISTURBED)
     turns.ended(turns.next(), VALID)
     turns.ended(turns.next(), VALID)
     assert [run.row["run_id"] for run in turns.waiting] == ["0", "3"]
@@ -146,7 +146,7 @@ def test_a_spoiled_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look(
     assert turns.rounds.due("3")
     assert turns.drop(saw({"c1"}, (), (), ()), last) == 1
     assert turns.left == {"3": "decided after 2 runs of each cell"}
-    assert all_of(turns, SPOILED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
+    assert all_of(turns, DISTURBED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
@@ -158,7 +158,7 @@ def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_orde
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "2", "5", "4"], "a claim may come near again"
 
 
-OUTCOMES = st.sampled_from([Outcome(), SHORT, SPOILED, Outcome("the client hangs", failed=True)])
+OUTCOMES = st.sampled_from([Outcome(), SHORT, DISTURBED, Outcome("the client hangs", failed=True)])
 
 
 @given(st.lists(st.sampled_from([A, B]), max_size=12), st.integers(1, 4), st.lists(OUTCOMES, max_size=200))
@@ -261,7 +261,7 @@ def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypa
 def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one(tmp_path):
     made = campaign(tmp_path, {}, deadline=Deadline.after(1000), give_up_at=Deadline.after(-1))
     assert session(made).turns.give_up_at == made.give_up_at
-    made.spent["spoiled"] = 5.0
+    made.spent["disturbed"] = 5.0
     assert session(made).turns.give_up_at == made.give_up_at
     made.spent["runs"] = 5.0
     assert session(made).turns.give_up_at == NEVER

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whitewire import cli, whole, workloads
+from whitewire import atomic, cli, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
@@ -130,10 +130,10 @@ def test_without_manifests_a_record_without_a_key_is_told(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
     (run / "manifest.json").unlink()
     whole = record_of(name)
-    expected = rows_of(run, whole)
+    expected = rows_of(run, atomic)
     needed = {*OF_ANY, *OF_A_RUN, *OF_DONE, *(OF_JOBS if "jobs" in whole else ())}
     for key in whole:
-        (run / "run.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+        (run / "run.json").write_text(json.dumps({k: v for k, v in atomic.items() if k != key}))
         found = checked.read_block(block, [row_of(name)])
         if key in needed:
             (fault,) = found.faults
@@ -168,9 +168,9 @@ def test_without_manifests_a_value_of_another_type_is_told(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
     (run / "manifest.json").unlink()
     whole = record_of(name)
-    expected = rows_of(run, whole)
+    expected = rows_of(run, atomic)
     told = 0
-    mine = [(key, right) for key, right in whole.items() if ONCE[key, type(right)] == name]
+    mine = [(key, right) for key, right in atomic.items() if ONCE[key, type(right)] == name]
     for key, right in mine:
         for wrong in WRONG:
             if alike(wrong, right):
@@ -288,14 +288,14 @@ def test_a_run_may_be_removed_to_be_made_again_but_nothing_else_may_change(tmp_p
 def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
     """A block that was finished is finished once more, and the process ends between its manifest and block.json."""
     block, run = kept(tmp_path, "run")
-    write, record = whole.write, {"block": block.name, "runs": [run.name], **FINISHED, "seconds": 22.5}
+    write, record = atomic.write, {"block": block.name, "runs": [run.name], **FINISHED, "seconds": 22.5}
 
     def ended(path, content):
         if path.name == "block.json":
             raise KeyboardInterrupt
         return write(path, content)
 
-    monkeypatch.setattr(whole, "write", ended)
+    monkeypatch.setattr(atomic, "write", ended)
     with pytest.raises(KeyboardInterrupt):
         Journal(block).finish(record)
     monkeypatch.undo()

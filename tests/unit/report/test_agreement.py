@@ -14,7 +14,7 @@ from tests.support import kept
 from tests.support.compared import claim, run, write
 from whitewire.cli import main
 from whitewire.errors import UserError
-from whitewire.report import agreement, parcel, rebuild, reference, sides
+from whitewire.report import agreement, bundle, comparison, rebuild, reference
 
 VERDICTS = ["reproduced", "direction only", "not reproduced", "inconclusive", "not testable here"]
 PAIRS = st.lists(st.tuples(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS)), min_size=1, max_size=60)
@@ -83,7 +83,7 @@ def test_kappa_of_nothing():
     ],
 )
 def test_how_two_verdicts_stand_to_each_other(a, b, expected):
-    assert sides.stands(a, b) == expected
+    assert comparison.stands(a, b) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_how_two_verdicts_stand_to_each_other(a, b, expected):
     ],
 )
 def test_whether_intervals_overlap(a, b, expected):
-    assert sides.overlap(a, b) == sides.overlap(b, a) == expected
+    assert comparison.overlap(a, b) == comparison.overlap(b, a) == expected
 
 
 ENDS = st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)).map(sorted)
@@ -106,13 +106,13 @@ ENDS = st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)).map(sorted)
 def test_intervals_without_a_common_value_differ(a, b):
     """The interval of the ratio is never wider than one end over the other."""
     one, two = ((math.sqrt(low * high), low, high) for low, high in (a, b))
-    if sides.overlap(one, two) == "no":
-        assert sides.against(one, two)["differs"] == "yes"
+    if comparison.overlap(one, two) == "no":
+        assert comparison.against(one, two)["differs"] == "yes"
 
 
 def compared(tmp_path, one, two):
-    a, b = (sides.load(write(tmp_path / side, claims=rows)) for side, rows in (("a", one), ("b", two)))
-    return agreement.of(sides.verdicts(a, b))
+    a, b = (comparison.load(write(tmp_path / side, claims=rows)) for side, rows in (("a", one), ("b", two)))
+    return agreement.of(comparison.verdicts(a, b))
 
 
 def test_counts_of_all_claims_and_of_those_that_runs_judge(tmp_path):
@@ -212,30 +212,30 @@ def test_a_run_of_other_papers_has_nothing_in_common(project, tmp_path):
 
 def test_the_reference_itself_is_not_compared(project, tmp_path):
     record, files = reference.read()
-    results = parcel.unpack(rebuild.target("reference"), record, files.items())
+    results = bundle.unpack(rebuild.target("reference"), record, files.items())
     assert beside(results, tmp_path / "beside")["state"] == "itself"
 
 
 def test_a_run_of_equal_numbers_and_other_tables_is_another_run(project, tmp_path):
     """results.json of both has the same bytes."""
     record, files = reference.read()
-    other = sides.load(kept.results(project, seed=2, name="again"))
+    other = comparison.load(kept.results(project, seed=2, name="again"))
     opened = rebuild.target("reference")
-    results = parcel.unpack(opened, record, files.items())
+    results = bundle.unpack(opened, record, files.items())
     again = project / "results" / "again" / kept.PAPER
     shutil.rmtree(results / kept.PAPER)
     shutil.copytree(again, results / kept.PAPER)
-    assert (opened / parcel.NAME).read_bytes() == files[parcel.NAME]
+    assert (opened / bundle.NAME).read_bytes() == files[bundle.NAME]
     found = beside(results, tmp_path / "beside")
     assert found["state"] == "compared" and found["all"]["claims"] == len(other[kept.PAPER].verdicts)
     assert not agreement.is_of(results, files)
 
 
-@pytest.mark.parametrize("name", [parcel.TESTBED, f"{kept.PAPER}/design.csv", f"{kept.PAPER}/raw/quick-1/block.json",
+@pytest.mark.parametrize("name", [bundle.TESTBED, f"{kept.PAPER}/design.csv", f"{kept.PAPER}/raw/quick-1/block.json",
                                   f"{kept.PAPER}/tidy/runs.csv"])  # fmt: skip
-def test_a_parcel_of_another_file_is_another_one(project, tmp_path, name):
+def test_a_bundle_of_another_file_is_another_one(project, tmp_path, name):
     record, files = reference.read()
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     assert agreement.is_of(results, files)
     assert not agreement.is_of(results, files | {name: files[name] + b"\n"})
     judged = {each: b"" if "/analysis/" in each else content for each, content in files.items()}
@@ -256,13 +256,13 @@ def test_a_fault_of_the_run_is_none_of_the_reference(project, tmp_path):
     (results / kept.PAPER / "analysis" / "verdicts.csv").write_text("claim\n")
     with pytest.raises(UserError, match=r"again/made-up-2026/analysis/verdicts\.csv: found 6 bytes"):
         agreement.beside_reference(results, tmp_path / "beside")
-    found, damaged = sides.sound(results)
+    found, damaged = comparison.sound(results)
     assert found == {} and list(damaged) == [kept.PAPER]
     told = agreement.beside_reference(results, tmp_path / "beside", found) / agreement.RECORD
     assert json.loads(told.read_text())["all"]["claims"] == 0
 
 
-def test_a_broken_reference_spoils_no_start_page(project, tmp_path):
+def test_a_broken_reference_disturbs_no_start_page(project, tmp_path):
     kept.results(project, seed=2, name="again")
     (project / "results" / "reference" / "results.json").write_text("{")
     found = beside(project / "results" / "again", tmp_path / "beside")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
 from tests.support.kept import rewritten
 from whitewire.cli import main
-from whitewire.report import sides
+from whitewire.report import comparison
 
 PAPER = "made-up-2026"
 
@@ -24,7 +24,7 @@ def both(tmp_path):
     """Two sites loaded, from the arguments of `write` for each."""
 
     def made(one, two):
-        return sides.load(write(tmp_path / "a", **one)), sides.load(write(tmp_path / "b", **two))
+        return comparison.load(write(tmp_path / "a", **one)), comparison.load(write(tmp_path / "b", **two))
 
     return made
 
@@ -41,7 +41,7 @@ def only(table, **wanted):
 
 
 def test_the_interval_of_a_ratio_is_that_of_the_method():
-    found = sides.against((2.0, 1.0, 4.0), (8.0, 4.0, 16.0))
+    found = comparison.against((2.0, 1.0, 4.0), (8.0, 4.0, 16.0))
     half = math.hypot(math.log(2), math.log(2))
     assert found["ratio"] == pytest.approx(4)
     assert (found["ratio_low"], found["ratio_high"]) == (pytest.approx(4 / math.exp(half)),
@@ -61,7 +61,7 @@ def test_its_coverage_is_that_of_an_interval_of_95_percent():
         centre, half = plain.fmean(values), 2.045 * plain.stdev(values) / math.sqrt(30)
         return centre, centre - half, centre + half
 
-    differ = sum(sides.against(side(), side())["differs"] == "yes" for _ in range(2000))
+    differ = sum(comparison.against(side(), side())["differs"] == "yes" for _ in range(2000))
     assert 0.03 < differ / 2000 < 0.07
 
 
@@ -82,7 +82,7 @@ def test_its_coverage_is_that_of_an_interval_of_95_percent():
     ],
 )
 def test_what_differs(a, b, differs):
-    found = sides.against(a, b)
+    found = comparison.against(a, b)
     assert found["differs"] == differs
     if a[0] is None or not a[0] > 0:
         assert found["ratio"] is None and found["ratio_low"] is None
@@ -95,7 +95,7 @@ PARTS = st.floats(0, 0.9)
 @given(ESTIMATES, PARTS, PARTS, ESTIMATES, PARTS, PARTS)
 def test_exchanged_sides_give_the_inverse_ratio_and_the_same_answer(x, xl, xh, y, yl, yh):
     a, b = (x, x * (1 - xl), x * (1 + xh)), (y, y * (1 - yl), y * (1 + yh))
-    one, two = sides.against(a, b), sides.against(b, a)
+    one, two = comparison.against(a, b), comparison.against(b, a)
     assert one["ratio"] * two["ratio"] == pytest.approx(1)
     assert one["ratio_low"] * two["ratio_high"] == pytest.approx(1)
     assert one["ratio_low"] <= one["ratio"] * (1 + 1e-9) and one["ratio"] <= one["ratio_high"] * (1 + 1e-9)
@@ -114,8 +114,8 @@ def test_verdicts_and_estimates_of_claims(both):
         {"claims": [claim("C1", 4.1, 3.9, 4.3), claim("C2", 2.0, 1.9, 2.1, verdict="not reproduced"),
                     claim("C3", 3.0, n=3, verdict="inconclusive"), claim("C5", 1.0)]},
     )  # fmt: skip
-    table = sides.verdicts(a, b)
-    assert tuple(table.columns) == sides.VERDICTS
+    table = comparison.verdicts(a, b)
+    assert tuple(table.columns) == comparison.VERDICTS
     same, other, few = (only(table, claim=name) for name in ("C1", "C2", "C3"))
     assert (same["agree"], same["differs"]) == ("yes", "no")
     assert (other["agree"], other["verdict_b"], other["differs"]) == ("no", "not reproduced", "yes")
@@ -126,6 +126,16 @@ def test_verdicts_and_estimates_of_claims(both):
     assert only(table, claim="C5")["differs"] == ""
 
 
+def test_what_a_claim_asks_for_where_both_ask_the_same(both):
+    a, b = both({"claims": [claim("C1", 4.0), claim("C2", 4.0)]},
+                {"claims": [claim("C1", 4.0), claim("C2", 4.0, expected_low=3.0)]})  # fmt: skip
+    table = comparison.verdicts(a, b)
+    same, other = (only(table, claim=name) for name in ("C1", "C2"))
+    assert same["relation"] == "within"
+    assert [float(same[name]) for name in ("expected", "expected_low", "expected_high")] == [4, 3.5, 4.5]
+    assert all(pd.isna(other[name]) for name in comparison.ASKED)
+
+
 def test_units_and_routes_that_differ(both):
     arithmetic = {"route": "arithmetic", "n": None}
     a, b = both(
@@ -134,7 +144,7 @@ def test_units_and_routes_that_differ(both):
         {"claims": [claim("C1", 5.0, 4.9, 5.1, unit="MB/s"), claim("C2", 1.0, 0.9, 1.1, route="emulated"),
                     claim("C3", 1.1, **arithmetic), claim("C4", -2.0, **arithmetic)]},
     )  # fmt: skip
-    table = sides.verdicts(a, b)
+    table = comparison.verdicts(a, b)
     units, routes, changed, same = (only(table, claim=f"C{n}") for n in range(1, 5))
     assert (units["differs"], units["unit"]) == ("cannot tell", "1 or MB/s")
     assert units["note"] == "units differ: 1 and MB/s" and pd.isna(units["ratio"]) and units["overlap"] == ""
@@ -152,8 +162,8 @@ def test_cells_are_matched_by_their_levels(both):
         {"claims": [claim("C1")], "cells": [cell("throughput", 11, 10, 12, "1gbe"), cell("time", 5, unit="s"),
                                             cell("throughput", 200, 190, 210)]},
     )  # fmt: skip
-    table = sides.estimates(a, b)
-    assert tuple(table.columns) == sides.ESTIMATES
+    table = comparison.estimates(a, b)
+    assert tuple(table.columns) == comparison.ESTIMATES
     assert len(table) == 3
     fast = only(table, cell="fabric=10gbe clients=3", metric="throughput")
     assert fast["ratio"] == pytest.approx(2) and fast["differs"] == "yes"
@@ -167,7 +177,7 @@ def test_full_scale_is_compared_where_both_have_it(both):
         {"claims": [claim("C1")], "cells": [cell("throughput", 50, 48, 52, **scaled), cell("x", 50, **scaled)]},
         {"claims": [claim("C1")], "cells": [cell("throughput", 2000, 1900, 2100, **scaled), cell("x", 25)]},
     )
-    table = sides.estimates(a, b)
+    table = comparison.estimates(a, b)
     assert only(table, metric="throughput")["ratio"] == pytest.approx(1)
     assert only(table, metric="x")["ratio"] == pytest.approx(0.5)
 
@@ -178,7 +188,7 @@ def test_a_factor_that_one_table_lacks_is_empty_there(both):
         {"claims": [claim("C1")], "cells": [{"experiment": "put-grid", "fabric": "10gbe", "clients": 3, "offloads": "",
                                              "metric": "throughput", "unit": "MB/s", "n": 1, "median": 50}]},
     )  # fmt: skip
-    assert only(sides.estimates(a, b), metric="throughput")["differs"] == "no"
+    assert only(comparison.estimates(a, b), metric="throughput")["differs"] == "no"
 
 
 # -- environment
@@ -189,7 +199,7 @@ def changed(**more):
 
 
 def test_facts_are_flat_and_without_host_names():
-    found = sides.facts([ENVIRONMENT])
+    found = comparison.facts([ENVIRONMENT])
     assert found == {
         "machine / kernel": "6.1.0",
         "machine / processors": "2",
@@ -206,7 +216,7 @@ def test_facts_are_flat_and_without_host_names():
 def test_facts_of_several_blocks_and_hosts_hold_every_value():
     other = changed(machine={"kernel": "6.6.0"})
     other["tcp"]["w2"]["tcp_rmem"] = "1 2"
-    found = sides.facts([ENVIRONMENT, other])
+    found = comparison.facts([ENVIRONMENT, other])
     assert found["machine / kernel"] == "6.1.0; 6.6.0"
     assert found["tcp / each host / tcp_rmem"] == "1 2; 4096 131072"
 
@@ -214,8 +224,8 @@ def test_facts_of_several_blocks_and_hosts_hold_every_value():
 def test_environment_facts_side_by_side(both):
     other = changed(machine={"kernel": "6.6.0", "processors": 2}, tools={"java": "17.0.15", "hadoop": "3.5.0"})
     a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")], "environment": other})
-    table = sides.environment(a, b)
-    assert tuple(table.columns) == sides.ENVIRONMENT
+    table = comparison.environment(a, b)
+    assert tuple(table.columns) == comparison.ENVIRONMENT
     kernel = only(table, entry="machine / kernel")
     assert (kernel["a"], kernel["b"], kernel["agree"]) == ("6.1.0", "6.6.0", "no")
     assert only(table, entry="machine / processors")["agree"] == "yes"
@@ -233,16 +243,16 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(["machine", "hosts", "tcp", "x"]), json_values, max_size=4))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_facts_of_any_record_are_lines_of_text(record):
-    found = sides.facts([json.loads(json.dumps(record))])
+    found = comparison.facts([json.loads(json.dumps(record))])
     assert all("\n" not in value and value for value in found.values())
-    assert found == sides.facts([record, record])
+    assert found == comparison.facts([record, record])
 
 
 # -- messages
 
 
 def told(a, b):
-    return [line["message"] for line in sides.messages(a, b)]
+    return [line["message"] for line in comparison.messages(a, b)]
 
 
 def test_alike_designs_have_no_messages(both):
@@ -286,15 +296,15 @@ def test_claims_that_changed_and_records_that_lack(both):
         "claims that ask for something else in A than in B: C1",
         "no environment was recorded in A",
     ]
-    assert sides.environment(a, b).empty
+    assert comparison.environment(a, b).empty
 
 
 def test_a_paper_in_only_one(tmp_path, both):
     a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")]})
     write(tmp_path / "b", "another-2026", [claim("C9")])
-    b = sides.load(tmp_path / "b")
-    assert sides.messages(a, b) == [{"paper": "another-2026", "message": "only in B, so not compared"}]
-    assert set(sides.verdicts(a, b)["paper"]) == {PAPER}
+    b = comparison.load(tmp_path / "b")
+    assert comparison.messages(a, b) == [{"paper": "another-2026", "message": "only in B, so not compared"}]
+    assert set(comparison.verdicts(a, b)["paper"]) == {PAPER}
 
 
 # -- the command

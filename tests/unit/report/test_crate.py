@@ -28,7 +28,7 @@ from whitewire.errors import UserError
 from whitewire.records import checked, manifest
 from whitewire.records.checked import PACKAGE
 from whitewire.records.schema import Broken
-from whitewire.report import artifact, crate, parcel, rebuild, reference
+from whitewire.report import artifact, bundle, crate, rebuild, reference
 
 NEW = "results/more.csv"
 
@@ -175,7 +175,7 @@ def test_pages_that_are_missing_or_old_are_named(project):
     "name, opened", [("sent.zip", "sent"), ("reference.zip", "crate"), ("a b.zip", "crate"), ("..zip", "crate")]
 )
 def test_a_crate_is_opened_in_a_folder_of_its_name(name, opened):
-    assert parcel.name_of(Path(name)) == opened
+    assert bundle.name_of(Path(name)) == opened
 
 
 @pytest.mark.parametrize("asked, raw", [("", False), ("0", False), ("no", False), ("1", True), ("yes", True)])
@@ -193,7 +193,7 @@ def test_raw_output_is_asked_for_by_a_word_that_says_so(tmp_path, asked, raw):
 def test_an_opened_crate_has_the_same_tables(project, whole, tmp_path):
     record, files = crate.read(packed(whole[1], tmp_path / "a.zip", listed=False))
     assert record["papers"][PAPER]["effort"] == "quick"
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     for folder in (f"{PAPER}/tidy", "links/tables"):
         for path in (project / "results" / "emulated" / folder).iterdir():
             assert (results / folder / path.name).read_bytes() == path.read_bytes()
@@ -538,9 +538,9 @@ def test_whatever_a_file_says_is_refused_in_one_line_or_can_be_told(project, who
     except UserError as error:
         assert len(error.lines) == 1 and "\n" not in str(error)
         return
-    results = parcel.unpack(folder / "opened", record, files.items())
+    results = bundle.unpack(folder / "opened", record, files.items())
     assert json.dumps(artifact.of(results, {"state": "none"}), allow_nan=False)
-    assert parcel.judged_otherwise(results, files) == []
+    assert bundle.judged_otherwise(results, files) == []
 
 
 @given(st.text(st.sampled_from("ab./\\:\0\n-"), min_size=1, max_size=12))
@@ -596,7 +596,7 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
 def test_the_same_results_make_the_same_bytes_whenever(described, project, tmp_path, monkeypatch):
     """With all metadata, and without the raw output that has moments: as of an opened crate."""
     record, files = crate.read(described)
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     begun = json.loads((results / "links" / "links.json").read_text())
     made = []
     for day in (1, 2):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.blocks import BLOCK
-from whitewire.report import ending
+from whitewire.report import ending, one_claim
 
 
 @pytest.fixture
@@ -16,14 +16,16 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(ending, "load_config", lambda: config)
     monkeypatch.setattr(ending, "root", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
+    for name in ("PAPERS", "TESTBED", "EFFORT"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path / "results" / "emulated"
 
 
 def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     folder = results / name
     (folder / "analysis").mkdir(parents=True)
-    rows = "\n".join(f"{route},{verdict}" for route, verdict in verdicts)
-    (folder / "analysis" / "verdicts.csv").write_text(f"route,verdict\n{rows}\n")
+    rows = "\n".join(f"A-C{number},{route},{verdict},,," for number, (route, verdict) in enumerate(verdicts, start=1))
+    (folder / "analysis" / "verdicts.csv").write_text(f"claim,route,verdict,minutes,chance,command\n{rows}\n")
     block = folder / "raw" / "quick-1"
     for number in range(runs + earlier):
         (block / "runs" / str(number)).mkdir(parents=True)
@@ -43,11 +45,12 @@ def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
     paper(results, "b", [("emulated", "not reproduced")], {"9": "other programs used the processors", **failed})
     (results / "reports" / "index.html").write_text("")
     assert list(ending.lines()) == [
-        "a: 3 runs; 1 of 2 claims that runs judge are decided; results/emulated/reports/a.html",
+        "a: 3 runs; 1 of 2 claims that runs judge are decided, open: A-C2; results/emulated/reports/a.html",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
-        "other programs used the processors in 1 runs: stop them, and BUDGET=2h make papers goes on",
+        "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
         "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
+        "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
     ]
 
@@ -71,7 +74,7 @@ def test_a_paper_that_failed_is_named_last(results):
     assert list(ending.lines()) == [
         "a: 3 runs; 1 of 1 claims that runs judge are decided; no report",
         "b: 0 runs; no verdicts yet",
-        "not finished: a, b; what was measured is kept, and `make papers` goes on",
+        "not finished: a, b; what was measured is kept, and make papers goes on",
     ]
 
 
@@ -87,17 +90,17 @@ def test_verdicts_from_before_are_told_as_such_when_a_stage_failed(results):
     assert list(ending.lines()) == [
         f"a: {told}; results/emulated/reports/a.html",
         f"b: {told}; all of that is from before, for analysis did not end: see results/emulated/b/logs/analysis.log",
-        "not finished: b; what was measured is kept, and `make papers` goes on",
+        "not finished: b; what was measured is kept, and make papers goes on",
     ]
 
 
 @pytest.mark.parametrize(
     "content, said",
     [
-        (b"", "line 1: found no column route, expected one"),
+        (b"", "line 1: found no column claim, expected one"),
         (b"claim,verdict\nC1,reproduced\n", "line 1: found no column route, expected one"),
-        (b"route,verdict\nemulated\n", "line 2: found another number of cells, expected 2"),
-        (b"route,verdict\n\xff\n", "byte 14: found bytes that are not UTF-8, expected text"),
+        (b"claim,route,verdict\nA-C1,emulated\n", "line 2: found another number of cells, expected 3"),
+        (b"claim,route,verdict\n\xff\n", "byte 20: found bytes that are not UTF-8, expected text"),
     ],
 )
 def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content, said):
@@ -107,7 +110,7 @@ def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content,
     assert list(ending.lines()) == [
         f"a: 3 runs; verdicts cannot be read: results/emulated/a/analysis/verdicts.csv: {said}",
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
-        "not finished: a; what was measured is kept, and `make papers` goes on",
+        "not finished: a; what was measured is kept, and make papers goes on",
     ]
 
 
@@ -116,9 +119,117 @@ def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results):
                                                         "effort": "smoke", "budget": "30m"})  # fmt: skip
     (results / "emulex-2012" / "analysis").mkdir(parents=True)
     command = "make papers PAPERS=emulex-2012 EFFORT=quick"
-    rows = [f"E-C08,inconclusive,0.9,{command}", f"E-C15,inconclusive,,{command}", f"E-C24,inconclusive,0.1,{command}",
-            "E-C06,reproduced,,", "E-C12,inconclusive,,"]  # fmt: skip
-    table = "\n".join(["claim,verdict,chance,command", *rows, ""])
+    rows = [f"E-C08,emulated,inconclusive,3,0.9,{command}", f"E-C15,emulated,inconclusive,4,,{command}",
+            f"E-C24,emulated,inconclusive,5,0.1,{command}", "E-C06,emulated,reproduced,,,",
+            "E-C12,emulated,inconclusive,,,", "E-C01,arithmetic,inconclusive,,,"]  # fmt: skip
+    table = "\n".join(["claim,route,verdict,minutes,chance,command", *rows, ""])
     (results / "emulex-2012" / "analysis" / "verdicts.csv").write_text(table)
     (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
     assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5
+    (hopeless,) = [line for line in ending.lines() if line.startswith("no effort is known")]
+    assert hopeless == "no effort is known to decide E-C12 of emulex-2012 (why: the report)"
+
+
+def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
+    monkeypatch.setenv("PAPERS", "a b")
+    monkeypatch.setenv("EFFORT", "quick")
+    paper(results, "a", [("emulated", "inconclusive")] * 8, {"1": "other programs used the processors"})
+    lines = list(ending.lines())
+    assert ", open: A-C1, A-C2, A-C3, A-C4, A-C5, A-C6 and 2 more; " in lines[0]
+    command = "AGAIN=busy make papers PAPERS='a b' EFFORT=quick"
+    assert f"a busy machine disturbed 1 runs: stop other programs, and {command} goes on" in lines
+
+
+def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(results):
+    paper(results, "a", [("emulated", "inconclusive")], {})
+    block = results / "a" / "raw" / "quick-1"
+    whys = {
+        "r8.2": "processors: a process woke 9.1 ms late",
+        "r8.10": "processors: too late",
+        "r9.1": "10 of 12 blocks",
+    }
+    for name, why in whys.items():
+        (block / "invalid" / name).mkdir(parents=True)
+        (block / "invalid" / name / "run.json").write_text(json.dumps({"why_invalid": why}))
+    (block / "block.json").write_text(json.dumps(BLOCK | {"given_up": ["r8", "r9"]}))
+    assert "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
+
+
+def test_more_budget_says_the_minutes_of_the_claims(results):
+    paper(results, "a", [("emulated", "inconclusive")] * 2, {})
+    command = "BUDGET=2h make papers PAPERS=a EFFORT=quick"
+    rows = f"A-C1,emulated,inconclusive,7,0.8,{command}\nA-C2,emulated,inconclusive,12,0.6,{command}\n"
+    table = results / "a" / "analysis" / "verdicts.csv"
+    table.write_text(f"claim,route,verdict,minutes,chance,command\n{rows}")
+    assert f"about 12 more minutes may decide A-C1, A-C2 of a: {command}" in ending.lines()
+
+
+HEAD = (
+    "claim,route,verdict,reason,relation,asks,unit,estimand,command,estimate,low,high,n,expected,expected_low,"
+    "expected_high,minutes,chance"
+)
+RATIO = "throughput: put-grid 10gbe 3 6 / put-grid 1gbe 3 6"
+MORE = "5.4,4.9,6.0,6,4.0,3.5,4.5,,"
+OPEN = "5.4,3.9,7.5,3,4.0,3.5,4.5,4,0.8"
+COMMAND = "BUDGET=2h make papers PAPERS=emulex-2012 EFFORT=quick"
+
+
+def judged(folder, claim, verdict, numbers, reason="", command="", estimand=RATIO, relation="within", unit="1"):
+    (folder / "emulex-2012" / "analysis").mkdir(parents=True, exist_ok=True)
+    row = f"{claim},emulated,{verdict},{reason},{relation},size,{unit},{estimand},{command},{numbers}"
+    (folder / "emulex-2012" / "analysis" / "verdicts.csv").write_text(f"{HEAD}\n{row}\n")
+
+
+@pytest.fixture
+def one(results, monkeypatch):
+    """Results of a start for one claim, beside reference results of 6.244 times."""
+    config = {"papers": ["emulex-2012"], "testbed": "emulated", "effort": "quick", "budget": "30m", "claim": "E-C02"}
+    monkeypatch.setattr(ending, "load_config", lambda: config)
+    judged(results.parent / "reference", "E-C02", "direction only", "6.244,4.9,7.95,3,4.0,3.5,4.5,,")
+    monkeypatch.setattr(one_claim.reference, "folder", lambda: results.parent / "reference")
+    block = results / "emulex-2012" / "raw" / "quick-1"
+    block.mkdir(parents=True)
+    (block / "block.json").write_text(json.dumps(BLOCK))
+    return results
+
+
+def test_a_start_for_one_claim_ends_with_its_sentence(one):
+    judged(one, "E-C02", "direction only", MORE)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (4.9 to 6), 6 runs a cell: more than claimed"
+    ]
+    judged(one, "E-C02", "direction only", "2,1.8,2.2,6,4.0,3.5,4.5,,")
+    assert next(ending.lines()).endswith("here 2 (1.8 to 2.2), 6 runs a cell: less than claimed")
+
+
+def test_an_open_claim_says_why_and_what_may_decide_it(one):
+    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5. Further readings: other 4"
+    judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
+    assert list(ending.lines()) == [
+        "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
+        "why: 5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5",
+        "about 4 more minutes may decide it: BUDGET=2h make claim CLAIM=E-C02 EFFORT=quick",
+    ]
+
+
+def test_a_claim_without_a_verdict_says_how_to_go_on(one, monkeypatch):
+    monkeypatch.setenv("EFFORT", "quick")
+    again = "not finished; what was measured is kept, and make claim CLAIM=E-C02 EFFORT=quick goes on"
+    assert list(ending.lines()) == [f"E-C02: {again}"]
+    judged(one, "E-C02", "reproduced", MORE)
+    (one / "emulex-2012" / "raw" / "quick-1" / "block.json").unlink()
+    assert list(ending.lines()) == [f"E-C02: {again}"], "the verdict is from before"
+
+
+@pytest.mark.parametrize("relation, unit, estimand, claimed", [
+    ("within", "1", RATIO, "claimed 4 times; "),
+    ("above", "1", RATIO, "claimed a ratio above 4; "),
+    ("below", "1", "completion_time: sort 10gbe / sort 1gbe", "claimed below 4 times the time; "),
+    ("within", "MB/s", "throughput: put-grid 10gbe 3 6", "claimed 4 MB/s; "),
+    ("within", "1", "throughput: put-grid 1gbe / 1 x 1gbe link", "claimed 4 of the links' rate; "),
+    ("above", "1", "link_share: put-grid 1gbe / 1", "claimed above 4; "),
+    ("increasing", "1", "throughput: step by step", "claimed to rise from step to step; "),
+])  # fmt: skip
+def test_what_is_claimed_is_told_in_its_unit(one, relation, unit, estimand, claimed):
+    judged(one, "E-C02", "reproduced", MORE, relation=relation, unit=unit, estimand=estimand)
+    assert next(ending.lines()).startswith(f"E-C02: {claimed}reference 6.24; here 5.4 ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from whitewire.report import parcel, rebuild, reference
+from whitewire.report import bundle, rebuild, reference
 
 PAPERS = reference.told()["papers"]
 QUICK = 60
@@ -11,7 +11,7 @@ QUICK = 60
 
 def test_they_are_whole_and_of_this_versions_design():
     record, files = reference.read()
-    assert record["modified"] is False and parcel.UNKNOWN not in record["commits"]
+    assert record["modified"] is False and bundle.UNKNOWN not in record["commits"]
     assert sum(path.stat().st_size for path in reference.folder().rglob("*") if path.is_file()) <= reference.MOST_BYTES
     for name in record["papers"]:
         assert f"{name}/tidy/runs.csv" in files and f"{name}/analysis/verdicts.csv" in files
@@ -24,8 +24,8 @@ def test_they_are_whole_and_of_this_versions_design():
 def test_their_verdicts_are_those_of_this_version(tmp_path, name):
     """Else `make report TESTBED=reference` says which are not, and docs/use/share.md how to keep them anew."""
     record, files = reference.read()
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     testbed = record["testbed"]
     argv = ["analyse", "--paper", name, "--testbed", testbed, "--results", f"results/{testbed}/{name}"]
     assert rebuild._said(tmp_path / "opened", argv) == []
-    assert [line for line in parcel.judged_otherwise(results, files) if line.startswith(f"{name} ")] == []
+    assert [line for line in bundle.judged_otherwise(results, files) if line.startswith(f"{name} ")] == []

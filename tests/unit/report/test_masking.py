@@ -22,7 +22,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import digest, fabric_names, read_testbed
 from whitewire.errors import UserError
 from whitewire.records import manifest
-from whitewire.report import crate, masking, names, parcel, rebuild, reference
+from whitewire.report import bundle, crate, masking, names, rebuild, reference
 from whitewire.tidy import tables
 
 SITE = "lab"
@@ -47,6 +47,7 @@ ssh_config: ~/.ssh/{FOLDER}
 work: /scratch/{FOLDER}/{USER}
 data: [/data1, /{FOLDER}/data2]
 java: /home/{HOME_OF}/jdk-17/bin/java
+image: {{ pull: "oras://{GATE}.{DOMAIN}:5000/{FOLDER}/hadoop@sha256:{"ab" * 32}" }}
 hosts:
   - {{ ssh: {NODE}01.{DOMAIN}, role: namenode }}
   - {{ ssh: {USER}@{NODE}02, role: datanode }}
@@ -236,12 +237,12 @@ def test_what_was_replaced_is_whole_by_every_manifest(made, tmp_path):
 
 def test_an_opened_crate_is_judged_alike(made, project, tmp_path):
     record, files = crate.read(made[0])
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     testbed = read_testbed(tmp_path / "opened" / "config" / "testbeds" / f"{SITE}.yaml")
     paper = load_paper(tmp_path / "opened" / "config" / "papers" / f"{PAPER}.yaml", fabric_names(testbed))
     analyse.write(paper, testbed, results / PAPER, 7)
     own = project / "results" / SITE / PAPER
-    assert parcel.judged_otherwise(results, files) == []
+    assert bundle.judged_otherwise(results, files) == []
     for path in (own / "analysis").iterdir():
         if path.name != manifest.NAME:
             assert (results / PAPER / "analysis" / path.name).read_bytes() == path.read_bytes(), path.name
@@ -252,9 +253,9 @@ def test_an_opened_crate_is_judged_alike(made, project, tmp_path):
 
 def test_a_crate_of_an_opened_crate_has_the_same_names(made, project, tmp_path, monkeypatch):
     record, files = crate.read(made[0])
-    results = parcel.unpack(tmp_path / "opened", record, files.items())
+    results = bundle.unpack(tmp_path / "opened", record, files.items())
     monkeypatch.chdir(tmp_path / "opened")
-    again = parcel.of(results, [PAPER])
+    again = bundle.of(results, [PAPER])
     assert masking.masked(again, record, "", tmp_path)[0] == files
 
 
@@ -269,9 +270,9 @@ def test_the_reference_is_without_names_too(project, capsys):
 
 def test_the_description_of_links_becomes_that_of_the_masked_one(project, tmp_path):
     testbed = read_testbed(project / "config" / "testbeds" / f"{SITE}.yaml")
-    files = parcel.of(project / "results" / SITE, [PAPER])
+    files = bundle.of(project / "results" / SITE, [PAPER])
     record = json.dumps({"plan": {"description": digest(testbed)}}).encode()
-    made, *_ = masking.masked(files | {"links/links.json": record}, json.loads(files[parcel.NAME]), "", tmp_path)
+    made, *_ = masking.masked(files | {"links/links.json": record}, json.loads(files[bundle.NAME]), "", tmp_path)
     path = tmp_path / "again.yaml"
     path.write_bytes(made["testbed.yaml"])
     assert json.loads(made["links/links.json"])["plan"]["description"] == digest(read_testbed(path)) != digest(testbed)
@@ -328,9 +329,9 @@ def test_lists_of_hosts_as_slurm_writes_them(text, expected):
 
 
 def _masked(project: Path, tmp_path: Path, said: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Files of a parcel, with a log that says something, before and after."""
-    files = parcel.of(project / "results" / SITE, [PAPER]) | {"log.txt": said.encode()}
-    return files, masking.masked(files, json.loads(files[parcel.NAME]), "", tmp_path)[0]
+    """Files of a bundle, with a log that says something, before and after."""
+    files = bundle.of(project / "results" / SITE, [PAPER]) | {"log.txt": said.encode()}
+    return files, masking.masked(files, json.loads(files[bundle.NAME]), "", tmp_path)[0]
 
 
 @pytest.mark.parametrize("said", [
@@ -342,9 +343,9 @@ def _masked(project: Path, tmp_path: Path, said: str) -> tuple[dict[str, bytes],
 def test_ids_of_the_project_stay_whatever_a_site_calls_alike(project, tmp_path, said):
     before, after = _masked(project, tmp_path, said)
     assert {*before} == {*after}
-    assert json.loads(after[parcel.NAME]) == json.loads(before[parcel.NAME])
+    assert json.loads(after[bundle.NAME]) == json.loads(before[bundle.NAME])
     assert after[f"{PAPER}/tidy/runs.csv"].count(b",throughput_sum,") > 0
-    parcel.check(json.loads(after[parcel.NAME]), after, "crate")
+    bundle.check(json.loads(after[bundle.NAME]), after, "crate")
 
 
 def test_a_name_that_an_id_has_in_it_is_replaced_elsewhere(project, tmp_path):
@@ -357,7 +358,7 @@ def test_a_name_that_an_id_has_in_it_is_replaced_elsewhere(project, tmp_path):
 def test_another_number_of_runs_is_said_in_a_line(project):
     testbed = read_testbed(project / "config" / "testbeds" / f"{SITE}.yaml")
     fewer = {**testbed, "fabrics": {name: each for name, each in testbed["fabrics"].items() if name != "10gbe"}}
-    record = json.loads(parcel.of(project / "results" / SITE, [PAPER])[parcel.NAME])
+    record = json.loads(bundle.of(project / "results" / SITE, [PAPER])[bundle.NAME])
     with pytest.raises(UserError, match=rf"^{PAPER}: found \d+ runs once names of {SITE} are replaced, expected \d+ "):
         masking._ids(record, testbed, fewer)
 

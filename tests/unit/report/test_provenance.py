@@ -93,4 +93,6 @@ def test_rules_are_those_of_the_workflow(document, names):
     assert [rule.name for rule in found] == names
     for rule in found:
         assert rule.text in (HOME / rule.file).read_text()
-        assert rule.text.startswith(f"rule {rule.name}:") and "output:" in rule.text and "shell:" in rule.text
+        begins = (f"rule {rule.name}:\n", f"use rule links_network as {rule.name} with:\n")
+        assert rule.text.startswith(begins) and "output:" in rule.text
+        assert "shell:" in rule.text or rule.text.startswith("use ")

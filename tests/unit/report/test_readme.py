@@ -25,7 +25,7 @@ def table(*rows) -> bytes:
 
 
 @pytest.fixture
-def parcel():
+def bundle():
     """Record and files of made-up reference results of the papers in README; each has as many inconclusive claims as it
     has a number, from 1."""
     files = {
@@ -34,13 +34,14 @@ def parcel():
     }
     files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})
     files["emulex-2012/raw/full-1/environment.json"] = b'{"machine": {"processors": 4}}'
+    files["trust/tables/summary.csv"] = table(*({"outcome": each} for each in ("met", "missed", "open")))
     told = {"papers": {name: {"effort": "full", "runs": 100} for name in PAPERS}}
     return told, files
 
 
-def test_numbers_are_put_in_and_words_stay(parcel):
+def test_numbers_are_put_in_and_words_stay(bundle):
     before = readme.README.read_text()
-    text = readme.made(before, *parcel)
+    text = readme.made(before, *bundle)
     assert ("Five vendor papers with 20 claims, measured on four processors (full effort, 500 runs):") in text
     assert "| `emulex-2012` | a 10GbE adapter quadruples HDFS ingest | 1 | 0 | 0 | 1 | 0 | 0 | 0 |" in text
     assert "| all | | **5** | **0** | **0** | **15** | **0** | **0** | **0** |" in text
@@ -48,18 +49,19 @@ def test_numbers_are_put_in_and_words_stay(parcel):
     assert "divided by k = 64, so that times stay" in joined
     assert (
         "10GbE is 3.85 times as fast as 1GbE. Here it is 4.01 times as fast (95 % interval 3.91 to 4.1). The rule "
-        "asks for 3.27 to 4.43, so the verdict is *reproduced*. ## How to make it"
+        "asks for 3.27 to 4.43, so the verdict is *reproduced*. ## Why believe one machine"
     ) in joined
+    assert "In the reference 1 of 3 goals are met, 1 missed and 1 open (" in joined
     assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
-    assert readme.made(text, *parcel) == text
+    assert readme.made(text, *bundle) == text
     (paragraph,) = re.findall(readme.HEADLINE, text)
     for width in (60, 77, 90, 119):  # wherever its lines break
         wrapped = text.replace(paragraph, textwrap.fill(paragraph, width))
-        assert wrapped != text and readme.made(wrapped, *parcel) == text
+        assert wrapped != text and readme.made(wrapped, *bundle) == text
 
 
-def test_a_claim_without_an_interval_or_an_estimate(parcel):
-    told, files = parcel
+def test_a_claim_without_an_interval_or_an_estimate(bundle):
+    told, files = bundle
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"low": "", "high": "", "verdict": "inconclusive"})
     assert (
         "Here it is 4.01 times as fast. The rule asks for 3.27 to 4.43, so the verdict is *inconclusive*."
@@ -80,17 +82,17 @@ def test_a_claim_without_an_interval_or_an_estimate(parcel):
         ("so that times stay", None),
     ],
 )
-def test_a_part_that_is_not_there_is_told(parcel, gone, said):
+def test_a_part_that_is_not_there_is_told(bundle, gone, said):
     text = readme.README.read_text().replace(gone, "something else")
     if said is None:
-        assert "something else" in readme.made(text, *parcel)
+        assert "something else" in readme.made(text, *bundle)
         return
     with pytest.raises(UserError, match=said):
-        readme.made(text, *parcel)
+        readme.made(text, *bundle)
 
 
-def test_a_paper_without_reference_results_is_told(parcel):
-    told, files = parcel
+def test_a_paper_without_reference_results_is_told(bundle):
+    told, files = bundle
     del told["papers"]["qubole-2015"]
     with pytest.raises(UserError, match="found a row of qubole-2015, expected only papers of the reference"):
         readme.made(readme.README.read_text(), told, files)
@@ -99,3 +101,15 @@ def test_a_paper_without_reference_results_is_told(parcel):
 def test_readme_says_what_the_reference_results_say():
     """`make reference`, `make report TESTBED=reference` and `whitewire readme` put it right."""
     assert readme.faults() == []
+
+
+@pytest.mark.parametrize(("estimate", "said"), [("5.45", "more than claimed"), ("2.1", "less than claimed")])
+def test_a_claim_of_another_size_says_which_way(bundle, estimate, said):
+    told, files = bundle
+    files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": estimate, "verdict": "direction only"})
+    text = " ".join(readme.made(readme.README.read_text(), told, files).split())
+    assert f"so the verdict is *{said}*." in text
+
+
+def test_readme_is_read_in_five_minutes():
+    assert len(readme.README.read_text().split()) <= 900

@@ -1,6 +1,7 @@
 """Reference results: what of a complete run is kept, and when it is not taken again."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -11,7 +12,7 @@ from tests.support.kept import COMMIT, PAPER
 from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.records import checked, manifest
-from whitewire.report import parcel, rebuild, reference
+from whitewire.report import bundle, rebuild, reference
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +139,14 @@ def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeyp
     own = project / "results" / "emulated"
     assert len(files) > 20
     for name, content in files.items():
-        if name not in (parcel.NAME, parcel.TESTBED):
+        if name not in (bundle.NAME, bundle.TESTBED):
             assert content == (own / name).read_bytes(), name
 
 
 def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     record, files = reference.read()
     opened = rebuild.target(reference.REFERENCE)
-    results = parcel.unpack(opened, record, files.items())
+    results = bundle.unpack(opened, record, files.items())
     assert results == opened / "results" / "emulated"
     assert checked.tables(results / PAPER / "tidy") == []
     for name in ("config/papers/made-up-2026.yaml", "paper/made-up-2026.qmd"):
@@ -156,7 +157,7 @@ def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     config = yaml.safe_load((opened / "config" / "config.yaml").read_text())
     assert config == {"papers": [PAPER], "testbed": "emulated", "effort": "quick", "seed": 7}
     # What was opened can be kept again, and is the same.
-    assert parcel.of(results, [PAPER]) == files
+    assert bundle.of(results, [PAPER]) == files
 
 
 def test_a_result_that_is_not_complete_is_not_kept(project, capsys):
@@ -199,7 +200,7 @@ def test_a_reference_that_cannot_be_taken_is_one_line_and_nothing_is_written(kep
     (folder / "more.csv").write_text("")
     assert refused(capsys, "report").startswith("results/reference/more.csv: found a file that manifest.json does not")
     fresh()
-    edit(folder / "results.json", lambda told: told.update(format=parcel.FORMAT + 1))
+    edit(folder / "results.json", lambda told: told.update(format=bundle.FORMAT + 1))
     kept.rewritten(folder)
     assert refused(capsys, "report").startswith("results/reference: results.json: format: found 2, made by Whitewire ")
     fresh()
@@ -270,6 +271,13 @@ def stages(monkeypatch):
     return said
 
 
+def uncounted(err: str) -> str:
+    """What a command said but for how many pages are made."""
+    found = re.findall(r"^report: (\d) of 3 pages, about \d+ s left\n", err, re.MULTILINE)
+    assert found == ["1", "2", "3"]
+    return re.sub(r"^report: .*\n", "", err, flags=re.MULTILINE)
+
+
 def test_what_was_opened_before_stays_until_the_next_is_reported(kept_project, capsys, stages):
     links = kept.links(kept_project / "results" / "emulated")
     assert links.is_dir() and main(["reference"]) == 0 and main(["report"]) == 0
@@ -284,7 +292,8 @@ def test_what_was_opened_before_stays_until_the_next_is_reported(kept_project, c
         stages[page] = [f"{page} has a fault"]
     assert main(["report"]) == 2
     told = "".join(f"whitewire: error: {page}.html is not made: {page} has a fault\n" for page in stages)
-    assert capsys.readouterr() == ("", told)
+    out, err = capsys.readouterr()
+    assert out == "" and uncounted(err) == told
     assert everything(opened) == before
 
 
@@ -296,7 +305,7 @@ def test_a_page_that_fails_keeps_no_other_page_back(kept_project, capsys, stages
     stages[page] = ["the reason"]
     assert main(["report"]) == 2
     out, err = capsys.readouterr()
-    assert err == f"whitewire: error: {page}.html is not made: the reason\n"
+    assert uncounted(err) == f"whitewire: error: {page}.html is not made: the reason\n"
     assert out.endswith("results/opened/reference/reports/index.html\n") == (page != "index")
     reports = kept_project / "results" / "opened" / "reference" / "reports"
     assert {path.stem for path in reports.glob("*.html")} == {PAPER, "testbed", "index"} - {page}

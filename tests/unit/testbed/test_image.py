@@ -89,7 +89,7 @@ def calls(top: Path) -> list[list[str]]:
         ({}, "image: found {}, expected at least 1 key"),
         ({"path": "/a.sif", "copy": "b.sif"}, "image: found "),
         ({"path": "a.sif"}, 'image.path: found "a.sif"'),
-        ({"file": "/a.sif"}, "image.file: found an unknown key, expected one of path, copy, pull"),
+        ({"file": "/a.sif"}, "image.file: found an unknown key, expected one of copy, path, pull"),
         ({"pull": "docker://debian:12"}, 'image.pull: found "docker://debian:12"'),
         ({"pull": "docker://debian@sha256:12"}, "image.pull: found "),
     ],
@@ -240,6 +240,8 @@ USERS = "no user namespaces for users: docs/sites/containers.md"
     ("said", "why"),
     [
         ("ERROR  : Failed to create user namespace: user namespace disabled",
+         f"ERROR  : Failed to create user namespace: user namespace disabled: {USERS}"),
+        ("\x1b[91mERROR  : Failed to create user namespace: user namespace disabled\n\x1b[0m",
          f"ERROR  : Failed to create user namespace: user namespace disabled: {USERS}"),
         ("ERROR  : Failed to create user namespace: maximum number of user namespaces exceeded, check "
          "/proc/sys/user/max_user_namespaces",

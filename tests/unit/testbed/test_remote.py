@@ -260,9 +260,9 @@ def test_every_script_reaches_sh_as_it_is(login):
 def test_scripts_are_sh():
     """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
     scripts = [getattr(shell, name) for name in SCRIPTS]
-    scripts += [shell.STAT, shell.PUT, preflight.LINGER]
+    scripts += [shell.STAT, shell.PUT, shell.CLOCK]
     scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
-    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.MACHINE, shell.SOFTWARE)]
+    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.PREFLIGHT, shell.SITE)]
     for text in scripts:
         assert sh(["sh", "-n", "-c", text]).stderr == b""
     if shutil.which("shellcheck"):
@@ -402,12 +402,16 @@ class Watched:
         self.said = self.popen.stdout.readline() and self.popen.stdout.readline()
 
     def daemon(self):
-        """A process with the marker, its child, and one of another run."""
+        """A process with the marker, its child, and one of another run that names it, as Apptainer does."""
         program = "sleep 88.8 & sleep 88.8"
         own = {"PATH": os.environ["PATH"], shell.MARKER: self.text.partition("=")[2] + "1."}
         return [
             subprocess.Popen(["sh", "-c", program], env=own, start_new_session=True),
-            subprocess.Popen(["sleep", "88.8"], env=own | {shell.MARKER: "other.host.1."}, start_new_session=True),
+            subprocess.Popen(
+                ["sleep", "88.8"],
+                env={**own, shell.MARKER: "other.host.1.", "ENGINE_CONFIG1": f'{{"env":["{self.text}1."]}}'},
+                start_new_session=True,
+            ),
         ]
 
 

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.site import description
+from whitewire.description import capabilities
 from whitewire.description.files import schema
-from whitewire.description.testbed import JOBS, NODES, load_testbed, read_testbed
+from whitewire.description.testbed import load_testbed, read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.testbed import kinds
@@ -30,16 +31,16 @@ from whitewire.testbed.site.ssh import SshHost
 DATA = Path(__file__).parents[2] / "data" / "nodes"
 VARIABLES = {"pbs": "PBS_NODEFILE", "gridengine": "PE_HOSTFILE", "lsf": "LSB_DJOB_HOSTFILE", "oar": "OAR_NODEFILE"}
 BY_COMMAND = ("slurm", "gridengine", "lsf", "flux", "oar")
+JOBS = [kind for kind, can in capabilities.TABLE.items() if can.runs_in_job]
 
 
-def test_the_table_the_kinds_and_the_schema_have_the_same_names():
+def test_every_kind_of_testbed_has_capabilities_and_is_opened():
     whole = schema("testbed")
-    assert tuple(TABLE) == NODES == (*JOBS, "hostfile") == tuple(whole["$defs"]["job"]["properties"]["kind"]["enum"])
-    assert [*kinds.SITES] == ["ssh", *NODES]
-    assert whole["properties"]["kind"]["enum"] == ["emulated", *kinds.SITES]
+    assert [*kinds.TABLE] == [*capabilities.TABLE] == whole["properties"]["kind"]["enum"]
+    assert [*TABLE] == [*JOBS, "hostfile"] == whole["$defs"]["job"]["properties"]["kind"]["enum"]
 
 
-@pytest.mark.parametrize("kind", NODES)
+@pytest.mark.parametrize("kind", TABLE)
 def test_the_page_has_each_scheduler_and_how_its_job_ends(kind):
     page = (HOME / "docs" / "sites" / "schedulers.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{kind}`")]
@@ -184,7 +185,7 @@ def test_which_kind_has_a_file_of_hosts(tmp_path):
         (tmp_path / "site.yaml").write_text(yaml.safe_dump(description(limits, kind, **more)))
         return read_testbed(tmp_path / "site.yaml")["kind"]
 
-    assert [read(kind) for kind in JOBS] == list(JOBS)
+    assert [read(kind) for kind in JOBS] == JOBS
     assert read("hostfile", host_file="~/hosts") == "hostfile"
     with pytest.raises(UserError, match=r"site.yaml: host_file: found nothing, expected the path of a file of hosts$"):
         read("hostfile")

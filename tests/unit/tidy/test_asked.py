@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from tests.support.papers import paper
-from whitewire.analysis.asked import AFTER, BEFORE, of_claims
+from whitewire.analysis.asked import AFTER, BEFORE, by_themselves, of_claims
 from whitewire.description import asked as claims_asked
 from whitewire.records import asked
 from whitewire.records.checked import Block
 from whitewire.sequential import RULE_VERSION
-from whitewire.tidy import tables
+from whitewire.tidy import form, tables
 
 LOADED = paper()
 CLAIM = "E-C06"
@@ -108,3 +108,18 @@ def test_a_claim_is_asked_before_where_its_block_ended_without_a_run(tmp_path):
     rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
     table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
     assert of_claims(LOADED, table)[CLAIM] == BEFORE
+
+
+def test_a_claim_that_was_measured_by_itself_stays_known(tmp_path):
+    noted(tmp_path, LOADED)
+    digests = claims_asked.digests(LOADED, "quick")
+    for start in range(2):
+        asked.note(tmp_path / "quick-1", NOTED + start, RULE_VERSION, digests, alone=CLAIM)
+    asked.note(tmp_path / "quick-1", NOTED + 2, RULE_VERSION, digests)
+    assert len(asked.read(tmp_path / "quick-1")) == 3, "the same again is no further entry"
+    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
+    assert {row["claim"] for row in rows if row[tables.BY_ITSELF] == "true"} == {CLAIM}
+    assert len(rows) == len(LOADED.claims), "it asks the same as before"
+    content = tables.as_csv((*tables.TABLES["asked.csv"], tables.BY_ITSELF), rows, "asked.csv")
+    assert by_themselves(pd.DataFrame(form.rows(content, "asked.csv"))) == [CLAIM]
+    assert by_themselves(None) == by_themselves(pd.DataFrame(columns=tables.TABLES["asked.csv"])) == []

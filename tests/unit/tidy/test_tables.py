@@ -41,7 +41,7 @@ def results(tmp_path):
     paper = load_paper(project.paper_path("emulex-2012"), fabrics)
     row = dict.fromkeys(columns(paper), "")
     row |= {name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "seed")}
-    row |= RECORD["factors"]
+    row |= RECORD["factors"] | {"effort": "smoke"}
     write_csv([row], paper, folder / "design.csv")
     block = folder / "raw" / RECORD["block"]
     keep(block / "runs" / RECORD["run_id"])
@@ -161,7 +161,7 @@ def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsy
 
 def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
     keep(results / "raw" / "smoke-2" / "runs" / RECORD["run_id"], block="smoke-2")
-    second = RECORD | {"block": "smoke-2", "run_id": "put-grid-another", "replicate": 2}
+    second = RECORD | {"block": "smoke-2", "effort": "smoke", "run_id": "put-grid-another", "replicate": 2}
     with (results / "design.csv").open() as file:
         names = file.readline().strip().split(",")
     (results / "manifest.json").unlink()

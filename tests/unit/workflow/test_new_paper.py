@@ -12,11 +12,16 @@ import pytest
 import yaml
 
 from whitewire import cli
+from whitewire.description.checks import load_paper
+from whitewire.description.drafts import open_to_dos
+from whitewire.description.files import schema
+from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
-from whitewire.workflow import new_paper
+from whitewire.workflow import new_paper, outlook
 from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).resolve().parents[3]
+PUTS = {"workload": "hdfs_put", "metric": "throughput"}
 NASTY = r"""Faster *Ingest* & `r stop("no")` with Acme: [x](y) "A" <b> $x$ @fig-x"""
 
 
@@ -27,9 +32,11 @@ def answers(**more):
         "exhibits": [{"id": "fig1", "caption": NASTY}, {"id": "table1", "caption": "The cluster"}],
         "claims": [
             {"statement": NASTY, "exhibit": "fig1", "form": "ratio", "printed": "6x", "fabric": "40gbe",
-             "over": "1gbe"},
-            {"statement": "Fast", "form": "value", "printed": "118 MiB/s", "fabric": "1gbe", "exhibit": "table1"},
-            {"statement": "Soon", "form": "value", "printed": "22 s", "fabric": "1gbe", "metric": "completion_time"},
+             "over": "1gbe", **PUTS},
+            {"statement": "Fast", "form": "value", "printed": "118 MiB/s", "fabric": "1gbe", "exhibit": "table1",
+             **PUTS},
+            {"statement": "Soon", "form": "value", "printed": "22 s", "fabric": "1gbe", "workload": "hdfs_put",
+             "metric": "completion_time"},
             {"statement": "Less load", "form": "not_testable", "missing": "the adapter"},
         ],
         **more,
@@ -89,7 +96,11 @@ def test_nothing_is_written_over(project, capsys):
 
 
 def claim(**more):
-    return {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe", "over": "1gbe", **more}]}
+    return {
+        "claims": [
+            {"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe", "over": "1gbe", **PUTS, **more}
+        ]
+    }
 
 
 FAULTS = {
@@ -97,16 +108,41 @@ FAULTS = {
     "an id that is no name": ({"id": "Acme 2019"}, 'id: found "Acme 2019", expected text like'),
     "an unknown network": (claim(fabric="10gb"), 'claims[0].fabric: found "10gb", expected one of'),
     "an unknown exhibit": (claim(exhibit="fig2"), 'claims[0].exhibit: found "fig2", expected one of fig1, table1'),
-    "no number": (claim(printed="six times"), 'claims[0].printed: found "six times", expected text that begins with a'),
-    "a factor with readings": (claim(printed="60%"), 'claims[0].printed: found "60%", expected "1.6x the throughput"'),
-    "a range": (claim(printed="3-5x"), 'claims[0].printed: found "3-5x", expected one number; a test takes a range as'),
-    "a bound": (claim(printed="up to 6x"), 'claims[0].printed: found "up to 6x", expected one number such as 6x'),
-    "a decimal comma": (claim(printed="2,5x"), 'claims[0].printed: found "2,5x", expected 2.5x or 2,500x'),
+    "no number": (claim(printed="fast"), 'claims[0].printed: found "fast", expected text that begins with a'),
+    "several readings": (
+        claim(printed="60%"),
+        'claims[0].printed: found "60%", expected `reads_as` beside it, which says "1.6 times" or "0.6 '
+        'times" or "0.4 times"',
+    ),
+    "a reading that it has not": (
+        claim(printed="60%", reads_as="1.5 times"),
+        'claims[0].printed: found reads_as "1.5 times", expected one of 1.6 times, 0.6 times, 0.4 times; did you mean',
+    ),
+    "a ratio beyond what is usual": (
+        claim(printed="60x"), 'printed: "60x" reads as 60 times, beyond 20: if that is so, say `reads_as: 60 times`',
+    ),
+    "a ratio far below it": (claim(printed="97 % lower"), "reads as 0.03 times, beyond 20"),
+    "a comma that groups, or does not": (claim(printed="2,500x"), "reads as 2,500 times, beyond 20"),
+    "no workload": (
+        {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe", "over": "1gbe"}]},
+        "claims[0].workload: found nothing, expected it for form ratio",
+    ),
+    "a workload that new-paper cannot begin": (
+        claim(workload="terasrt"), 'claims[0].workload: found "terasrt", expected one of hdfs_put, testdfsio, teragen',
+    ),
+    "a metric of another workload": (
+        claim(metric="write_throughput"),
+        'claims[0].metric: found "write_throughput", expected one of throughput, completion_time of hdfs_put',
+    ),
+    "another metric": (
+        claim(printed="half the time"),
+        'claims[0].printed: found "half the time", expected a factor of throughput, not of completion_time',
+    ),
     "a time for a rate": (
         claim(form="value", printed="22 s"), "claims[0].printed: expected a rate (MB/s), found a time (s)",
     ),
     "a ratio of one network": (
-        {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe"}]},
+        {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe", **PUTS}]},
         "claims[0].over: found nothing, expected it for form ratio",
     ),
     "more claims than a paper has": (
@@ -125,25 +161,115 @@ def test_a_wrong_answer_is_one_line_and_writes_nothing(project, capsys, name):
     assert not list((project / "config" / "papers").iterdir()) and not list((project / "paper").iterdir())
 
 
+PRINTED = {
+    "50 % faster": ("throughput", {"relation": "within", "relative": 0.1}, 1.5),
+    "+60%": ("throughput", {"relation": "within", "relative": 0.1}, 1.6),
+    "half the time": ("completion_time", {"relation": "within", "relative": 0.1}, 0.5),
+    "2,5x": ("throughput", {"relation": "within", "relative": 0.1}, 2.5),
+    "3-5x": ("throughput", {"relation": "within", "lower": 3.0, "upper": 5.0}, 4),
+    "4X": ("throughput", {"relation": "within", "relative": 0.1}, 4),
+    "up to 3 times": ("throughput", {"relation": "within", "relative": 0.1}, 3),
+    "more than 2x faster": ("throughput", {"relation": "above"}, 2),
+    "at least 40 % less time": ("completion_time", {"relation": "below"}, 0.6),
+}
+
+
+@pytest.mark.parametrize("text", PRINTED)
+def test_what_a_vendor_prints_becomes_a_test_of_that_number(project, text):
+    metric, asks, expected = PRINTED[text]
+    assert made(project, answers(**claim(printed=text, metric=metric))) == 0
+    paper = load_paper(project / "config" / "papers" / "acme-2019.yaml", fabric_names(load_testbed("emulated")))
+    (told,) = paper.claims
+    assert asks.items() <= told["test"].items()
+    assert paper.evaluate(told["test"]["expected"]) == pytest.approx(expected)
+    assert ("maximum_ratio" in told["why"]) == text.startswith("up to")
+
+
+@pytest.mark.parametrize("workload", new_paper.WORKLOADS)
+def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, workload):
+    begun = new_paper.WORKLOADS[workload]
+    claims = [claim(workload=workload, metric=metric, printed=f"2x the {'time' if 'time' in metric else 'throughput'}")
+              for metric in begun.metrics]  # fmt: skip
+    assert made(project, answers(claims=[each for one in claims for each in one["claims"]])) == 0
+    monkeypatch.setenv("PAPERS", "acme-2019")
+    plan = Plan.load()
+    rows = plan.designs["acme-2019"]
+    paper = plan.described["acme-2019"]
+    assert {row["workload"] for row in rows} == {workload}
+    assert {claim["test"]["numerator"]["experiment"] for claim in paper.claims} == {begun.id}
+    assert [claim["test"]["metric"] for claim in paper.claims] == [names[0] for names in begun.metrics.values()]
+    told = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
+    assert "too many" not in told and "beyond the jobs' floor" not in told
+
+
+def test_claims_on_two_workloads_make_two_experiments_with_controls(project):
+    both = claim()["claims"] + claim(workload="terasort", metric="completion_time", printed="1/2 the time",
+                                     fabric="40gbe", over="10gbe")["claims"]  # fmt: skip
+    assert made(project, answers(claims=both)) == 0
+    paper = yaml.safe_load((project / "config" / "papers" / "acme-2019.yaml").read_text())
+    assert [each["id"] for each in paper["experiments"]] == ["ingest", "terasort"]
+    assert [(each["id"], each["cell"]["where"]["fabric"], each["really"]["fabric"]) for each in paper["controls"]] == [
+        ("A-K01", "1gbe", "10gbe"), ("A-K02", "10gbe", "1gbe"),
+        ("A-K03", "10gbe", "40gbe"), ("A-K04", "40gbe", "10gbe"),
+    ]  # fmt: skip
+    assert paper["experiments"][1]["smoke_cells"] == [{"fabric": "10gbe"}, {"fabric": "40gbe"}]
+
+
+def test_the_schema_names_the_workloads_and_their_metrics():
+    claims = schema("new-paper")["properties"]["claims"]["items"]["properties"]
+    assert claims["workload"]["enum"] == list(new_paper.WORKLOADS)
+    metrics = {metric for begun in new_paper.WORKLOADS.values() for metric in begun.metrics}
+    assert set(claims["metric"]["enum"]) == metrics
+
+
+def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
+    made(project, answers(title="Faster Ingest", **claim(printed="up to 3 times")))
+    path = project / "config" / "papers" / "acme-2019.yaml"
+    told = [what for _, what in open_to_dos(path)]
+    assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(told)
+    assert "k and bytes, where `whitewire plan` proposes others" in told
+    assert [what for what in told if what.startswith("say why 10% is the tolerance")]
+    capsys.readouterr()
+    monkeypatch.setenv("PAPERS", "acme-2019")
+    monkeypatch.setattr("whitewire.install.doctor.preflight", lambda testbed: None)
+    assert cli.main(["validate"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len([line for line in said if ": to do: " in line]) == len(told)
+    place, _ = open_to_dos(path)[0]
+    assert f"config/papers/acme-2019.yaml: line {place}: to do: {told[0]}" in said
+
+
 def test_it_asks(project, monkeypatch, capsys):
     said = iter([
         "Acme", "acme-2019", "Faster", "Acme Networks", "2019", "Doe, Jane; Acme", "https://example.com/p", "",
         "2026-11-26",
-        "fig1", "Ingest", "", "Six times as fast", "ratoi", "ratio", "fig1", "", "60%", "6x", "", "", "Less load",
-        "not_testable", "", "the adapter", "",
+        "fig1", "Ingest", "",
+        "Six times as fast", "ratoi", "ratio", "fig1", "hdfs_put", "fast", "", "6x", "", "no", "6x", "", "yes", "", "",
+        "TeraSort takes half the time", "ratio", "", "terasort", "half the time", "", "", "", "",
+        "60 percent", "ratio", "", "hdfs_put", "60%", "", "1", "", "",
+        "Sixty times", "ratio", "", "hdfs_put", "60x", "", "no", "60x", "", "1", "", "",
+        "Less load", "not_testable", "", "the adapter", "",
     ])  # fmt: skip
-    monkeypatch.setattr("builtins.input", lambda question: next(said))
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or next(said))
     told = new_paper.ask()
     new_paper.new_paper(told, "new-paper")
     told_there = capsys.readouterr().out
     assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in told_there
-    assert 'found "60%", expected "1.6x the throughput" or' in told_there and '"6x" reads as 6 times' in told_there
+    assert 'found "fast", expected text that begins with a number' in told_there
+    assert '  "6x" reads as 6 times, right? [yes]: ' in asked
+    assert '  "half the time" reads as 0.5 times, right? [yes]: ' in asked
+    assert "  Of what: completion_time, throughput [completion_time]: " in asked
+    assert '  "60%" may read as 1: 1.6 times, 2: 0.6 times, 3: 0.4 times; which, or no?: ' in asked
+    assert '  "60x" may read as 1: 60 times; which, or no?: ' in asked
     assert told["source"] == {
         "authors": ["Doe, Jane", "Acme"],
         "url": "https://example.com/p",
         "accessed": "2026-11-26",
     }
-    assert told["claims"][0]["fabric"] == "10gbe" and told["claims"][1]["missing"] == "the adapter"
+    assert [claim.get("workload") for claim in told["claims"]] == ["hdfs_put", "terasort", "hdfs_put", "hdfs_put", None]
+    assert [claim.get("reads_as") for claim in told["claims"]] == [None, None, "1.6 times", "60 times", None]
+    assert told["claims"][0]["fabric"] == "10gbe" and told["claims"][4]["missing"] == "the adapter"
 
 
 def test_answers_that_are_wrong_are_not_lost(project, monkeypatch, capsys):
@@ -187,3 +313,5 @@ def test_it_renders_at_once_without_results(tmp_path, runs):
     page = (results.parent / "reports" / "acme-2019.html").read_text()
     assert 'id="sec-fig1"' in page and "Doe, Jane" in page and "Less load" in page
     assert "<b> $x$" not in page and "stop(" in page
+    for text in ("DRAFT.", "blocks and copies", 'id="fig-experiment-ingest"'):
+        assert (text in page) == runs, text

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from whitewire import cli
-from whitewire.description.testbed import JOBS, read_testbed
+from whitewire.description import capabilities
+from whitewire.description.testbed import read_testbed
 from whitewire.testbed.site.schedulers import TABLE, of_job
 
 HOME = Path(__file__).resolve().parents[3]
+JOBS = [kind for kind, can in capabilities.TABLE.items() if can.runs_in_job]
 
 
 @pytest.fixture

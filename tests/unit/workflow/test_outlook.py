@@ -51,3 +51,27 @@ def test_it_says_what_a_run_moves_and_how_fast(told):
 def test_it_says_what_to_change(told):
     assert any("too many, take a larger k" in line for line in told(k=2))
     assert not any("too many" in line for line in told(k=400))
+
+
+def test_it_proposes_the_next_k_that_does(told):
+    (proposal,) = [line for line in told(k=2) if "proposal: " in line]
+    found = int(proposal.partition("proposal: k ")[2].split()[0])
+    assert 2 < found <= 30 and "MB of each file at quick effort, at most " in proposal
+    assert not any("too many" in line or "proposal" in line for line in told(k=found))
+
+
+def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_floor(tmp_path):
+    testbed = load_testbed("emulated")
+    page = (TEMPLATE.parents[1] / "use" / "worked-example.md").read_text(encoding="utf-8")
+    path = tmp_path / "osu-testdfsio.yaml"
+    path.write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    paper = load_paper(path, fabric_names(testbed))
+
+    def lines(times):
+        paper.raw["experiments"][0]["scale"]["bytes"] = dict.fromkeys(("smoke", "quick", "full"), times * 2**16)
+        return list(outlook.lines(paper, make_design(paper, testbed, "quick", 1), testbed, 2))
+
+    (proposal,) = [line for line in lines(1) if "proposal: " in line]
+    assert "k 160 and " in proposal
+    more = [times for times in outlook.TIMES_THE_BYTES if not any("proposal" in line for line in lines(times))]
+    assert more and f"{more[0] * 2**16 / 1e6:.3g} MB of each file" in proposal

@@ -86,6 +86,27 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     assert " min to " in free
 
 
+def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch):
+    testbed, papers, designs = two
+    name = "emulex-2012"
+    own = {"described": {name: papers[name]}, "budget": "30m"}
+    made = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, claim="E-C02", **own)
+    whole = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, **own)
+    rows = made.asked[name]
+    assert 0 < len(rows) < len(designs[name]) / 2 and whole.asked[name] == designs[name]
+    assert made.digest(name) == whole.digest(name), "the design is the same"
+    assert (made.allowed, whole.allowed) == ("30m for E-C02", "30m"), "Snakemake sees that there is more to do"
+    said = plan.outlook_of(made, testbed)
+    assert said.startswith(f"at most {len(rows)} runs to make: ") and "; verdict after about " in said
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    folder = tmp_path / "results" / "nowhere" / name / "raw" / "quick-1"
+    folder.mkdir(parents=True)
+    left = {rows[0]["run_id"]: "the budget ended", rows[1]["run_id"]: "decided after 3 runs of each cell"}
+    told = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]], "left": left}
+    (folder / "block.json").write_text(json.dumps(told))
+    assert made.lacking[name] == rows[:1] and whole.lacking[name] == []
+
+
 def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(monkeypatch):
     """The job reads all files again, on its node."""
     monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
@@ -133,7 +154,7 @@ def test_blocks_without_a_pace_tell_nothing_of_a_machine(tmp_path):
     assert speed.pace(tmp_path) == (0.7, 2.0, "from 2 finished blocks on this machine")
 
 
-def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_short_for(two, tmp_path):
+def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_short_for(two, tmp_path, monkeypatch):
     rows = two[2]["chelsio-iwarp"]
     first, second, third, *others = (row["run_id"] for row in rows)
     folder = tmp_path / "raw" / "quick-1"
@@ -153,12 +174,23 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     failed = told | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
     assert lacking(failed) == []
     assert lacking(failed, again=True) == [second]
+    disturbed = told | {
+        "left": {second: "other programs used the processors", third: "the budget ended"},
+        "given_up": [],
+    }
+    assert lacking(disturbed) == []
+    alone = told | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
+    assert lacking(alone) == [second, third], "a start for all claims goes on with all that is left"
+    monkeypatch.setenv("AGAIN", "busy")
+    assert lacking(disturbed) == [second, third], "the block is measured again, with all that it left"
+    assert lacking(told) == [], "no other programs disturbed any of it"
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 
 
 @pytest.mark.parametrize("left, said", [
-    ("the budget ended", "all runs are made, but 1 that time was short for: another BUDGET makes them"),
+    ("the budget ended", "all runs are made; time was short for 1 more: another BUDGET makes them"),
+    ("other programs used the processors", "all runs are made; a busy machine disturbed 1 more: AGAIN=busy makes them"),
     ("decided after 3 runs of each cell", "all runs are made"),
 ])  # fmt: skip
 def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
@@ -171,6 +203,24 @@ def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path
         told = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
         (folder / "block.json").write_text(json.dumps(told))
     assert plan.outlook_of(planned(two), testbed) == said
+
+
+def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, monkeypatch, capsys):
+    _, _, designs = two
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    monkeypatch.setattr(plan.Plan, "load", lambda: planned(two))
+    folders = {}
+    for name, rows in designs.items():
+        folders[name] = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
+        folders[name].mkdir(parents=True)
+        (folders[name] / "block.json").write_text(json.dumps(BLOCK))
+    plan.print_again()
+    said = capsys.readouterr()
+    assert said.out == "\n" and "found no run of these papers that a busy machine disturbed" in said.err
+    left = {designs["emulex-2012"][0]["run_id"]: "other programs used the processors"}
+    (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    plan.print_again()
+    assert capsys.readouterr().out == "results/nowhere/emulex-2012/raw/quick-1/block.json\n"
 
 
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):

@@ -6,8 +6,8 @@ import copy
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from whitewire import workloads
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
@@ -69,7 +69,7 @@ def toy(monkeypatch):
 
 def read(tmp_path, **parameters):
     """The paper of Mellanox with one more experiment, and one claim, on the toy."""
-    data = yaml.safe_load(paper_path("mellanox-mapr").read_text(encoding="utf-8"))
+    data = quick_yaml.load(paper_path("mellanox-mapr").read_text(encoding="utf-8"))
     like = next(e for e in data["experiments"] if e["id"] == "terasort-curve")
     own = {"size_bytes": 1.0e12, "block_size_bytes": 268435456, "replication": 3, "maps": 5, "pattern": "a.*b"}
     made = copy.deepcopy(like) | {"id": "search", "workload": "grep", "parameters": own | parameters}
@@ -79,7 +79,7 @@ def read(tmp_path, **parameters):
     for side in ("numerator", "denominator"):
         claim["test"][side]["experiment"] = "search"
     path = tmp_path / "mellanox-mapr.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(data, sort_keys=False), encoding="utf-8")
     return load_paper(path, fabric_names(TESTBED))
 
 

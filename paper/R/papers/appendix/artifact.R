@@ -302,7 +302,7 @@ expected_results_table <- function(paper) {
     Claim = paste0("**", safe(table$claim), "** ", safe(table$statement)),
     Estimand = ifelse(is.na(table$estimand) | table$estimand == "", "\u2013", code(table$estimand)),
     `Asked for` = expected_text(table), Found = paste0(estimate_text(table), found_runs(table)),
-    Verdict = badge(table$verdict), check.names = FALSE
+    Verdict = verdict_badge(table), check.names = FALSE
   ), widths = c(32, 25, 14, 16, 13)), collapse = "\n")
 }
 
@@ -358,7 +358,7 @@ rerun_compared <- function(record) {
 }
 
 rerun_rows <- function() {
-  words <- c("paper", "claim", "verdict_a", "verdict_b", "stands", "unit", "overlap", "differs")
+  words <- c("paper", "claim", "verdict_a", "verdict_b", "stands", "unit", asked_columns, "overlap", "differs")
   table <- records(artifact()$agreement$rows, c(words, sides_numbers))
   for (column in sides_numbers) table[[column]] <- as_value(table[[column]])
   table
@@ -371,8 +371,8 @@ rerun_table <- function() {
   }
   md_table(data.frame(
     Claim = paste0("**", safe(table$claim), "** of ", safe(table$paper)),
-    `The reference` = paste(side_text(table, "a"), verdict_shown(table$verdict_a)),
-    `This run` = paste(side_text(table, "b"), verdict_shown(table$verdict_b)),
+    `The reference` = paste(side_text(table, "a"), verdict_shown(table, "a")),
+    `This run` = paste(side_text(table, "b"), verdict_shown(table, "b")),
     Ratio = ratio_text(table), `Intervals overlap` = overlap_text(table), check.names = FALSE
   ), widths = c(26, 24, 24, 16, 10))
 }

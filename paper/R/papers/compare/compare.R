@@ -73,10 +73,54 @@ verdict_differences <- function() {
   }
   md_table(data.frame(
     Paper = safe(table$paper), Claim = paste0("**", safe(table$claim), "** ", safe(table$statement)),
-    A = verdict_shown(table$verdict_a), B = verdict_shown(table$verdict_b),
+    A = verdict_shown(table, "a"), B = verdict_shown(table, "b"),
     `Estimate A` = side_text(table, "a"), `Estimate B` = side_text(table, "b"), Overlap = overlap_text(table),
     check.names = FALSE
   ), widths = c(12, 29, 14, 14, 13, 13, 5))
+}
+
+# Both estimates of each claim that runs judge, over what it claims; claims with another verdict come first.
+sides_on_ruler <- function() {
+  table <- read_compared("verdicts")
+  table$expected <- as_value(table$expected)
+  table <- table[which(table$expected > 0 & (!is.na(table$n_a) | !is.na(table$n_b))), ]
+  levels <- c("another verdict", "same verdict")
+  verdict <- factor(levels[1 + (table$agree %in% "yes")], levels)
+  of <- function(side) {
+    number <- function(name) table[[paste0(name, "_", side)]] / table$expected
+    data.frame(paper = table$paper, claim = table$claim, verdict = verdict, side = rep(toupper(side), nrow(table)),
+               ratio = number("estimate"), low = number("low"), high = number("high"))
+  }
+  found <- rbind(of("a"), of("b"))
+  found[which(found$ratio > 0), ]
+}
+
+figure_sides <- function(title) {
+  table <- sides_on_ruler()
+  if (nrow(table) == 0) {
+    return(figure_without_data("No claim that runs judge has a number above 0."))
+  }
+  table$row <- paste(table$paper, table$claim, sep = "\r")
+  table$row <- factor(table$row, rev(unique(table$row)))
+  drawn <- lapply(split(table, table$side), function(own) {
+    apart <- position_nudge(y = if (own$side[[1]] == "A") 0.16 else -0.16)
+    list(
+      geom_linerange(aes(xmin = on_ruler(low), xmax = on_ruler(high)), own[!is.na(own$low) & !is.na(own$high), ],
+                     position = apart, linewidth = 0.8, show.legend = FALSE),
+      geom_point(data = own, size = 2.2, position = apart)
+    )
+  })
+  ggplot(table, aes(on_ruler(ratio), row, colour = side, shape = side)) +
+    geom_vline(xintercept = 1, colour = published_ink, linewidth = 0.5) +
+    geom_blank() +
+    drawn +
+    facet_grid(verdict ~ ., scales = "free_y", space = "free_y") +
+    scale_colour_manual(NULL, values = c(A = okabe_ito[["blue"]], B = okabe_ito[["vermillion"]])) +
+    scale_shape_manual(NULL, values = c(A = 16, B = 17)) +
+    ruler_axis() +
+    scale_y_discrete(labels = function(x) sub("^.*\r", "", x)) +
+    labs(title = title, y = NULL) +
+    theme(strip.text.y = element_text(angle = 0))
 }
 
 # From the furthest apart to the nearest.

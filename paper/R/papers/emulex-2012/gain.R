@@ -55,7 +55,7 @@ figure_gain_by_cell <- function(value_id, title) {
                        labels = function(x) paste0(x, "\u00d7")) +
     labs(title = title, x = "puts per client", subtitle = figure_note("put-grid", paste0(
       "each run over the 1GbE median of its cell; ",
-      sub("per cell", "on the network with fewer", runs_per_cell(medians$n, TRUE), fixed = TRUE)
+      sub("per cell", "on the network with fewer", runs_per_cell(medians$n, TRUE, FALSE), fixed = TRUE)
     )))
 }
 
@@ -83,7 +83,7 @@ figure_headline <- function(values, title) {
     scale_y_continuous("speed relative to 1GbE", limits = c(0, NA), expand = expansion(c(0, 0.08)),
                        labels = function(x) paste0(x, "\u00d7")) +
     labs(title = title, x = NULL, subtitle = figure_note("put-grid", paste0(
-      "3 clients, 6 puts each; ", runs_per_cell(medians$n)
+      "3 clients, 6 puts each; ", runs_per_cell(medians$n, intervals = FALSE)
     )))
 }
 

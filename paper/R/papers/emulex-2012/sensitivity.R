@@ -88,7 +88,7 @@ figure_sensitivity <- function(experiment) {
     scale_linetype_manual(NULL, values = c(published = "dashed")) +
     measured_axis(runs, "MB/s") +
     labs(title = paste("Sensitivity to", axis$what), x = axis$label,
-         subtitle = paste(scale_note(experiment), runs_per_cell(of_cell(length)$shown), sep = "\n"))
+         subtitle = paste(scale_note(experiment), runs_per_cell(of_cell(length)$shown, intervals = FALSE), sep = "\n"))
 }
 
 data_sensitivity <- function() {

@@ -50,13 +50,14 @@ traces <- function(fabrics, clients, puts, host = "all clients", runs_shown = 4)
 
 drawn_traces <- function(table) table[table$windows >= rep(fewest_windows, nrow(table)), ]
 
-# "no trace of under 10 windows of 0.2 s: 1 put; 2 puts": cells of which none is long enough; NULL where there are none.
+# "not drawn, for they have under 10 windows of 0.2 s: 1 put; 2 puts": cells of which none is long enough; NULL where
+# there are none.
 short_traces <- function(table) {
   several <- length(unique(table$fabric)) > 1
   cells <- function(of) unique(paste0(if (several && nrow(of) > 0) paste0(of$fabric, ", "), puts_label(of$puts)))
   short <- setdiff(cells(table), cells(drawn_traces(table)))
   if (length(short) > 0) {
-    sprintf("no trace of under %d windows of %s s: %s", fewest_windows, trimmed(table$window[[1]]),
+    sprintf("not drawn, for they have under %d windows of %s s: %s", fewest_windows, trimmed(table$window[[1]]),
             paste(short, collapse = "; "))
   }
 }

@@ -112,7 +112,7 @@ figure_gains <- function(claims, title) {
     scale_y_continuous(paste0("time on ", fabric_name(medians$over[[1]]), " over this time"), limits = c(0, NA),
                        expand = expansion(c(0, 0.08)), labels = function(x) paste0(x, "\u00d7")) +
     labs(title = title, x = NULL, subtitle = figure_note(experiments, paste0(
-      runs_per_cell(medians$n), "; bars: 95 % intervals; line: no gain"
+      runs_per_cell(medians$n, intervals = FALSE), "; bars: 95 % intervals; line: no gain"
     ), paste0("runs by ", made_by(experiments))))
 }
 

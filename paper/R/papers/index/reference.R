@@ -62,7 +62,7 @@ reference_differences <- function() {
   table <- head(table, most_shown)
   shown <- md_table(data.frame(
     Claim = paste0("**", safe(table$claim), "** ", safe(table$statement)),
-    `The reference` = verdict_shown(table$verdict_a), `This run` = verdict_shown(table$verdict_b),
+    `The reference` = verdict_shown(table, "a"), `This run` = verdict_shown(table, "b"),
     `Its estimate` = side_text(table, "a"), `Estimate here` = side_text(table, "b"),
     Ratio = ratio_text(table), `Intervals overlap` = overlap_text(table), check.names = FALSE
   ), widths = c(27, 13, 13, 14, 14, 12, 7))

@@ -97,23 +97,35 @@ finding_heading <- function(paper) {
   if (nrow(found) > 0 && found$verdict[[1]] %in% "inconclusive") {
     return("**Still open.** ")
   }
-  if (any(unproved(found, paper))) "**No control can tell of it yet.** " else "**Strongest finding.** "
+  if (any(unproved(found, paper))) "**No control covers it yet.** " else "**Strongest finding.** "
 }
 
 finding_sentence <- function(paper) {
-  lines <- finding_text(strongest_finding(paper))
+  lines <- finding_text(strongest_finding(paper), paper)
   if (length(lines) == 0) "No claim has a firm verdict at this effort." else lines[[1]]
 }
 
-# The verdicts of one paper as a bar that also reads well on a phone.
+# The answer to the paper's title, then its strongest finding where that is another claim.
+card_findings <- function(paper) {
+  answer <- answer_sentence(paper, paste0(paper, ".html"))
+  answered <- any(strongest_finding(paper)$claim %in% headline_row(paper)$claim)
+  paste(c(if (answer != "") answer, if (!answered) paste0(finding_heading(paper), finding_sentence(paper))),
+        collapse = "\n\n")
+}
+
+# The verdicts of one paper as a bar that also reads well on a phone; each piece leads to its claims in the table.
 verdict_strip <- function(paper) {
-  counts <- vapply(verdict_levels, verdict_count, numeric(1), paper = paper)
-  counts <- counts[counts > 0]
-  pieces <- sprintf("<span style=\"flex:%d;background:%s\" title=\"%d %s\">%d</span>", counts,
-                    verdict_colours[names(counts)], counts, names(counts), counts)
-  told <- paste(counts, names(counts), collapse = ", ")
-  paste0("```{=html}\n<div class=\"strip\" role=\"img\" aria-label=\"", told, "\">", paste(pieces, collapse = ""),
-         "</div>\n```\n\n")
+  counts <- verdict_counts(paper)
+  counts <- counts[order(counts$by), ]
+  words <- as.character(counts$verdict)
+  apart <- ifelse(duplicated(counts$by) | seq_along(words) == 1, "", " class=\"next\"")
+  missed <- words %in% c("more than claimed", "less than claimed", "other size than claimed")
+  address <- paste0("#paper=", paper, "&amp;verdict=", gsub(" ", "+", ifelse(missed, "direction only", words)))
+  told <- paste(counts$claims, words)
+  pieces <- sprintf("<a%s href=\"%s\" style=\"flex:%d;background:%s\" title=\"%s\" aria-label=\"%s\">%d</a>",
+                    apart, address, counts$claims, verdict_colours[words], told, told, counts$claims)
+  paste0("```{=html}\n<div class=\"strip\" role=\"group\" aria-label=\"", counts_told(counts, "%d %s"), "\">",
+         paste(pieces, collapse = ""), "</div>\n```\n\n")
 }
 
 # Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.
@@ -131,7 +143,7 @@ why_stopped <- function(paper) {
 paper_card <- function(paper) {
   heading <- paste0("## ", safe(paper_short(paper)), " {.unnumbered #paper-", paper, "}\n\n", "*",
                     safe(paper_title(paper)),
-                    "*", paper_year(paper), "\n\n")
+                    "*", paper_year(paper), if (length(to_dos(paper)) > 0) " **DRAFT**", "\n\n")
   why <- why_stopped(paper)
   if (paper %in% names(damaged_papers())) {
     faults <- safe(unlist(damaged_papers()[[paper]]))
@@ -143,10 +155,10 @@ paper_card <- function(paper) {
     return(paste0("::: {.card}\n\n", heading, state, ": `make papers PAPERS=", paper,
                   "` measures and judges it.\n\n:::\n"))
   }
-  links <- sprintf("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts) \u00b7 [PDF](%s.pdf)",
-                   paper, paper, paper)
+  links <- sprintf(paste("[Read the report](%s.html) \u00b7 [Its verdicts](%s.html#sec-verdicts)",
+                         "\u00b7 [In brief](%s.brief.pdf) \u00b7 [PDF](%s.pdf)"), paper, paper, paper, paper)
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
-  paste0("::: {.card}\n\n", heading, finding_heading(paper), finding_sentence(paper), "\n\n",
+  paste0("::: {.card}\n\n", heading, card_findings(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
          if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
          links, "\n\n:::\n")
@@ -173,6 +185,17 @@ unescaped <- function(x) gsub("\\\\([\\\\`*_{}\\[\\]#+!|<>~^$@&])", "\\1", x, pe
 
 route_word <- function(route) ifelse(grepl("^not.testable", route), "none here", gsub("_", " ", route))
 
+# What the tolerance slider judges a claim of a size by: estimate, interval, what is claimed with its bounds, no effect,
+# and the corrected p-value. Empty for other claims, which have no tolerance.
+rule_numbers <- function(table) {
+  known <- !is.na(table$low) & !is.na(table$high)
+  sized <- known & by_runs(table) & table$relation %in% "within" & table$asks %in% "size"
+  columns <- c("estimate", "low", "high", "expected", "expected_low", "expected_high")
+  numbers <- c(lapply(table[columns], as_value), list(no_effect_of(table$claim, table$paper), as_value(table$p_holm)))
+  told <- do.call(paste, unname(lapply(numbers, function(each) trimws(formatC(each, digits = 15, format = "g")))))
+  ifelse(sized, sprintf(" data-rule=\"%s\"", told), "")
+}
+
 # Raw HTML, because each row carries what the filter looks at.
 verdict_rows <- function() {
   table <- all_verdicts()
@@ -182,13 +205,14 @@ verdict_rows <- function() {
   short <- vapply(table$paper, paper_short, character(1))
   cells <- sprintf(
     paste0(
-      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"><td>%s</td>",
+      "<tr data-verdict=\"%s\" data-paper=\"%s\" data-route=\"%s\"%s><td>%s</td>",
       "<td><a href=\"%s.html#claim-%s\">%s</a></td><td>%s</td>",
       "<td><span class=\"badge %s\">%s</span></td><td>%s</td><td>%s</td><td>%s</td></tr>"
     ),
-    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), html_escape(short),
+    html_escape(table$verdict), html_escape(table$paper), html_escape(route_word(table$route)), rule_numbers(table),
+    html_escape(short),
     html_escape(table$paper), html_escape(table$claim), html_escape(table$claim), html_escape(table$statement),
-    gsub(" ", "-", html_escape(table$verdict)), html_escape(table$verdict),
+    gsub(" ", "-", html_escape(table$verdict)), html_escape(verdict_words(table)),
     html_escape(unescaped(estimate_text(table))),
     html_escape(unescaped(expected_text(table))), html_escape(route_word(table$route))
   )
@@ -207,17 +231,37 @@ raw_html <- function(...) {
   knitr::asis_output(paste0("\n\n", fence, "{=html}\n", ..., "\n", fence, "\n\n"))
 }
 
+# Every verdict with its number of claims, as the bars' legend; each leads to its claims in the table.
+verdict_legend <- function() {
+  table <- all_verdicts()
+  if (is.null(table)) {
+    return("")
+  }
+  verdicts <- intersect(verdict_levels, table$verdict)
+  counts <- vapply(verdicts, function(verdict) sum(table$verdict %in% verdict), integer(1))
+  links <- sprintf("<a class=\"badge %s\" href=\"#verdict=%s\">%d %s</a>", gsub(" ", "-", verdicts),
+                   gsub(" ", "+", verdicts), counts, several_words(verdicts))
+  raw_html("<p class=\"legend\">", paste(links, collapse = " "), "</p>")
+}
+
+# Of many claims `direction only` is one or the other.
+several_words <- function(verdicts) sub("^direction only$", "more or less than claimed", verdicts)
+
 # The table of all verdicts under its filters. They stay hidden until the page's script has taken them over.
 verdict_filter <- function() {
   table <- all_verdicts()
   papers <- papers_with_results()
+  verdicts <- intersect(verdict_levels, table$verdict)
   heads <- c("Paper", "Claim", "Statement", "Verdict", "Estimate", "Expected", "Route")
   raw_html(
+    "<p class=\"tolerance\" hidden><label for=\"tolerance\">Tolerance of all claims of a size</label> ",
+    "<input id=\"tolerance\" type=\"range\" min=\"5\" max=\"50\" step=\"5\" value=\"5\"> ",
+    "<output id=\"flips\" for=\"tolerance\" aria-live=\"polite\"></output></p>\n",
     "<form class=\"filters\" role=\"search\" aria-label=\"Verdicts\" aria-controls=\"verdicts\" hidden>\n",
     "<label for=\"find\" class=\"wide\">Words <input id=\"find\" type=\"search\" autocomplete=\"off\" ",
     "placeholder=\"for example TestDFSIO write\"></label>\n",
     choice("by-paper", "Paper", "every paper", papers, vapply(papers, paper_short, character(1))),
-    choice("by-verdict", "Verdict", "every verdict", intersect(verdict_levels, table$verdict)),
+    choice("by-verdict", "Verdict", "every verdict", verdicts, several_words(verdicts)),
     choice("by-route", "Route", "every route", sort(unique(route_word(table$route)))),
     "<button type=\"reset\">Show all</button>\n</form>\n",
     "<p><output id=\"shown\" for=\"find by-paper by-verdict by-route\" aria-live=\"polite\"></output></p>\n",

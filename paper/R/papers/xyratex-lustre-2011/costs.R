@@ -134,8 +134,8 @@ cost_plot <- function(table, title, x_name, printed, printed_name, note = NULL) 
 }
 
 break_even_labels <- function(even, side) {
-  geom_label(data = even, aes(at, ratio, label = trimmed(at, 4)), inherit.aes = FALSE, size = 3, vjust = side,
-             family = base_font, label.size = 0, label.padding = unit(1, "pt"), fill = "white")
+  geom_text(data = even, aes(at, ratio, label = trimmed(at, 4), colour = cards), inherit.aes = FALSE, size = 3.2,
+            vjust = side, family = base_font, fontface = "bold", show.legend = FALSE)
 }
 
 figure_cost_by_nodes <- function(title) {
@@ -148,8 +148,8 @@ figure_cost_by_nodes <- function(title) {
   paper <- data.frame(at = published("X-V095"), published = audit_number("X-A12", "ratio of the totals"))
   cost_plot(table, title, "HDFS nodes", published("X-V095"), "the paper's 200") +
     geom_point(data = even, aes(at, ratio, colour = cards), inherit.aes = FALSE, shape = 8, size = 2.6, stroke = 0.9) +
-    break_even_labels(even[even$below, ], 1.4) +
-    break_even_labels(even[!even$below, ], -0.4) +
+    break_even_labels(even[even$below, ], 2.8) +
+    break_even_labels(even[!even$below, ], -1.9) +
     geom_published(paper[!is.na(paper$published), ], aes(at, published))
 }
 

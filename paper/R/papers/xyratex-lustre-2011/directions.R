@@ -9,13 +9,13 @@ direction_table <- function(claims) {
       row <- if (own) verdict_row(id) else reading_row(id, reading$title)
       data.frame(claim = id, statement = claim$statement, what = reading$title, asks = relation_text(reading$test),
                  found = told_estimate(row, "\u00d7"),
-                 verdict = if (is.na(row$verdict)) "" else as.character(row$verdict))
+                 verdict = if (is.na(row$verdict)) "\u2013" else verdict_badge(row))
     }))
   }))
   md_table(data.frame(
     Claim = ifelse(duplicated(rows$claim), "", paste0("**", rows$claim, "** ", safe(rows$statement))),
     Reading = safe(rows$what), "The prose asks for" = rows$asks, Found = safe(rows$found),
-    Verdict = ifelse(rows$verdict == "", "\u2013", badge(rows$verdict)), check.names = FALSE
+    Verdict = rows$verdict, check.names = FALSE
   ), widths = c(24, 30, 14, 18, 14))
 }
 

@@ -31,14 +31,13 @@ from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
 from whitewire.records.samples import MTU
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped, read_line
 from whitewire.testbed.each import on_each
-from whitewire.testbed.emulated import segment
+from whitewire.testbed.emulated import segment, software
 from whitewire.testbed.emulated.racks import Racks, divided
+from whitewire.testbed.emulated.software import ROOT
 from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
+from whitewire.testbed.installation import Installation
 from whitewire.tools import link
 from whitewire.tools.link import Link
-
-ROOT = "/run/whitewire"
-"""Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
 
 ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
 
@@ -182,7 +181,6 @@ class EmulatedTestbed(Testbed):
     `binds` maps names below ROOT to folders that the hosts see read-only.
     """
 
-    emulated = True
     shared = SHARED
 
     def __init__(
@@ -504,6 +502,9 @@ class EmulatedTestbed(Testbed):
             except OSError:  # it has just ended
                 continue
         return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
+
+    def installation(self) -> Installation:
+        return software.installation()
 
     def waiting(self) -> Meter:
         if self.meter is None:

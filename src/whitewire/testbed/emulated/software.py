@@ -8,12 +8,13 @@ from pathlib import Path
 
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.emulated.sandbox import ROOT
 from whitewire.testbed.installation import Installation
 
 CACHE = Path(os.environ.get("WHITEWIRE_SOFTWARE") or HOME / ".cache")
 """Where scripts/software made all this: of set-up, or of the environment or image that a rule runs in."""
 HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
+ROOT = "/run/whitewire"
+"""Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""

@@ -13,10 +13,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from whitewire import lanes
 from whitewire.testbed.base import CommandFailed, piped
+from whitewire.testbed.samples import Waited
 
 NS = 1e-9
 """Seconds in a nanosecond."""
@@ -36,20 +36,6 @@ while True:
 """Answers each line with how often it woke so far, and how many seconds late all together; ends with its input."""
 NAP_S = 0.002
 """What the timer sleeps: what a shaped link's burst bridges."""
-
-
-@dataclass(frozen=True)
-class Waited:
-    """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
-    over all; further CPU seconds of the campaign's first process and of all that it started, other lanes among it
-    (`own`); how often the timer woke, and seconds that it was late."""
-
-    time: float
-    ran: float
-    waited: float
-    own: float
-    wakes: int
-    late: float
 
 
 class Threads:

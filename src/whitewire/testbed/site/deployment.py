@@ -6,19 +6,18 @@ What is copied stays and serves every later run: `<work>/software-<digest>` with
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import re
 import shutil
 import tarfile
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from whitewire.errors import UserError
 from whitewire.progress import Progress
@@ -27,12 +26,9 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.opening import NotReady, end_here, opened
-
-if TYPE_CHECKING:
-    from whitewire.testbed.site.image import Image
-    from whitewire.testbed.site.remote import RemoteTestbed
-    from whitewire.testbed.site.remote_host import RemoteHost
+from whitewire.testbed.site.image import Image
+from whitewire.testbed.site.opening import NotReady, conversation
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 
 COPY_S = 600.0
 """Longest time to copy the software, or the image, to a host."""
@@ -97,7 +93,7 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
     return files
 
 
-def installation(testbed: RemoteTestbed) -> Installation:
+def installation(testbed: RemoteHosts) -> Installation:
     """Make sure that every host has Java and Hadoop; where they are. Raises UserError that names the hosts without."""
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
@@ -118,7 +114,7 @@ def installation(testbed: RemoteTestbed) -> Installation:
     )
 
 
-def _java_home(testbed: RemoteTestbed) -> str:
+def _java_home(testbed: RemoteHosts) -> str:
     """Where all hosts have Java; the same folder, since configuration files name it."""
     java = testbed.layout.java
     told = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
@@ -131,7 +127,7 @@ def _java_home(testbed: RemoteTestbed) -> str:
     return next(iter(homes.values()))
 
 
-def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
+def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
     """Hadoop's jars that all hosts have at the same place."""
 
     def listed(host: RemoteHost) -> str:
@@ -151,7 +147,7 @@ def _site_jars(testbed: RemoteTestbed, folder: str) -> list[str]:
     return next(iter(found.values())).splitlines()
 
 
-def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> None:
+def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
     """Copy the files to the hosts that lack them."""
     lacking = testbed.on_all(lambda host: host.run_again(["test", "-d", folder]).status != 0)
     hosts = [host for host, lacks in zip(testbed.hosts, lacking, strict=True) if lacks]
@@ -173,7 +169,7 @@ def _copy(testbed: RemoteTestbed, files: Mapping[str, Path], folder: str) -> Non
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
 
 
-def send_image(testbed: RemoteTestbed) -> None:
+def send_image(testbed: RemoteHosts) -> None:
     """Copy the image to the hosts that lack it, before they are open.
 
     One that cannot be reached or written to says why when it is looked at.
@@ -186,27 +182,17 @@ def send_image(testbed: RemoteTestbed) -> None:
 def _send(image: Image, local: Path, host: RemoteHost) -> None:
     size = local.stat().st_size
     command = shell.environment(shell.script(shell.RECEIVE, image.file, str(size)), {}, host.layout.path)
-    with tempfile.TemporaryFile() as errors:
-        try:
-            popen = opened(partial(host.popen, command), errors, ANSWER_S)
-        except (NotReady, OSError):
-            return
-        late = threading.Timer(COPY_S, end_here, [popen])
-        late.start()
-        try:
-            if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
-                Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
-                with local.open("rb") as content:
-                    shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
-                piped(popen.stdin).close()
-                popen.wait()
-        except OSError:  # it takes no more
-            return
-        finally:
-            late.cancel()
-            end_here(popen)
-            for stream in (popen.stdin, popen.stdout):
-                piped(stream).close()
+    with (
+        tempfile.TemporaryFile() as errors,
+        contextlib.suppress(NotReady, OSError),  # it cannot be reached, or takes no more
+        conversation(partial(host.popen, command), errors, ANSWER_S, COPY_S) as popen,
+    ):
+        if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
+            Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
+            with local.open("rb") as content:
+                shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
+            piped(popen.stdin).close()
+            popen.wait()
 
 
 def _by_value(values: Mapping[str, str]) -> str:

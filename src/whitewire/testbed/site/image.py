@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS, root
 from whitewire.progress import Progress
 from whitewire.testbed.base import last_line
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.reason import reason
+from whitewire.testbed.site.reason import COLOUR, reason
 
 FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
 """Of the machine a command sees /proc, /sys, /etc/hosts and what is bound. These replace the few devices and the empty
@@ -107,7 +107,7 @@ def _pulled(reference: str, source: str) -> Path:
         )
     Progress("image", []).say(f"pulling {reference}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole.file(target) as part:
+    with atomic.file(target) as part:
         argv = [*KILLED_WITH_THIS, "apptainer", "pull", "--force", str(part), reference]
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode != 0:
@@ -122,7 +122,7 @@ def fault(told: Mapping[str, str]) -> str:
         return "no apptainer (a folder that holds it: `path`)"
     if not told["image"]:
         return "the image's file is not there"
-    for line in told["exec"].splitlines():
+    for line in COLOUR.sub("", told["exec"]).splitlines():
         if UNPACKS in line:
             return "Apptainer cannot mount images and would unpack one for each command: it needs squashfuse, /dev/fuse"
         if NO_BINDS.search(line):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from whitewire.testbed.base import last_line, piped, read_line
@@ -56,6 +56,25 @@ def opened(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], sec
             return _opened_once(start, errors, seconds)
         except Wordless as fault:
             raise NotReady(f"{fault}, {1 + len(PAUSES_S)} times: {LIMITED}") from None
+
+
+@contextlib.contextmanager
+def conversation(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], patience: float, seconds: float
+                 ) -> Iterator[subprocess.Popen[bytes]]:  # fmt: skip
+    """A connection that opened() opens within `patience` seconds. It ends with the block, or so many seconds later.
+
+    Raises NotReady.
+    """
+    popen = opened(start, errors, patience)
+    late = threading.Timer(seconds, end_here, [popen])
+    late.start()
+    try:
+        yield popen
+    finally:
+        late.cancel()
+        end_here(popen)
+        for stream in (popen.stdin, popen.stdout):
+            piped(stream).close()
 
 
 def _opened_once(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import IO, TextIO, TypeVar
 
 from whitewire.description import transports
 from whitewire.description.transports import Transport
@@ -22,13 +22,10 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.site import image, shell
 from whitewire.testbed.site.deployment import send_image
 from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
-from whitewire.testbed.site.opening import NotReady, end_here, offset_of, opened
+from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
-
-if TYPE_CHECKING:
-    from whitewire.testbed.site.remote import RemoteTestbed
-    from whitewire.testbed.site.remote_host import RemoteHost
 
 ANSWER_S = 10.0
 """Longest time for a host to connect and answer everything."""
@@ -468,25 +465,24 @@ def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapp
     command = shell.environment(script, variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
-            popen = opened(partial(host.popen, command), errors, ANSWER_S)
+            with conversation(partial(host.popen, command), errors, ANSWER_S, seconds) as popen:
+                return _answer(popen, errors, read, seconds)
         except OSError as fault:
             raise NotReady(str(fault)) from None
-        late = threading.Timer(seconds, end_here, [popen])
-        late.start()
-        begin = time.monotonic()
-        try:
-            skew = offset_of(popen, begin + seconds)
-            return read(skew, piped(popen.stdout).read().decode(errors="replace"))
-        except (ValueError, OSError) as error:
-            errors.seek(0)
-            why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
-            told = errors.read()
-            raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
-        finally:
-            late.cancel()
-            end_here(popen)
-            piped(popen.stdin).close()
-            piped(popen.stdout).close()
+
+
+def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[float, str], Found], seconds: float
+            ) -> Found:  # fmt: skip
+    """What `read` makes of the clock and the answers of a connection; see asked()."""
+    begin = time.monotonic()
+    try:
+        skew = offset_of(popen, begin + seconds)
+        return read(skew, piped(popen.stdout).read().decode(errors="replace"))
+    except (ValueError, OSError) as error:
+        errors.seek(0)
+        why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
+        told = errors.read()
+        raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
 
 
 def most_common(values: Iterable[str]) -> str:
@@ -494,7 +490,7 @@ def most_common(values: Iterable[str]) -> str:
     return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
-def preflight(testbed: RemoteTestbed, output: TextIO, bare: bool = False) -> list[Report]:
+def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
     """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from whitewire.description.capabilities import capabilities_of
 from whitewire.errors import UserError
 from whitewire.testbed.site.facts import Facts, Nic
 from whitewire.testbed.site.listing.base import Listed
@@ -91,13 +92,14 @@ def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = ""
     """The file's text. `kept`: the keys that are no question of hosts, as the example has them. Raises UserError."""
     _check(site)
     fabrics, others = _fabrics(site)
+    by_host = capabilities_of({"kind": kind}).lists_hosts
     parts = [
         _head(kind, site, origin),
         *([f"ssh_config: {_flow(ssh_config)}\n"] if ssh_config else []),
-        "\n" + _fabrics_text(site, fabrics, others, by_host=kind == "ssh"),
+        "\n" + _fabrics_text(site, fabrics, others, by_host=by_host),
         "\n" + _paths(site),
         "\n" + _programs(site),
-        *(["\n" + _hosts(site, fabrics)] if kind == "ssh" else []),
+        *(["\n" + _hosts(site, fabrics)] if by_host else []),
         "\n" + _room(site),
         "\n" + kept,
     ]

@@ -73,6 +73,10 @@ NOISE = re.compile(
 """Lines that say nothing about an end."""
 
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""As Apptainer's starter has its errors, also where no terminal reads them."""
+
+
 def reason(said: bytes | str) -> str:
     """The cause, else that the connection closed and the last other line, which may say why or be a banner's."""
     return cause(said) or ": ".join(filter(None, (closing(said), "".join(_lines(said)[-1:]))))[:LONGEST]
@@ -94,7 +98,7 @@ def _lines(said: bytes | str) -> list[str]:
 
 def _all_lines(said: bytes | str) -> list[str]:
     text = said if isinstance(said, str) else said.decode(errors="replace")
-    return [line.strip() for line in text.splitlines()]
+    return [line.strip() for line in COLOUR.sub("", text).splitlines()]
 
 
 def _advice(line: str) -> str | None:

@@ -21,12 +21,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
 from whitewire.testbed.each import on_each
+from whitewire.testbed.installation import Installation
 from whitewire.testbed.site import image, shell
 from whitewire.testbed.site.deployment import installation
 from whitewire.testbed.site.inventory import Interface, interfaces, resolve
@@ -36,9 +37,6 @@ from whitewire.testbed.site.remote_samples import RemoteSampler
 from whitewire.tools import Unreadable, link, rdma_counters
 from whitewire.tools.link import Link
 from whitewire.tools.rdma_counters import Port
-
-if TYPE_CHECKING:
-    from whitewire.testbed.installation import Installation
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up."""
@@ -50,7 +48,6 @@ Found = TypeVar("Found")
 class RemoteTestbed(Testbed):
     """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
 
-    fabrics_move = True
     private: Path
     """A local folder for control sockets and the like, from the start on."""
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 from whitewire.errors import UserError
 from whitewire.paths import SYSTEM_PATH
@@ -220,8 +220,8 @@ class RemoteHost(Host):
     # -- commands -----------------------------------------------------------------------------------------
 
     def marker(self, mark: str) -> str:
-        """The text in a process's environment: of one command, or (empty `mark`) the beginning of all on this host."""
-        return f"{shell.MARKER}={mark or f'{self.layout.run}.{self.name}.'}"
+        """The marker, for shell.SWEEP, of one command, or (empty `mark`) of all on this host."""
+        return shell.marked(mark or f"{self.layout.run}.{self.name}.")
 
     @property
     def pids(self) -> str:
@@ -277,12 +277,14 @@ class RemoteHost(Host):
         return _carried(lambda: self._run(argv, image, stdin=stdin, timeout=timeout), CutOff)
 
     def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
-        """End a command that takes too long, here and there."""
+        """End a command that takes too long, there and then here: it may still have to unmount an image."""
+        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
+            self.end(mark)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(timeout=2)
         end_here(popen)
         for stream in (popen.stdin, popen.stdout, popen.stderr):
             piped(stream).close()
-        with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
-            self.end(mark)
 
     def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
         """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
@@ -367,3 +369,29 @@ class RemoteHost(Host):
                 piped(popen.stdin).close()
                 piped(popen.stdout).close()
                 end_here(popen)
+
+
+class RemoteHosts(Protocol):
+    """The hosts of a site together, as preflight, deployment and samples use them; see remote.RemoteTestbed."""
+
+    config: Mapping[str, Any]
+    source: str
+    """The description's name for messages."""
+    k: float
+    layout: Layout
+    image: Image | None
+    hosts: list[RemoteHost]
+    private: Path
+
+    @property
+    def reference(self) -> RemoteHost:
+        """The host whose clock tells the time of a run."""
+
+    def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
+        """The results of an action on every host, all at once."""
+
+    def clocks(self) -> dict[str, float]:
+        """Seconds that each host's clock is ahead of this machine's, by host name."""
+
+    def next_number(self) -> int:
+        """A number for names of local files."""

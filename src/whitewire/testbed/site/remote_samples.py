@@ -5,19 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample, longest_gap
+from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample, Waited, longest_gap
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.remote_host import RemoteHost, RemoteProcess
-
-if TYPE_CHECKING:
-    from whitewire.testbed.emulated.waiting import Waited
-    from whitewire.testbed.site.remote import RemoteTestbed
+from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts, RemoteProcess
 
 START_S = 15.0
 """Longest time until every host has sampled once."""
@@ -116,7 +111,7 @@ class RemoteSampler:
     Times are those of the clock of the testbed's reference host.
     """
 
-    testbed: RemoteTestbed
+    testbed: RemoteHosts
     by_host: bool = False
     samples: list[Sample] = field(default_factory=list)
     gap: float = 0.0

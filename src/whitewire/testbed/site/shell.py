@@ -23,7 +23,7 @@ SWEEP = """
 sweep() {
     none=0
     for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        found=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+        found=$(grep -lsz -- "^$1" /proc/[0-9]*/environ)
         if [ -z "$found" ]; then
             none=$((none + 1))
             if [ $none = 2 ]; then return 0; fi
@@ -35,8 +35,9 @@ sweep() {
     done
 }
 """
-"""sweep TEXT: end every process whose first environment holds TEXT, and what they start meanwhile: until two looks in
-a row find none. A process that ignores SIGKILL (waiting for a device) is given up after some two seconds."""
+"""sweep MARKER: end every process with a variable of its first environment that begins so, and what they start
+meanwhile: until two looks in a row find none. A process that ignores SIGKILL (waiting for a device) is given up after
+some two seconds. Apptainer's own processes hold the marker within another variable: they have to stay to unmount."""
 
 WATCH = (
     SWEEP
@@ -63,7 +64,7 @@ for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
 and removes its folders; then once more, for what was starting: every command begins in a folder of the run. Arguments:
-those seconds, the marker's text, the run folder, its folder of drives, then one data folder per drive.
+those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 
@@ -72,18 +73,18 @@ END = (
     + """
 round=0
 while [ -n "$2" ] && [ ! -s "$2" ] && [ $round -lt 20 ]; do sleep 0.1; round=$((round + 1)); done
-if [ "$3" -gt 0 ] && read -r pid < "$2" && grep -qsF -- "$1" "/proc/$pid/environ"; then
+if [ "$3" -gt 0 ] && read -r pid < "$2" && grep -qsz -- "^$1" "/proc/$pid/environ"; then
     kill -TERM "$pid"
     round=0
-    while [ $round -lt "$3" ] && grep -qsF -- "$1" "/proc/$pid/environ"; do sleep 0.05; round=$((round + 1)); done
+    while [ $round -lt "$3" ] && grep -qsz -- "^$1" "/proc/$pid/environ"; do sleep 0.05; round=$((round + 1)); done
 fi
 sweep "$1"
 """
 )
-"""End a process and whatever it started. Arguments: the marker's text; the file that the process writes its number to
+"""End a process and whatever it started. Arguments: the marker; the file that the process writes its number to
 when it starts (or nothing); how many times 0.05 s it may take to end by itself after SIGTERM (0: SIGKILL at once)."""
 
-STAT = 'read -r pid < "$1" && grep -qsF -- "$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
+STAT = 'read -r pid < "$1" && grep -qsz -- "^$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
 """What the kernel counts for the process whose number is in file $1, if it is still the one with marker $2."""
 
 PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
@@ -303,7 +304,7 @@ SITE = {
     done""",
     "default": "ip -4 route show default",
     "rdma": "ls /sys/class/infiniband",
-    "memory": "grep ^MemTotal /proc/meminfo",
+    "memory": PREFLIGHT["memory"],
     "processors": PREFLIGHT["processors"],
     "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
     "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
@@ -317,9 +318,9 @@ SITE = {
         done
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
-    "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
+    "java": SOFTWARE["java"],
     "apptainer": IMAGE["apptainer"],
-    "missing": "for tool in iperf3 fio curl; do command -v $tool > /dev/null || echo $tool; done",
+    "missing": SOFTWARE["programs"],
 }
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.
 
@@ -361,6 +362,11 @@ exit 1
 SECTION = "@@whitewire "
 
 BEGIN, STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
+
+
+def marked(mark: str) -> str:
+    """The marker of commands whose mark begins so, for SWEEP: a basic regular expression."""
+    return f"{MARKER}={mark.replace('.', '[.]')}"
 
 
 def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:

@@ -10,9 +10,8 @@ import math
 import re
 import signal
 from collections.abc import Mapping
-from typing import Any
 
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, first_words, node_file, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, seconds_of
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 LEFT = re.compile(r"(\d+:\d\d) [XLE]\s*$", re.ASCII | re.MULTILINE)
@@ -22,10 +21,6 @@ class Lsf(ByCommand):
     name = "LSF"
     variable = "LSB_DJOB_HOSTFILE"
     signals = (signal.SIGUSR2, signal.SIGTERM)
-
-    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(self.variable, "")
-        return first_words(node_file(self.name, self.variable, path), path)
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         return ["blaunch", node, for_any_login_shell(command)]

@@ -12,9 +12,8 @@ import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, first_words, node_file, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, seconds_of
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 
@@ -22,10 +21,6 @@ class Oar(ByCommand):
     name = "OAR"
     variable = "OAR_NODEFILE"
     signals = (signal.SIGUSR2, signal.SIGTERM)
-
-    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(self.variable, "")
-        return first_words(node_file(self.name, self.variable, path), path)
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         return ["oarsh", "-T", node, for_any_login_shell(command)]

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Mapping
-from typing import Any
 
-from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, first_words, node_file, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, seconds_of
 
 WALLTIMES = re.compile(r"^\s*(Resource_List|resources_used)\.walltime = (\d+:\d\d:\d\d)$", re.MULTILINE)
 
@@ -20,10 +19,6 @@ class Pbs(BySsh):
     name = "PBS"
     variable = "PBS_NODEFILE"
     signals = (signal.SIGTERM,)
-
-    def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        path = environ.get(self.variable, "")
-        return first_words(node_file(self.name, self.variable, path), path)
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
         return left_of(answer(self.name, ["qstat", "-f", environ.get("PBS_JOBID", "")], environ))

@@ -30,13 +30,17 @@ class Scheduler(ABC):
     name: str
     """What messages call it."""
     variable: str
-    """What only the environment of a job of it has; empty: nothing."""
+    """What only the environment of a job of it has, often the path of its node file; empty: nothing."""
     signals: tuple[signal.Signals, ...]
     """What it sends to a job before it kills it."""
 
-    @abstractmethod
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        """Names of the job's hosts in the scheduler's order, with repeats. Raises UserError outside of a job."""
+        """Names of the job's hosts in the scheduler's order, with repeats: those of the file that `variable` names.
+
+        Raises UserError outside of a job.
+        """
+        path = environ.get(self.variable, "")
+        return first_words(node_file(self.name, self.variable, path), path)
 
     @abstractmethod
     def host(self, place: Place, layout: Layout, config: Mapping[str, Any], nodes: Sequence[str]) -> RemoteHost:

@@ -36,10 +36,13 @@ class Slurm(ByCommand):
         return self._said(environ, "scontrol", "show", "hostnames", nodes).split()
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
-        """A step on one node of the job, beside other steps, with all of its share."""
+        """A step on one node of the job, beside other steps, with all of its share.
+
+        Its output is a pipe: with --unbuffered it would be a terminal, in whose place Apptainer takes the console.
+        """
         return [
             "srun", f"--jobid={environ['SLURM_JOB_ID']}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}",
-            "--mem=0", "--cpu-bind=none", "--mpi=none", "--unbuffered", "--job-name=whitewire", "sh", "-c", command,
+            "--mem=0", "--cpu-bind=none", "--mpi=none", "--job-name=whitewire", "sh", "-c", command,
         ]  # fmt: skip
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:

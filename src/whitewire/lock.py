@@ -16,7 +16,7 @@ from typing import TextIO
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 
-INSIDE = "WHITEWIRE_ALONE"
+INSIDE = "WHITEWIRE_LOCKED"
 """Variable of the environment: this process was started by one that holds the lock, and needs none."""
 
 
@@ -55,7 +55,7 @@ def _holder(lock: TextIO) -> str:
 
 
 @contextlib.contextmanager
-def alone(root: Path, command: Sequence[str]) -> Iterator[tuple[int, ...]]:
+def exclusive(root: Path, command: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Be the only process that writes below `root`, the repository or a folder with a configuration of its own.
 
     Gives the descriptor that holds the lock (none for what a holder has started), for children that write on after

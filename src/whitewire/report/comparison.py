@@ -18,7 +18,7 @@ import pandas as pd
 
 from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import FIRST, effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.levels import text
 from whitewire.records import checked, manifest, schema
@@ -30,8 +30,10 @@ ONLY = {"a": "only in A", "b": "only in B"}
 SIDES = ("a", "b")
 NUMBERS = ("estimate", "low", "high", "n")
 RATIO = ("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high", "differs", "note")
+TARGET = ("relation", "expected_low", "expected_high")
+ASKED = ("expected", *TARGET)
 VERDICTS = ("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit",
-            *(f"{name}_{side}" for side in SIDES for name in NUMBERS), "overlap", *RATIO)  # fmt: skip
+            *ASKED, *(f"{name}_{side}" for side in SIDES for name in NUMBERS), "overlap", *RATIO)  # fmt: skip
 OPEN = (INCONCLUSIVE, NOT_TESTABLE)
 """Verdicts that tell nothing of a claim."""
 SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A tells", "only B tells", "neither tells"
@@ -43,7 +45,6 @@ ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
 MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
             "cluster / memory_mib")  # fmt: skip
 """What a record of the environment holds that is no fact of it but a measurement."""
-TARGET = ("relation", "expected_low", "expected_high")
 JUDGED = ("claim", "statement", "verdict", "route", "estimate", "unit")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
@@ -144,8 +145,15 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
                 row |= {f"verdict_{side}": found and found["verdict"], f"route_{side}": found and found["route"]}
             row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
             row["stands"] = stands(one["verdict"], two["verdict"]) if one and two else ""
-            rows.append(row | _estimates(one, two, "estimate", "low", "high", "unit"))
+            rows.append(row | _asked(one, two) | _estimates(one, two, "estimate", "low", "high", "unit"))
     return pd.DataFrame(rows, columns=VERDICTS)
+
+
+def _asked(one: Mapping[str, Any] | None, two: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a claim asks for; None where the two ask for something else."""
+    found = one or two or {}
+    alike = not (one and two) or _target(one) == _target(two)
+    return {name: found.get(name) if alike else None for name in ASKED}
 
 
 def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
@@ -249,7 +257,7 @@ def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:
     if empty:
         yield f"no design in {' and '.join(empty)}, so efforts and cells cannot be compared"
         return
-    efforts = [listed(sorted({effort_of(str(block)) for block in p.design["block"]})) for p in (a, b)]
+    efforts = [listed(efforts_in(paper.design)) for paper in (a, b)]
     if efforts[0] != efforts[1]:
         yield f"the effort is {_in_each(efforts, names)}: runs differ in number, and may in bytes"
     runs = [Counter(_cells(paper.design)) for paper in (a, b)]
@@ -265,9 +273,14 @@ def _in_each(values: Sequence[str], names: tuple[str, str]) -> str:
     return f"{values[0]} in {names[0]}, {values[1]} in {names[1]}"
 
 
+def efforts_in(design: pd.DataFrame) -> list[str]:
+    """The efforts of a design that has runs."""
+    return sorted(set(design["effort"] if "effort" in design else map(effort_of, design["block"])))
+
+
 def _cells(design: pd.DataFrame) -> Iterable[str]:
     """Experiment and levels of each run of a design."""
-    levels = [name for name in design if name not in ("run_id", "block", "order", "workload", "replicate", "seed")]
+    levels = [name for name in design if name == "experiment" or name not in (*FIRST, "seed")]
     for row in design[levels].itertuples(index=False):
         yield " ".join(level for level in map(text, row) if level)
 

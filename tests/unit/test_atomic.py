@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from whitewire import whole
+from whitewire import atomic
 from whitewire.errors import REMEDIES, of_system
 from whitewire.paths import HOME
 from whitewire.records import manifest
@@ -26,19 +26,19 @@ LONG = "a,b\n" * 100_000
 
 def test_a_file_is_replaced_in_one_step(tmp_path):
     path = tmp_path / "design.csv"
-    whole.write(path, "old\n")
-    assert whole.write(path, "new µ\n").read_bytes() == "new µ\n".encode()
+    atomic.write(path, "old\n")
+    assert atomic.write(path, "new µ\n").read_bytes() == "new µ\n".encode()
     assert [each.name for each in tmp_path.iterdir()] == ["design.csv"]
 
 
 def test_a_file_that_is_written_piece_by_piece_is_there_whole_or_as_it_was(tmp_path):
     path = tmp_path / "a.zip"
     path.write_text("old")
-    with whole.file(path) as part:
+    with atomic.file(path) as part:
         part.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
-    with pytest.raises(ValueError), whole.file(path) as part:
+    with pytest.raises(ValueError), atomic.file(path) as part:
         part.write_text("half")
         raise ValueError
     assert path.read_text() == "new" and [each.name for each in tmp_path.iterdir()] == ["a.zip"]
@@ -48,12 +48,12 @@ def test_of_two_writers_of_one_file_the_second_waits(tmp_path):
     """The start page is made by hand and by `make papers` at once."""
     path = tmp_path / "index.html"
     with ThreadPoolExecutor() as pool:
-        with whole.file(path) as part:
-            second = pool.submit(whole.write, path, "second")
+        with atomic.file(path) as part:
+            second = pool.submit(atomic.write, path, "second")
             time.sleep(0.1)
             part.write_text("first")
         assert second.result(timeout=10).read_text() == "second"
-        done = [pool.submit(whole.write, path, f"{number}" * 10_000) for number in range(8)]
+        done = [pool.submit(atomic.write, path, f"{number}" * 10_000) for number in range(8)]
         assert all(each.result(timeout=10) for each in done)
     assert len(path.read_text()) == 10_000 and len(set(path.read_text())) == 1
     assert [each.name for each in tmp_path.iterdir()] == ["index.html"]
@@ -64,7 +64,7 @@ def test_of_two_writers_of_one_folder_the_second_waits(tmp_path):
     target = tmp_path / "reference"
 
     def fill(number: int) -> None:
-        with whole.folder(target) as part:
+        with atomic.folder(target) as part:
             (part / "a").write_text(f"{number}")
             time.sleep(0.01)
             (part / "b").write_text(f"{number}")
@@ -72,7 +72,7 @@ def test_of_two_writers_of_one_folder_the_second_waits(tmp_path):
                 raise ValueError
 
     with ThreadPoolExecutor() as pool:
-        with whole.folder(target) as part:
+        with atomic.folder(target) as part:
             done = [pool.submit(fill, number) for number in range(8)]
             time.sleep(0.1)
             assert not any(each.done() for each in done)
@@ -103,12 +103,12 @@ def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path):
 
 def test_a_folder_is_whole_or_not_there(tmp_path):
     target = tmp_path / "runs" / "a"
-    with pytest.raises(ZeroDivisionError), whole.folder(target) as part:
+    with pytest.raises(ZeroDivisionError), atomic.folder(target) as part:
         (part / "samples.csv").write_text("x")
         raise ZeroDivisionError
     assert list((tmp_path / "runs").iterdir()) == []
     for content in ("old", "new"):
-        with whole.folder(target) as part:
+        with atomic.folder(target) as part:
             (part / "below").mkdir()
             (part / "below" / "samples.csv").write_text(content)
             assert content == "old" or (target / "below" / "samples.csv").read_text() == "old"
@@ -119,10 +119,10 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
 def test_what_a_killed_writer_left_does_not_matter(tmp_path):
     (tmp_path / ".part-a").mkdir()
     (tmp_path / ".part-a" / "half").write_text("x")
-    with whole.folder(tmp_path / "a") as part:
+    with atomic.folder(tmp_path / "a") as part:
         assert list(part.iterdir()) == []
     (tmp_path / ".part-b").write_text("half")
-    assert whole.write(tmp_path / "b", "whole").read_text() == "whole"
+    assert atomic.write(tmp_path / "b", "whole").read_text() == "whole"
 
 
 class Killed(BaseException):
@@ -145,7 +145,7 @@ def kill_at(monkeypatch, number, act):
     with monkeypatch.context() as patched:
         for of, name in ((Path, "rename"), (Path, "unlink"), (os, "rmdir"), (os, "unlink"), (os, "replace")):
             patched.setattr(of, name, counted(getattr(of, name)))
-        patched.setattr(whole, "_cleared", lambda *_: contextlib.nullcontext())  # a kill clears nothing
+        patched.setattr(atomic, "_cleared", lambda *_: contextlib.nullcontext())  # a kill clears nothing
         try:
             act()
         except Killed:
@@ -154,7 +154,7 @@ def kill_at(monkeypatch, number, act):
 
 
 def replace(target, content):
-    with whole.folder(target) as part:
+    with atomic.folder(target) as part:
         (part / "a").write_text(content)
         (part / "b").write_text(content)
 
@@ -163,7 +163,7 @@ def test_a_writer_that_is_ended_while_it_waits_takes_nothing_from_the_one_before
     path = tmp_path / "index.html"
     program = "import signal, sys; from whitewire import whole; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
     program += "print('waits', flush=True); whole.write(sys.argv[1], 'second')"
-    with whole.file(path) as part:
+    with atomic.file(path) as part:
         part.write_text("first")
         with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as second:
             assert second.stdout.readline() == b"waits\n"
@@ -179,7 +179,7 @@ def test_a_folder_that_is_replaced_is_the_old_or_the_new_one_wherever_the_writer
         target = tmp_path / str(number) / "figures"
         replace(target, "old")
         ended = kill_at(monkeypatch, number, partial(replace, target, "new"))
-        whole.clear(target.parent)
+        atomic.clear(target.parent)
         assert [path.name for path in target.parent.iterdir()] == ["figures"]
         found = {path.read_text() for path in target.iterdir()}
         assert len(list(target.iterdir())) == 2 and found in ({"old"}, {"new"})
@@ -196,7 +196,7 @@ def test_the_next_writer_takes_back_what_was_about_to_be_replaced(tmp_path, monk
     replace(target, "old")
     assert not kill_at(monkeypatch, 1, lambda: replace(target, "new"))  # between its two renames
     assert not target.exists()
-    with pytest.raises(ZeroDivisionError), whole.folder(target):
+    with pytest.raises(ZeroDivisionError), atomic.folder(target):
         raise ZeroDivisionError
     assert {path.read_text() for path in target.iterdir()} == {"old"}
 
@@ -293,16 +293,16 @@ def test_a_refusal_names_the_file_that_the_user_knows(tmp_path, monkeypatch, num
         with monkeypatch.context() as patched:
             patched.setattr(Path, name, refuse)
             with pytest.raises(OSError, match=os.strerror(number)) as told:
-                whole.write(target, "new")
+                atomic.write(target, "new")
         assert (told.value.filename, told.value.errno) == (str(target), number)
     assert list(tmp_path.iterdir()) == []
     with monkeypatch.context() as patched, pytest.raises(OSError) as told:
         patched.setattr(Path, "write_bytes", refuse)
-        with whole.folder(tmp_path / "a-r1") as part:
+        with atomic.folder(tmp_path / "a-r1") as part:
             (part / "run.json").write_bytes(b"{}")
     assert told.value.filename == str(tmp_path / "a-r1")
     elsewhere = tmp_path / "other" / "samples.csv"
-    with pytest.raises(OSError) as told, whole.folder(tmp_path / "a-r1"):
+    with pytest.raises(OSError) as told, atomic.folder(tmp_path / "a-r1"):
         refuse(elsewhere)
     assert told.value.filename == str(elsewhere), "a file of somewhere else keeps its name"
 
@@ -315,7 +315,7 @@ def test_a_daemon_on_a_full_disk_is_not_waited_for(can_emulate, tmp_path):
     """
     done = on_a_disk(tmp_path, script)
     assert "OSError: [Errno 28] No space left on device" in done.stderr and done.returncode == 1
-    whole.check_space(tmp_path / "not" / "there")  # here there is some
+    atomic.check_space(tmp_path / "not" / "there")  # here there is some
 
 
 def test_the_journal_leaves_nothing_of_a_run_that_does_not_fit(tmp_path):

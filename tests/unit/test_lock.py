@@ -58,7 +58,7 @@ def going(home: Path, *argv: str):
 
 @pytest.fixture(scope="module")
 def holder(home):
-    with going(home, "scripts/alone", "sh", "-c", 'touch "$TMPDIR/mine"; echo begun; exec sleep 600') as process:
+    with going(home, "scripts/exclusive", "sh", "-c", 'touch "$TMPDIR/mine"; echo begun; exec sleep 600') as process:
         yield process
 
 
@@ -76,8 +76,8 @@ def test_what_writes_is_refused_in_one_line_while_another_command_does(home, hol
 
 @pytest.mark.parametrize("environ", [{}, {"CDPATH": ".:/tmp"}, {"CDPATH": "..:/"}], ids=str)
 def test_a_script_is_refused_likewise(home, holder, environ):
-    assert is_refused(run(home, "scripts/alone", "echo", "ran", **environ), holder)
-    assert is_refused(run(home.parent, f"{home.name}/scripts/alone", "echo", "ran", **environ), holder)
+    assert is_refused(run(home, "scripts/exclusive", "echo", "ran", **environ), holder)
+    assert is_refused(run(home.parent, f"{home.name}/scripts/exclusive", "echo", "ran", **environ), holder)
     assert [each.name for each in home.parent.iterdir()] == [home.name]
 
 
@@ -119,24 +119,24 @@ def free(tmp_path):
 def test_a_run_is_refused_while_a_set_up_works(free):
     with going(free, "sh", "-euc", STEP, "scripts/setup", "new", "600") as process:
         assert run(free, "sh", "-euc", STEP, "scripts/setup", "new").stdout == "begun\n"  # its lock is another one
-        done = run(free, "scripts/alone", "echo", "ran")
+        done = run(free, "scripts/exclusive", "echo", "ran")
         assert (done.returncode, done.stdout) == (2, "") and REFUSED.fullmatch(done.stderr)[
             "command"
         ] == "scripts/setup"
         assert process.poll() is None
-    assert run(free, "scripts/alone", "echo", "ran").stdout == "ran\n"
+    assert run(free, "scripts/exclusive", "echo", "ran").stdout == "ran\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_after_a_holder_that_was_ended_the_next_one_starts(free, number):
     script = 'touch "$TMPDIR/left"; echo begun; exec sleep 600'
-    with going(free, "scripts/alone", "sh", "-c", script) as process:
+    with going(free, "scripts/exclusive", "sh", "-c", script) as process:
         process.send_signal(number)
         assert process.wait(timeout=20) in (-number, 128 + number)
         assert (free / "whitewire-tmp" / "left").exists() == (number == signal.SIGKILL)
         deadline = time.monotonic() + 20
         while (
-            done := run(free, "scripts/alone", "sh", "-c", 'ls "$TMPDIR"')
+            done := run(free, "scripts/exclusive", "sh", "-c", 'ls "$TMPDIR"')
         ).returncode and time.monotonic() < deadline:
             time.sleep(0.1)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -144,20 +144,25 @@ def test_after_a_holder_that_was_ended_the_next_one_starts(free, number):
 
 
 def test_what_a_holder_starts_needs_no_lock(free):
-    done = run(free, "scripts/alone", ".venv/bin/whitewire", "crate", "results/none")
+    done = run(free, "scripts/exclusive", ".venv/bin/whitewire", "crate", "results/none")
     assert done.returncode == 2 and "none" in done.stderr and "under way" not in done.stderr
 
 
 def test_of_two_that_begin_at_once_one_goes_on(free):
-    script = "scripts/alone", "sh", "-c", "echo ran; sleep 8"
-    options = {"cwd": free, "env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    both = [subprocess.Popen(script, **options) for _ in range(2)]
+    """The one that goes on waits for the end of its input, until the other has ended."""
+    script = "scripts/exclusive", "sh", "-c", "echo ran; cat"
+    options = {"cwd": free, "env": environment(), "text": True}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    both = [subprocess.Popen(script, **options, **pipes) for _ in range(2)]
+    deadline = time.monotonic() + 60
+    while all(each.poll() is None for each in both) and time.monotonic() < deadline:
+        time.sleep(0.05)
     said = sorted((*each.communicate(timeout=60), each.returncode) for each in both)
     assert said[1] == ("ran\n", "", 0) and said[0][2] == 2 and REFUSED.fullmatch(said[0][1])
 
 
 def test_clean_leaves_no_second_lock(free):
-    run(free, "scripts/alone", "true")
+    run(free, "scripts/exclusive", "true")
     lock = free / "results" / ".lock"
     before = lock.stat().st_ino
     assert run(free, "make", "clean").returncode == 0
@@ -169,7 +174,7 @@ def test_a_second_start_of_snakemake_by_hand_is_refused(free):
     snakemake = [str(Path(sys.executable).parent / "snakemake"), "results/emulated/emulex-2012/design.csv"]
     (free / "paper").symlink_to(HOME / "paper")
     environ = {"PAPERS": "emulex-2012", "TESTBED": "emulated", "EFFORT": "smoke", "PYTHONPATH": str(free / "src")}
-    with going(free, "scripts/alone", "sh", "-c", "echo begun; exec sleep 600"):
+    with going(free, "scripts/exclusive", "sh", "-c", "echo begun; exec sleep 600"):
         done = run(free, *snakemake, **environ)
         told = [line for line in done.stderr.splitlines(keepends=True) if "error" in line]
         assert done.returncode == 2 and len(told) == 1 and REFUSED.fullmatch(told[0]), done.stderr

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whitewire.alone import held
+from whitewire.lock import held
 from whitewire.paths import shown
 
 
 @contextmanager
-def alone(folder: Path, what: str) -> Iterator[None]:
+def exclusive(folder: Path, what: str) -> Iterator[None]:
     """Hold a folder, which is made where it is not there; `what` is measured into it, in words.
 
     The lock goes with the process, however it ends. Raises UserError while another one holds it.

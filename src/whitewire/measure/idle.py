@@ -13,7 +13,7 @@ from typing import Protocol
 from whitewire.records.samples import TICKS
 from whitewire.testbed.samples import processor_ticks
 
-CALM = 0.25
+IDLE = 0.25
 """Processors that other programs may use while a run begins."""
 GLANCE_S, LOOK_S = 0.25, 0.75
 """Seconds over which it is looked before every run, and where that does not look calm: the kernel counts hundredths."""
@@ -25,7 +25,7 @@ NEVER_S = 60.0
 
 
 class Readings(Protocol):
-    """What a testbed says of its hosts' threads; see testbed.emulated.waiting.Waited."""
+    """What a testbed says of its hosts' threads; see testbed.samples.Waited."""
 
     @property
     def time(self) -> float: ...
@@ -35,7 +35,7 @@ class Readings(Protocol):
     def own(self) -> float: ...
 
 
-class Calm:
+class IdleWait:
     """The waits of one block. `read` asks the testbed, `say` prints a line."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic,
@@ -58,11 +58,11 @@ class Calm:
 
         `until` is the moment at which the block's own time is up.
         """
-        if (used := self.outside(read, GLANCE_S)) <= CALM:
+        if (used := self.outside(read, GLANCE_S)) <= IDLE:
             self._in_vain = 0
             return used
         begin, said = self.clock(), False
-        while (used := self.outside(read)) > CALM:
+        while (used := self.outside(read)) > IDLE:
             now = self.clock()
             allowed = max(NEVER_S, SHARE * (now - self._begin))
             patience = MOST_S / 2**self._in_vain

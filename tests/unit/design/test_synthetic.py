@@ -12,7 +12,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.description.testbed import load_testbed
-from whitewire.design import known
+from whitewire.design import synthetic
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.text import canonical
@@ -23,13 +23,13 @@ TESTBED = load_testbed("emulated")
 @pytest.fixture
 def paper(tmp_path):
     path = tmp_path / "known.yaml"
-    path.write_text(yaml.safe_dump(known.ratios(2), sort_keys=False))
+    path.write_text(yaml.safe_dump(synthetic.ratios(2), sort_keys=False))
     return load_paper(path, TESTBED["fabrics"])
 
 
 def test_it_passes_every_check_of_a_paper_and_each_claim_names_the_ratio_of_two_links(paper):
     fabrics = TESTBED["fabrics"]
-    assert len(paper.claims) == len(known.RATIOS) * len(known.CLIENTS)
+    assert len(paper.claims) == len(synthetic.RATIOS) * len(synthetic.CLIENTS)
     for claim in paper.claims:
         sides = [claim["test"][side]["where"] for side in ("numerator", "denominator")]
         above, below = (fabrics[side["fabric"]]["rate_mbit_per_s"] for side in sides)
@@ -39,7 +39,7 @@ def test_it_passes_every_check_of_a_paper_and_each_claim_names_the_ratio_of_two_
 
 def test_no_two_controls_are_set_against_one_cell_and_each_differs_from_it_in_the_name_alone(paper):
     against = Counter(canonical(estimands.of(ratio_of(each)).cells()[1]) for each in paper.controls)
-    assert set(against.values()) == {1} and len(against) == (1 + len(known.RATIOS)) * len(known.CLIENTS)
+    assert set(against.values()) == {1} and len(against) == (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS)
     for control in paper.controls:
         (name, levels), (other, really) = estimands.of(ratio_of(control)).cells()
         assert levels["fabric"] != really["fabric"]
@@ -48,36 +48,38 @@ def test_no_two_controls_are_set_against_one_cell_and_each_differs_from_it_in_th
 
 
 def test_each_group_has_as_many_runs_of_each_cell_as_the_first_interval_needs(paper):
-    rows = make_design(paper, TESTBED, known.EFFORT, known.SEED)
-    for first, last in known.groups(2 * known.RUNS):
+    rows = make_design(paper, TESTBED, synthetic.EFFORT, synthetic.SEED)
+    for first, last in synthetic.groups(2 * synthetic.RUNS):
         runs = [row for row in rows if first <= row["replicate"] <= last]
         counts = Counter((row["experiment"], canonical(levels_of(paper, row))) for row in runs)
-        assert set(counts.values()) == {known.RUNS}
-        assert len(counts) == 2 * (1 + len(known.RATIOS)) * len(known.CLIENTS)
+        assert set(counts.values()) == {synthetic.RUNS}
+        assert len(counts) == 2 * (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS)
 
 
 @given(st.integers(0, 200))
 def test_groups_are_whole_and_share_no_run(replicates):
-    found = [number for first, last in known.groups(replicates) for number in range(first, last + 1)]
-    assert found == list(range(1, replicates // known.RUNS * known.RUNS + 1))
+    found = [number for first, last in synthetic.groups(replicates) for number in range(first, last + 1)]
+    assert found == list(range(1, replicates // synthetic.RUNS * synthetic.RUNS + 1))
 
 
 def test_a_papers_pairs_are_made_with_as_many_runs_of_a_control_as_of_what_it_is_set_against():
     emulex = load_paper(project.paper_path("emulex-2012"), TESTBED["fabrics"])
-    made = known.same(emulex, 1)
-    rows = known.of_controls(made, TESTBED)
+    made = synthetic.same(emulex, 1)
+    rows = synthetic.of_controls(made, TESTBED)
     counts = Counter((row["experiment"], canonical(levels_of(made, row))) for row in rows)
-    assert len(made.controls) == 14 and set(counts.values()) == {known.RUNS}
+    assert len(made.controls) == 14 and set(counts.values()) == {synthetic.RUNS}
     assert [row["order"] for row in rows] == list(range(1, len(rows) + 1))
-    assert made.looks(known.EFFORT) == (known.RUNS,)  # one look, as of a study of its own
-    assert len(emulex.controls) != len(made.controls) and emulex.looks(known.EFFORT) != made.looks(known.EFFORT)
+    assert made.looks(synthetic.EFFORT) == (synthetic.RUNS,)  # one look, as of a study of its own
+    assert len(emulex.controls) != len(made.controls) and emulex.looks(synthetic.EFFORT) != made.looks(synthetic.EFFORT)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), min_size=1, max_size=5, unique=True), st.integers(1, 5))
 def test_every_run_is_made_once_at_each_load_and_each_load_is_first_in_its_turn(loads, repetitions):
-    paper = Paper(known.ratios(2), None)
-    rows = [row for row in make_design(paper, TESTBED, known.EFFORT, known.SEED) if row["replicate"] <= repetitions]
-    made, load_of = known.loaded(rows[:24], loads)
+    paper = Paper(synthetic.ratios(2), None)
+    rows = [
+        row for row in make_design(paper, TESTBED, synthetic.EFFORT, synthetic.SEED) if row["replicate"] <= repetitions
+    ]
+    made, load_of = synthetic.loaded(rows[:24], loads)
     assert len({row["run_id"] for row in made}) == len(made) == len(rows[:24]) * len(loads)
     assert Counter(load_of.values()) == dict.fromkeys(loads, len(rows[:24]))
     replicates = sorted({row["replicate"] for row in made})
@@ -92,7 +94,7 @@ def test_every_run_is_made_once_at_each_load_and_each_load_is_first_in_its_turn(
 ])  # fmt: skip
 def test_of_each_kind_the_cell_is_made_that_wants_most_of_the_processors(name, cells):
     loaded = load_paper(project.paper_path(name), TESTBED["fabrics"])
-    rows = known.of_kinds(loaded, TESTBED, 7)
+    rows = synthetic.of_kinds(loaded, TESTBED, 7)
     levels = [levels_of(loaded, row) for row in rows]
     found = Counter((row["workload"], of["fabric"], of.get("clients")) for row, of in zip(rows, levels, strict=True))
     assert found == dict.fromkeys(cells, 7)

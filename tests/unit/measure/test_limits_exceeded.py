@@ -7,8 +7,8 @@ import pytest
 from tests.unit.measure.test_survey import CONFIG, Replayed, at_once, made  # noqa: F401 - a fixture that every test uses
 from whitewire.description.testbed import digest
 from whitewire.errors import Faults, UserError
-from whitewire.measure import beyond
-from whitewire.measure.beyond import MARK, STOP, before, hosts_used
+from whitewire.measure import limits_exceeded
+from whitewire.measure.limits_exceeded import MARK, STOP, before, hosts_used
 from whitewire.testbed.site import job
 
 
@@ -87,6 +87,7 @@ def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_
 def test_a_slow_node_stops_the_slurm_jobs_that_it_is_in(slow, monkeypatch, nodes, stops):
     """Links were measured on all five; the block's job has some of them, in an order of its own."""
     monkeypatch.setattr(job, "nodes_of", lambda config: [f"{node}.lab" for node in nodes])
-    monkeypatch.setattr(beyond, "digest", lambda config: digest(CONFIG))  # as if links had been measured by Slurm
+    as_if_by_slurm = digest(CONFIG)
+    monkeypatch.setattr(limits_exceeded, "digest", lambda config: as_if_by_slurm)
     found = before(slow, {**CONFIG, "kind": "slurm"}, paper(2), ROWS, MARK)
     assert bool(found.marks) == stops

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from whitewire.measure.calm import CALM, GLANCE_S, MOST_S, NEVER_S, Calm
+from whitewire.measure.idle import GLANCE_S, IDLE, MOST_S, NEVER_S, IdleWait
 
 
 class Machine:
@@ -27,27 +27,27 @@ class Machine:
     def read(self):
         return SimpleNamespace(time=self.now, ran=self.ran, own=0.02 * self.now)
 
-    def calm(self):
-        return Calm(self.said.append, lambda: self.now, self.sleep, self.ticks)
+    def idle_wait(self):
+        return IdleWait(self.said.append, lambda: self.now, self.sleep, self.ticks)
 
 
 def test_what_others_use_is_told_from_what_the_cluster_and_the_runner_use():
     machine = Machine(lambda now: 0.7)
-    assert machine.calm().outside(machine.read) == pytest.approx(0.7, abs=0.05)
+    assert machine.idle_wait().outside(machine.read) == pytest.approx(0.7, abs=0.05)
     idle = Machine(lambda now: 0.0)
-    assert idle.calm().outside(idle.read) < CALM
+    assert idle.idle_wait().outside(idle.read) < IDLE
 
 
 def test_a_calm_machine_is_not_waited_for():
     machine = Machine(lambda now: 0.0)
-    assert machine.calm().before_a_run(machine.read, 1e9) < CALM
+    assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
     assert machine.now == pytest.approx(GLANCE_S)
     assert not machine.said
 
 
 def test_a_load_that_ends_is_sat_out_and_said():
     machine = Machine(lambda now: 1.2 if now < 20 else 0.0)
-    assert machine.calm().before_a_run(machine.read, 1e9) < CALM
+    assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
     assert 20 <= machine.now < 22
     assert machine.said == [machine.said[0]]
     assert machine.said[0].startswith("waiting: other programs use 1.2 of ")
@@ -55,11 +55,11 @@ def test_a_load_that_ends_is_sat_out_and_said():
 
 def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter():
     machine = Machine(lambda now: 1.0)
-    calm = machine.calm()
+    idle_wait = machine.idle_wait()
     waits = []
     for _ in range(8):
         begin = machine.now
-        assert calm.before_a_run(machine.read, 1e9) > CALM
+        assert idle_wait.before_a_run(machine.read, 1e9) > IDLE
         waits.append(machine.now - begin)
         machine.sleep(5)
     assert waits[0] == pytest.approx(MOST_S, abs=1)
@@ -69,5 +69,5 @@ def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter():
 
 def test_it_never_waits_beyond_the_time_that_there_is():
     machine = Machine(lambda now: 1.0)
-    machine.calm().before_a_run(machine.read, 3.0)
+    machine.idle_wait().before_a_run(machine.read, 3.0)
     assert machine.now < 4

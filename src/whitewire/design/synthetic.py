@@ -16,6 +16,7 @@ from typing import Any
 from whitewire import estimands
 from whitewire.description.paper import PLACES, Paper, against, tests_of
 from whitewire.design.rows import levels_of, make_design
+from whitewire.factors import parameter
 from whitewire.records.run import DesignRow
 from whitewire.statistics import FEWEST
 from whitewire.text import canonical
@@ -178,7 +179,7 @@ def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
     def wants(rows: Sequence[DesignRow]) -> tuple[float, float]:
         levels = levels_of(paper, rows[0])
         fabric = testbed["fabrics"][paper.parameters(rows[0]["experiment"], levels)["fabric"]]
-        return fabric["rate_mbit_per_s"], levels.get("clients", 1)
+        return fabric["rate_mbit_per_s"], parameter(levels, "clients")
 
     chosen = [max(of.values(), key=wants) for of in cells.values()]
     return in_order([

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import lanes
+from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
-from whitewire.description.testbed import NODES, digest, lane_hosts
+from whitewire.description.testbed import digest, lane_hosts
 from whitewire.design.rows import levels_of, most_hosts
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
@@ -45,7 +46,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
     `choice` (stop) Faults with a line per thing beyond its bound.
     """
-    if config["kind"] == "emulated":
+    if capabilities_of(config).local:
         return Before()
     folder = results / links.FOLDER
     record = links.read(folder)
@@ -71,7 +72,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
 def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
                   ) -> list[set[str]]:  # fmt: skip
     """Names of the hosts that a block uses in each lane that it may come to have."""
-    if config["kind"] in NODES:
+    if not capabilities_of(config).lists_hosts:
         nodes, count = job.nodes_of(config), lanes.count()
         return [hosts_used(hosts, of_lane(nodes, lane + 1, count), paper, rows) for lane in range(count)]
     targets = [{config["hosts"][number]["ssh"] for number in lane} for lane in lane_hosts(config)]

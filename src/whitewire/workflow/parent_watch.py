@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whitewire.errors import UserError
 
-VARIABLE = "WHITEWIRE_TETHER"
+VARIABLE = "WHITEWIRE_PARENT"
 """Names the file to a command. Without it a command is on its own."""
 
 _held: dict[Path, int] = {}

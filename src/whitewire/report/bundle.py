@@ -1,6 +1,6 @@
 """What of a testbed's results travels, and results made of it again where they arrive.
 
-A parcel is tables and records without raw output: design and tidy tables, verdicts and estimates, block.json and
+A bundle is tables and records without raw output: design and tidy tables, verdicts and estimates, block.json and
 environments, the testbed's description and, where they were made, tables of its links and of how far it can be trusted;
 `results.json` says what it is. Opened, it is a project of its own, a folder with `config/` and `results/<testbed>/`, in
 which every stage works as it does here.
@@ -36,7 +36,7 @@ from whitewire.records.journal import BlockRecord
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken
-from whitewire.report import sides
+from whitewire.report import comparison
 from whitewire.text import one_of, quoted, suggestion
 from whitewire.tidy import form
 from whitewire.tidy.tables import OF_LINKS
@@ -46,10 +46,10 @@ T = TypeVar("T")
 NAME, TESTBED = "results.json", "testbed.yaml"
 DESIGN, RUNS = "design.csv", "runs.csv"
 FORMAT = 1
-"""Of parcels that this version makes; it reads those up to it."""
+"""Of bundles that this version makes; it reads those up to it."""
 TABLES = "tables"
 VERDICTS = "verdicts.csv"
-JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: sides.JUDGED, "estimates.csv": sides.ESTIMATED}
+JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: comparison.JUDGED, "estimates.csv": comparison.ESTIMATED}
 """Tables of the analysis that are told beside another run's, with columns without which they are none; all of them are
 made again from the tidy ones."""
 OF_TESTBED: Mapping[str, tuple[str, Any]] = {
@@ -60,7 +60,7 @@ OF_TESTBED: Mapping[str, tuple[str, Any]] = {
 COLUMNS = {links.FOLDER: OF_LINKS, trust.FOLDER: OF_TRUST}
 """Columns of these by table."""
 OPENED, REFERENCE = "opened", "reference"
-"""The folder of results/ with a project per opened parcel, and that with the parcel which the repository has."""
+"""The folder of results/ with a project per opened bundle, and that with the bundle which the repository has."""
 UNKNOWN = "unknown"
 """The commit of a run whose code no git knows."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -80,7 +80,7 @@ class Told(TypedDict):
 
     format: int
     whitewire: str
-    """Version that made the parcel."""
+    """Version that made the bundle."""
     testbed: str
     seed: int
     """Of every resampling of the analysis."""
@@ -91,11 +91,11 @@ class Told(TypedDict):
     papers: dict[str, PaperTold]
 
 
-# -- from results to a parcel ------------------------------------------------------------------------------
+# -- from results to a bundle ------------------------------------------------------------------------------
 
 
 def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
-    """Files of a parcel by their path in it, from `results/<testbed>` of a project.
+    """Files of a bundle by their path in it, from `results/<testbed>` of a project.
 
     What of the testbed itself is stale is left out, with a line on stderr. UserError with a line per fault for a paper
     that is not measured, judged and whole, and for tables of the testbed that are not as they were written.
@@ -127,7 +127,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
 
 
 def configuration_of(results: Path) -> Path:
-    """The folder `config` of the project that a folder `results/<testbed>` belongs to: an opened parcel's own."""
+    """The folder `config` of the project that a folder `results/<testbed>` belongs to: an opened bundle's own."""
     own = results.resolve().parent.parent / "config"
     return own if (own / "config.yaml").is_file() else paths.root() / "config"
 
@@ -198,7 +198,7 @@ def _valid_runs(table: bytes, tidy: Path) -> int:
 
 
 def told(content: bytes, source: str) -> Told:
-    """results.json of a parcel. UserError for one that is broken, or of a later format."""
+    """results.json of a bundle. UserError for one that is broken, or of a later format."""
     try:
         value = schema.parse(content.decode())
     except (UnicodeDecodeError, schema.Broken) as error:
@@ -229,7 +229,7 @@ def told(content: bytes, source: str) -> Told:
 
 
 def check(record: Told, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None) -> None:
-    """UserError with one line where this version cannot take a parcel: papers that it does not know, or that it
+    """UserError with one line where this version cannot take a bundle: papers that it does not know, or that it
     measures otherwise, and files that its stages and documents cannot read.
 
     `papers`: of these alone it matters whether they are known and measured alike (None: of all).
@@ -248,7 +248,7 @@ def check(record: Told, files: Mapping[str, bytes], source: str, papers: Collect
 
 
 def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
-    """The testbed's description in a parcel. UserError with one line where one of its files is missing, or is not what
+    """The testbed's description in a bundle. UserError with one line where one of its files is missing, or is not what
     stages and documents read."""
     testbed = _testbed(record, files, source)
     for folder, (own, kind) in OF_TESTBED.items():
@@ -269,7 +269,7 @@ def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping
 def _testbed(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
     if TESTBED not in files:
         raise UserError(f"{source}: {TESTBED}: found no such file, expected the testbed's description")
-    with tempfile.TemporaryDirectory(prefix="parcel-", dir=paths.temporary()) as scratch:
+    with tempfile.TemporaryDirectory(prefix="bundle-", dir=paths.temporary()) as scratch:
         path = Path(scratch) / f"{record['testbed']}.yaml"
         path.write_bytes(files[TESTBED])
         try:
@@ -285,7 +285,7 @@ def _content(files: Mapping[str, bytes], name: str, source: str) -> bytes:
 
 
 def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[[str], T]) -> T:
-    """What a parcel's file says, by a function of its text that raises Broken or Torn. UserError for a fault."""
+    """What a bundle's file says, by a function of its text that raises Broken or Torn. UserError for a fault."""
     content = _content(files, name, source)
     try:
         return read(form.text_of(content, name))
@@ -354,7 +354,7 @@ def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignR
 
 
 def _check_design(name: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
-    """Runs of a parcel are those that this version's description of the paper asks for. What of HiBench is installed
+    """Runs of a bundle are those that this version's description of the paper asks for. What of HiBench is installed
     here is no part of it."""
     effort = record["papers"][name]["effort"]
     try:
@@ -380,6 +380,8 @@ def _check_design(name: str, record: Told, testbed: Mapping[str, Any], design: b
         )
     if strange := sorted({row["block"] for row in rows} - blocks):
         raise UserError(f"{source}: {name}/{DESIGN}: block: found {quoted(strange[0])}, expected {one_of(blocks)}")
+    if strange := sorted({row["effort"] for row in rows} - {effort}):
+        raise UserError(f"{source}: {name}/{DESIGN}: effort: found {quoted(strange[0])}, expected {effort}")
 
 
 def _stem(run_id: str) -> str:
@@ -388,16 +390,16 @@ def _stem(run_id: str) -> str:
 
 
 def _by(record: Told) -> str:
-    """Which code would take the parcel."""
+    """Which code would take the bundle."""
     commits = ", ".join(each[:12] for each in record["commits"])
     return f"it was measured by {'a changed copy of ' if record['modified'] else ''}commit {commits}"
 
 
-# -- from a parcel to results ------------------------------------------------------------------------------
+# -- from a bundle to results ------------------------------------------------------------------------------
 
 
 def unpack(folder: Path, record: Told, files: Iterable[tuple[str, bytes]]) -> Path:
-    """Fill an empty folder with a project of the parcel's results; return its `results/<testbed>`. The papers are
+    """Fill an empty folder with a project of the bundle's results; return its `results/<testbed>`. The papers are
     described as they are here. Raises OSError."""
     testbed, names = record["testbed"], list(record["papers"])
     results, config = folder / "results" / testbed, folder / "config"
@@ -428,7 +430,7 @@ def name_of(path: Path) -> str:
 
 
 def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Claims whose verdict is another than came with a parcel: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
+    """Claims whose verdict is another than came with a bundle: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
     found = []
     for path in sorted(results.glob(f"*/analysis/{VERDICTS}")):
         paper = path.parent.parent.name

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from whitewire.errors import UserError
-from whitewire.workflow import tether
+from whitewire.workflow import parent_watch
 from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).resolve().parents[3]
@@ -47,7 +47,7 @@ def python(code: str, *argv: str, **environ: str) -> subprocess.Popen:
 def test_a_command_ends_with_the_workflow(tmp_path, number):
     workflow = python(WORKFLOW, str(tmp_path))
     path = workflow.stdout.readline().strip()
-    command = python(COMMAND, **{tether.VARIABLE: path})
+    command = python(COMMAND, **{parent_watch.VARIABLE: path})
     try:
         assert command.stdout.readline() == "begun\n"
         time.sleep(0.3)
@@ -80,22 +80,22 @@ def test_files_of_ended_workflows_go_and_those_of_others_stay(tmp_path):
 
 def test_a_command_without_a_workflow_goes_on_and_one_whose_workflow_is_gone_does_not(tmp_path, monkeypatch):
     threads = threading.active_count()
-    monkeypatch.delenv(tether.VARIABLE, raising=False)
-    tether.follow()
+    monkeypatch.delenv(parent_watch.VARIABLE, raising=False)
+    parent_watch.follow()
     assert threading.active_count() == threads
-    monkeypatch.setenv(tether.VARIABLE, str(tmp_path / "gone"))
+    monkeypatch.setenv(parent_watch.VARIABLE, str(tmp_path / "gone"))
     with pytest.raises(UserError, match="gone: the workflow that started this command has ended"):
-        tether.follow()
+        parent_watch.follow()
 
 
 def test_one_process_holds_one_lock(tmp_path):
-    path = tether.hold(tmp_path)
-    assert tether.hold(tmp_path) == path and list(tmp_path.iterdir()) == [path]
+    path = parent_watch.hold(tmp_path)
+    assert parent_watch.hold(tmp_path) == path and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_of_another_machine_stays(tmp_path):
     (tmp_path / "node7-123").touch()
-    assert tether.hold(tmp_path) != tmp_path / "node7-123"
+    assert parent_watch.hold(tmp_path) != tmp_path / "node7-123"
     assert (tmp_path / "node7-123").exists()
 
 
@@ -103,18 +103,18 @@ def test_a_file_system_without_locks_gives_no_tether(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    monkeypatch.setattr(tether.fcntl, "flock", refused)
-    assert tether.hold(tmp_path / "new") is None
+    monkeypatch.setattr(parent_watch.fcntl, "flock", refused)
+    assert parent_watch.hold(tmp_path / "new") is None
 
 
 def test_a_rules_command_names_the_file_and_quotes_it(tmp_path):
-    path = tether.hold(tmp_path / "it's here")
+    path = parent_watch.hold(tmp_path / "it's here")
     plan = Plan(["a"], "emulated", "smoke", 1, {}, frozenset({"apptainer"}), tether=path)
     done = subprocess.run(
-        ["bash", "-c", f"{plan.preamble}; printenv {tether.VARIABLE}"], capture_output=True, text=True, check=True
+        ["bash", "-c", f"{plan.preamble}; printenv {parent_watch.VARIABLE}"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"{path}\n"
-    assert tether.VARIABLE not in Plan(["a"], "emulated", "smoke", 1, {}).preamble
+    assert parent_watch.VARIABLE not in Plan(["a"], "emulated", "smoke", 1, {}).preamble
 
 
 FAMILY = (

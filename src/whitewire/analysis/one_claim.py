@@ -1,0 +1,73 @@
+"""One claim by itself: the cells that it and its controls rest on, and the claims that a start for it alone sets back.
+Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from whitewire import estimands
+from whitewire.analysis import controls
+from whitewire.description.paper import Paper, cells_of, ratio_of
+from whitewire.design.rows import counts, levels_of
+from whitewire.errors import UserError
+from whitewire.levels import Cell, CellId, cell_id, cell_ids
+from whitewire.records.run import DesignRow
+from whitewire.text import quoted, suggestion
+
+
+def of(paper: Paper, name: str) -> Mapping[str, Any]:
+    """A claim of a paper by its id. Raises UserError."""
+    for claim in paper.claims:
+        if claim["id"] == name:
+            return claim
+    near = suggestion(name, [claim["id"] for claim in paper.claims])
+    raise UserError(f"CLAIM={name}: found {quoted(name)}, expected the id of a claim of {paper.id}{near}")
+
+
+def own_cells(paper: Paper, name: str) -> set[CellId]:
+    """The cells that a claim rests on, each with a level of every factor."""
+    return cell_ids(_matched(paper, estimands.of(of(paper, name)["test"]).needed()))
+
+
+def cells(paper: Paper, name: str) -> set[CellId]:
+    """The cells of a claim and those of the controls that cover it."""
+    test = of(paper, name)["test"]
+    covering = (control for control in paper.controls
+                if any(controls.covers(paper, control, metric, test) for metric in _metrics(control)))  # fmt: skip
+    beside = (cell for control in covering for cell in estimands.of(ratio_of(control)).cells())
+    return own_cells(paper, name) | cell_ids(beside)
+
+
+def _matched(paper: Paper, named: Iterable[Cell]) -> Iterator[Cell]:
+    """Levels that are left out match every level."""
+    for experiment, where in named:
+        for levels in cells_of(paper.experiments[experiment]):
+            if where.items() <= levels.items():
+                yield experiment, levels
+
+
+def _metrics(control: Mapping[str, Any]) -> list[str]:
+    return [control["metric"], *control.get("also", ())]
+
+
+def rows_of(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRow]:
+    """The rows of a design that are of a claim's cells or of its controls'."""
+    wanted = cells(paper, name)
+    return [row for row in rows if cell_id(row["experiment"], levels_of(paper, row)) in wanted]
+
+
+def made_at(paper: Paper, name: str) -> list[str]:
+    """The efforts that make runs of all cells that a claim needs."""
+    needed = [cell_ids(_matched(paper, [cell])) for cell in estimands.of(of(paper, name)["test"]).needed()]
+    made = {effort: {cell_id(experiment["id"], levels) for experiment, levels, count in counts(paper, effort) if count}
+            for effort in paper.raw.get("replicates", ())}  # fmt: skip
+    return [effort for effort, known in made.items() if all(known & alike for alike in needed)]
+
+
+def mixed(paper: Paper, name: str, alone: Iterable[str]) -> list[str]:
+    """The claims that were measured `alone` and share some but not all cells of another claim, which so compares runs
+    of several starts."""
+    own = own_cells(paper, name)
+    known = {claim["id"] for claim in paper.claims}
+    return [each for each in alone if each in known and own & (theirs := cells(paper, each)) and not own <= theirs]

@@ -1,0 +1,98 @@
+"""Which papers, testbeds and efforts there are, and whether the environment names one of them.
+
+Standard library only: `scripts/asked` checks the names before the set-up has installed anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from whitewire import budget
+from whitewire.errors import UserError
+from whitewire.paths import root
+from whitewire.text import one_of, quoted, suggestion
+
+EFFORTS = ("smoke", "quick", "full")
+WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",)}
+"""Variables that take one of a few words."""
+CLAIM = "WHITEWIRE_CLAIM"
+"""The variable with the claim that `make claim` measures by itself."""
+_CLAIMS = re.compile(r"^claims:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+_ID = re.compile(r"\bid:\s*[\"']?([\w.-]+)")
+
+
+def papers() -> list[str]:
+    """The names of all papers that have a file."""
+    return _stems("papers")
+
+
+def testbeds() -> list[str]:
+    """The names of all testbeds that have a file."""
+    return _stems("testbeds")
+
+
+def _stems(folder: str) -> list[str]:
+    found = (path.stem for path in (root() / "config" / folder).glob("*.yaml"))
+    return sorted(name for name in found if not name.endswith(".example"))
+
+
+def listed(text: str) -> list[str]:
+    """The papers that PAPERS names."""
+    return text.replace(",", " ").split()
+
+
+def claims(paper: str) -> list[str]:
+    """The claims of a paper, so far as its text shows them without YAML."""
+    text = (root() / "config" / "papers" / f"{paper}.yaml").read_text(encoding="utf-8", errors="replace")
+    found = _CLAIMS.search(text)
+    return _ID.findall(found[0]) if found else []
+
+
+def paper_of(claim: str, among: Sequence[str] = ()) -> str:
+    """The paper that has a claim, of all or those `among`. Raises a UserError where none has, or several."""
+    ids = {paper: claims(paper) for paper in among or papers()}
+    having = [paper for paper, own in ids.items() if claim in own]
+    if len(having) == 1:
+        return having[0]
+    if having:
+        expected = f"PAPERS={' or PAPERS='.join(having)} beside it"
+    else:
+        where = " or ".join(among) or "a paper in config/papers"
+        near = suggestion(claim, [each for own in ids.values() for each in own])
+        expected = f"the id of a claim of {where}, as its page prints it{near}"
+    raise UserError(f"CLAIM={claim}: found {quoted(claim)}, expected {expected}")
+
+
+def check(environ: Mapping[str, str]) -> None:
+    """Raise a UserError where PAPERS, TESTBED, EFFORT, AGAIN, BUDGET or the claim name what there is not."""
+    asked = environ.get("PAPERS", "")
+    for index, paper in enumerate(listed(asked)):
+        known(paper, papers(), f"PAPERS={asked}: papers[{index}]", "papers")
+    if testbed := environ.get("TESTBED"):
+        known(testbed, testbeds(), f"TESTBED={testbed}: testbed", "testbeds")
+    for name, words in WORDS.items():
+        if (found := environ.get(name)) and found not in words:
+            told = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
+            raise UserError(f"{name}={found}: {name.lower()}: {told}")
+    if time := environ.get("BUDGET"):
+        check_budget(time, f"BUDGET={time}")
+    if CLAIM in environ:
+        paper_of(environ[CLAIM], listed(asked))
+
+
+def known(name: str, names: Sequence[str], where: str, folder: str) -> None:
+    """Raise a UserError unless a name is one of those of a folder of config/."""
+    if name not in names:
+        raise UserError(
+            f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
+            f"of config/{folder}{suggestion(name, names)}"
+        )
+
+
+def check_budget(text: str, where: str) -> None:
+    """Raise a UserError where a budget is no time."""
+    try:
+        budget.seconds_of(text)
+    except ValueError as error:
+        raise UserError(f"{where}: found {quoted(text)}, expected {error}") from None

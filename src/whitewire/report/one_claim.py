@@ -1,0 +1,109 @@
+"""What is said of one claim at the end of `make claim`: what is claimed, what the reference found, and what was found
+here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from whitewire.analysis import claims, prospects
+from whitewire.analysis.one_claim import of
+from whitewire.description.paper import Paper
+from whitewire.report import comparison, reference
+from whitewire.text import numbers
+
+NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
+COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", "command", *NUMBERS)
+DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
+OF_TIME, OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
+"""What a claim's estimand is: a ratio, of runs to a plain number, of times, to the rate of a link."""
+TIMES = " times"
+
+
+def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = COLUMNS) -> dict[str, Any] | None:
+    """A claim's row of a paper's verdicts.csv, with its numbers as numbers, None for those that are not there; None
+    without a row.
+
+    Raises UserError for a table that cannot be read.
+    """
+    rows = rows_of(results / name / "analysis" / "verdicts.csv", columns)
+    return next((row for row in rows if row["claim"] == claim), None)
+
+
+def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+    """The same of all claims of a verdicts.csv."""
+    yield from map(known, comparison.read_table(table, columns, needed=False).to_dict("records"))
+
+
+def known(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row with its numbers as numbers, and None for those that are not there."""
+    told = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in NUMBERS}
+    return {**row, **{name: None if value is None or pd.isna(value) else float(value) for name, value in told.items()}}
+
+
+def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
+    """A claim's verdict in one sentence; of an open one also why, and what may decide it."""
+    test = of(paper, claim)["test"]
+    if row["route"] not in claims.MEASURED or row["verdict"] == claims.NOT_TESTABLE:
+        yield f"{claim}: no run judges it here: {row['verdict']}: {row['reason']}"
+        return
+    theirs = row_of(reference.folder(), paper.id, claim, ("claim", "route", "estimate"))
+    yield f"{claim}: {sentence(row, theirs, float(test.get('no_effect', 1)))}"
+    if row["verdict"] != claims.INCONCLUSIVE:
+        return
+    yield f"why: {re.sub(r'[.;]? *Further readings:.*$', '', row['reason'])}"
+    if row["minutes"] and row["command"]:
+        yield f"about {row['minutes']:.0f} more minutes may decide it: {prospects.of_claim(row['command'], claim)}"
+
+
+def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect: float) -> str:
+    """`claimed 3.85 times; reference 5.45; here 5.4 (4.9 to 6), 6 runs a cell: more than claimed`; `theirs`: the
+    reference's row of the claim."""
+    compared = theirs if theirs and theirs["route"] in claims.MEASURED and theirs["estimate"] is not None else None
+    values = [row[name] for name in ("expected", "estimate", "low", "high", "expected_low", "expected_high")]
+    values += [compared["estimate"]] if compared else []
+    present = [value for value in values if value is not None]
+    told = dict(zip(present, numbers(present, 3), strict=True))
+    parts = [_claimed(row, told)]
+    if compared:
+        parts.append(f"reference {told[compared['estimate']]}")
+    parts.append(_here(row, told))
+    return f"{'; '.join(filter(None, parts))}: {claims.words(row, no_effect)}"
+
+
+def _claimed(row: Mapping[str, Any], told: Mapping[float, str]) -> str:
+    if row["relation"] == "increasing":
+        return "claimed to rise from step to step"
+    if row["expected"] is None:
+        return ""
+    if row["asks"] == claims.EQUIVALENCE:
+        return f"claimed to be the same ({told[row['expected_low']]} to {told[row['expected_high']]}{_unit(row)})"
+    number, unit = told[row["expected"]], _unit(row)
+    if row["relation"] not in ("above", "below"):
+        return f"claimed {number}{unit}"
+    number = f"{row['relation']} {number}"
+    return f"claimed a ratio {number}" if unit == TIMES else f"claimed {number}{unit}"
+
+
+def _here(row: Mapping[str, Any], told: Mapping[float, str]) -> str:
+    if row["estimate"] is None:
+        return "here no number yet"
+    interval = "" if row["low"] is None or row["high"] is None else f" ({told[row['low']]} to {told[row['high']]})"
+    runs = int(row["n"] or 0)
+    return f"here {told[row['estimate']]}{interval}, {runs} run{'' if runs == 1 else 's'} a cell"
+
+
+def _unit(row: Mapping[str, Any]) -> str:
+    """After a number: `times` of a ratio of runs to runs, else its unit."""
+    if row["unit"] not in ("1", "", "x", "\u00d7"):
+        return f" {row['unit']}"
+    divided = DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])
+    if not divided and row["unit"] in ("1", ""):
+        return ""
+    if OF_TIME.match(row["estimand"]):
+        return f"{TIMES} the time"
+    return " of the links' rate" if OF_LINKS.search(row["estimand"]) else TIMES

@@ -1,0 +1,73 @@
+"""A start for one claim makes its runs and those of its controls; the next start makes the others, and none twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from whitewire.analysis import one_claim
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import make_design
+from whitewire.measure import block, services
+from whitewire.measure.block import Block, Only
+from whitewire.records import asked
+from whitewire.records.journal import made_later
+
+CLAIM = "E-C02"
+WHY = "measuring ended with claim E-C02"
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Starts a block whose clusters make each run at once; `made` counts runs, `lacking` are those without a mount."""
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("emulex-2012"), fabric_names(testbed))
+    rows = make_design(paper, testbed, "quick", 1)
+    folder, made = tmp_path / "quick-1", Counter()
+
+    def on_one_cluster(self, campaign, key, runs, number, *_):
+        for run in runs:
+            made[run.row["run_id"]] += 1
+            campaign.journal.write(run.row["run_id"], {"valid": True}, {}, valid=True)
+        return number + len(runs)
+
+    monkeypatch.setattr(block, "preflight", lambda config: None)
+    monkeypatch.setattr(Block, "_resume", lambda self: None)
+    monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
+
+    def begin(only, lacking=()):
+        monkeypatch.setattr(services, "unavailable", lambda config, runs: [(lacking, "no mount")] if lacking else [])
+        Block(paper, testbed, "quick-1", rows, folder, only=only).measure()
+        return json.loads((folder / "block.json").read_text())
+
+    begin.made, begin.rows, begin.folder = made, rows, folder
+    begin.own = {row["run_id"] for row in one_claim.rows_of(paper, CLAIM, rows)}
+    return begin
+
+
+def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
+    every = {row["run_id"] for row in start.rows}
+    record = start(Only(CLAIM, one_claim.rows_of))
+    assert {*start.made} == start.own < every and {*record["runs"]} == every
+    assert record["left"] == dict.fromkeys(sorted(every - start.own, key=record["runs"].index), WHY)
+    assert made_later(WHY) and asked.alone(asked.read(start.folder)) == [CLAIM]
+    record = start(None)
+    assert {*start.made} == every and max(start.made.values()) == 1
+    assert record["left"] == {}
+    assert asked.alone(asked.read(start.folder)) == [CLAIM], "it is still known that it was measured by itself"
+
+
+def test_after_all_runs_nothing_is_left_for_a_claim(start):
+    start(None)
+    record = start(Only(CLAIM, one_claim.rows_of))
+    assert max(start.made.values()) == 1 and record["left"] == {}
+
+
+def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
+    lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
+    record = start(Only(CLAIM, one_claim.rows_of), lacking=[lost])
+    assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]

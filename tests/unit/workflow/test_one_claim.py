@@ -1,0 +1,61 @@
+"""What `make claim` says before it measures: a claim that needs no runs is answered, and what others take is told."""
+
+import pytest
+
+from whitewire.description import project
+from whitewire.description.checks import load_paper
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.workflow import one_claim, plan
+
+TESTBED = load_testbed("emulated")
+PAPER = load_paper(project.paper_path("emulex-2012"), fabric_names(TESTBED))
+
+
+@pytest.fixture
+def said(monkeypatch, tmp_path, capsys):
+    """What is printed for a claim, on both streams, where nothing is measured yet."""
+    for module in (one_claim, plan):
+        monkeypatch.setattr(module, "root", lambda: tmp_path)
+    monkeypatch.setattr(one_claim, "preflight", lambda testbed: None)
+    for name in ("PAPERS", "TESTBED", "EFFORT", "BUDGET", "AGAIN"):
+        monkeypatch.delenv(name, raising=False)
+
+    def said(claim, **environ):
+        for name, value in {"WHITEWIRE_CLAIM": claim, **environ}.items():
+            monkeypatch.setenv(name, value)
+        one_claim.print_claim()
+        return capsys.readouterr()
+
+    return said
+
+
+@pytest.mark.parametrize("claim, verdict", [
+    ("E-C03", "consistent"), ("E-C37", "not testable here"), ("E-C02", None), ("E-C01", None),
+])  # fmt: skip
+def test_only_claims_that_runs_judge_need_runs(claim, verdict):
+    row = one_claim.without_runs(PAPER, TESTBED, "quick", claim)
+    assert (row and row["verdict"]) == verdict
+
+
+def test_a_claim_that_needs_no_runs_is_answered_at_once(said):
+    told = said("E-C03")
+    assert told.out == "" and told.err.startswith("E-C03: no run judges it here: consistent: recomputed ")
+    assert said("E-C37").err.startswith("E-C37: no run judges it here: not testable here: ")
+
+
+def test_what_a_claim_takes_is_told_with_the_files_that_snakemake_makes(said):
+    told = said("E-C02", BUDGET="20m")
+    assert told.out == "results/emulated/emulex-2012/raw/quick-1/block.json\n"
+    assert told.err.startswith("E-C02 of emulex-2012: at most ") and "; verdict after about " in told.err
+
+
+def test_the_paper_of_a_claim_is_found_among_all(said):
+    assert said("U-C01").err.partition(":")[0].split()[0] == "U-C01"
+
+
+def test_an_effort_that_makes_none_of_it_names_one_that_does(said):
+    made = {claim["id"]: one_claim.one_claim.made_at(PAPER, claim["id"]) for claim in PAPER.claims}
+    emulated = (claim["id"] for claim in PAPER.claims if "emulated" in claim["routes"])
+    few = next(claim for claim in emulated if made[claim][:1] == ["quick"])
+    told = said(few, EFFORT="smoke")
+    assert told.out == "" and told.err == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"
