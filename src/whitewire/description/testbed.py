@@ -139,15 +139,15 @@ def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
 
 
 def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
-    """UserError for a transport with the name of a kind, and for RDMA between hosts that are namespaces."""
+    """UserError for a transport with the name of a kind, and for RDMA between hosts that have no ports for it."""
     for name, transport in testbed.get("transports", {}).items():
         where = f"{shown(path)}: transports.{name}"
         if name in transports.KINDS:
             raise UserError(f"{where}: found the name of a kind of transport, expected another name")
         if transport["kind"] == transports.RDMA and not capabilities_of(testbed).has_rdma:
             raise UserError(
-                f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: network namespaces "
-                "have no RDMA ports"
+                f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: hosts of kind "
+                f"{testbed['kind']} have no RDMA ports"
             )
 
 
