@@ -71,7 +71,7 @@ def test_links_are_not_measured_again_for_a_transport(written):
         ({"a": {"kind": "rdma", "java": ["-Da=b c"]}}, "ssh.example", "transports.a.java[0]: found"),
         ({"a": {"kind": "rdma", "environment": {"A": 1}}}, "ssh.example", "transports.a.environment.A: found 1"),
         ({"tcp": {"kind": "tcp"}}, "ssh.example", "transports.tcp: found the name of a kind of transport"),
-        ({"a": {"kind": "rdma"}}, "emulated", 'transports.a.kind: found "rdma", expected "tcp": hosts of kind emulated'),
+        ({"a": {"kind": "rdma"}}, "emulated", 'transports.a.kind: found "rdma", expected "tcp": hosts of kind'),
     ],
 )  # fmt: skip
 def test_faults_of_the_file_are_named(written, ways, kind, said):
