@@ -190,7 +190,7 @@ def _sockets(tree: Path, root: Path, jars: Sequence[Path], sources: Sequence[Pat
     for settings in tree.glob("etc/java-*-openjdk"):  # Java's own are links to these
         shutil.copytree(settings, root / settings.relative_to(tree), symlinks=True)
     library = (tree / LIBRARY).resolve()
-    programs = [first(tree, "iperf3"), library, home / "bin/java", *home.rglob("*.so")]
+    programs = [tree / "usr/bin/iperf3", library, home / "bin/java", *home.rglob("*.so")]
     _libraries(tree, root, programs, own=home)
     (root / "usr/bin").mkdir(parents=True, exist_ok=True)
     shutil.copy(programs[0], root / "usr/bin/iperf3")
