@@ -199,9 +199,9 @@ def test_two_k_that_cannot_be_told_apart_speak_for_nothing(words, n, value, foun
     assert ("more cannot tell" in row["of"]) == ("cannot tell" in words)
 
 
-def under_load(slowed):
+def under_load(slowed, of=(0.0, 1.0)):
     rng, rows, loads = np.random.default_rng(3), [], {}
-    for load in (0.0, 1.0):
+    for load in of:
         for clients in (1, 2):
             for number in range(6):
                 run_id = f"{load}-{clients}-{number}"
@@ -221,6 +221,15 @@ def test_load_is_told_by_what_counts_beside_what_was_made_without_it(slowed):
     for row in rows:
         assert float(row["low"]) <= 1 - slowed <= float(row["high"])
         assert float(row["ratio"]) == pytest.approx(1 - slowed, abs=0.005)
+
+
+def test_intervals_of_several_loads_hold_together():
+    def width(rows):
+        return np.mean([math.log(float(row["high"]) / float(row["low"])) for row in rows])
+
+    one, three = (list(trust.load_rows(*under_load(0.0, (0.0, *loads)))) for loads in ([1.0], [0.5, 1.0, 2.0]))
+    by_hand = stats.t.ppf(1 - 0.025 / 6, 9) / stats.t.ppf(1 - 0.025 / 2, 9)
+    assert width(three) / width(one) == pytest.approx(by_hand, rel=0.25)
 
 
 def runs_in_order(slope, seed, cells=8, runs=6, scatter=0.01):

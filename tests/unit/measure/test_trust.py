@@ -309,7 +309,7 @@ def beside(monkeypatch, tmp_path):
     monkeypatch.setattr(trust_runs, "neighbours", neighbours)
     monkeypatch.setattr(trust_runs, "_block", block)
     monkeypatch.setattr(trust_runs, "measured", lambda block, *_: whole.add(block.folder.name) or 1)
-    monkeypatch.setattr(trust_runs.known, "of_kinds", lambda *_: [{"run_id": "a"}])
+    monkeypatch.setattr(trust_runs.synthetic, "of_kinds", lambda *_: [{"run_id": "a"}])
     monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
 
     def start(units=1, **other):

@@ -665,41 +665,47 @@ def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch
 
 MEMORY = 3 << 30
 """Bytes that the command may address; Python with all libraries takes a third of it."""
-PACKED = gzip.compress(b"0,0,0,0,0,0\n" * (50 << 20), 1, mtime=0)
-"""600 MB."""
 LARGE = {
-    "results of 300 MB": ("results/results.json", b"[" + b" " * (300 << 20), "bytes, expected at most 67108864"),
-    "a manifest of 300 MB": (manifest.NAME, b"{" + b" " * (300 << 20), "bytes, expected at most 67108864"),
-    "a manifest of lists": (manifest.NAME, b'{"files": [' + b"[],[]," * (10 << 20), "commas and brackets, expected at"),
-    "a manifest of faults": (manifest.NAME, b'{"files": {' + b",".join(b'"%d":1' % n for n in range(900_000)) + b"}}",
+    "results of 70 MB": ("results/results.json", lambda: b"[" + b" " * (70 << 20), "bytes, expected at most 67108864"),
+    "a manifest of 70 MB": (manifest.NAME, lambda: b"{" + b" " * (70 << 20), "bytes, expected at most 67108864"),
+    "a manifest of lists": (manifest.NAME, lambda: b'{"files": [' + b"[],[]," * (1 << 20),
+                            "commas and brackets, expected at"),
+    "a manifest of faults": (manifest.NAME,
+                             lambda: b'{"files": {' + b",".join(b'"%d":1' % n for n in range(900_000)) + b"}}",
                              "expected a mapping"),
-    "an environment of lists": (f"results/{PAPER}/raw/quick-1/environment.json", b"[" + b"[]," * (20 << 20),
-                                "environment.json: found 41943041 commas and brackets, expected at most 1000000"),
+    "an environment of lists": (f"results/{PAPER}/raw/quick-1/environment.json", lambda: b"[" + b"[]," * (2 << 20),
+                                "environment.json: found 4194305 commas and brackets, expected at most 1000000"),
     "a description of aliases": (
         "results/testbed.yaml",
-        b"a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+        lambda: b"a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
         + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12)),
         "testbed.yaml: line 5, column 42: not valid YAML: found more than 60000 values, aliases among them"),
-    "a description of levels": ("results/testbed.yaml", b"a: " + b"[" * 500_000, "found more than 30 levels"),
-    "a description of 300 MB": ("results/testbed.yaml", b"#" * (300 << 20), "testbed.yaml: found more than 1000000"),
-    "a table of lines": (f"results/{PAPER}/tidy/runs.csv", b"run_id\n" + b"a\n" * (100 << 20), "runs.csv: "),
-    "a table of commas": (f"results/{PAPER}/tidy/floors.csv", b"," * (100 << 20) + b"\n",
-                          "floors.csv: found 104857601 commas and line ends"),
-    "verdicts of lines": (f"results/{PAPER}/analysis/verdicts.csv", b"a\n" * (100 << 20), "verdicts.csv: found "),
-    "a table of columns": (f"results/{PAPER}/tidy/phases.csv", (b"a," * 500_000 + b"a\n") * 200, "phases.csv: "),
-    "an archive of zeros": (f"results/{PAPER}/tidy/series.csv.gz", PACKED,
+    "a description of levels": ("results/testbed.yaml", lambda: b"a: " + b"[" * 500_000, "found more than 30 levels"),
+    "a description of 2 MB": ("results/testbed.yaml", lambda: b"#" * (2 << 20), "testbed.yaml: found more than 10"),
+    "a table of lines": (f"results/{PAPER}/tidy/runs.csv", lambda: b"run_id\n" + b"a\n" * (10 << 20), "runs.csv: "),
+    "a table of commas": (f"results/{PAPER}/tidy/floors.csv", lambda: b"," * (10 << 20) + b"\n",
+                          "floors.csv: found 10485761 commas and line ends"),
+    "verdicts of lines": (f"results/{PAPER}/analysis/verdicts.csv", lambda: b"a\n" * (10 << 20),
+                          "verdicts.csv: found "),
+    "a table of columns": (f"results/{PAPER}/tidy/phases.csv", lambda: (b"a," * 500_000 + b"a\n") * 20, "phases.csv: "),
+    "an archive of zeros": (f"results/{PAPER}/tidy/series.csv.gz",
+                            lambda: gzip.compress(b"0,0,0,0,0,0\n" * (50 << 20), 1, mtime=0),  # of 600 MB
                             "series.csv.gz: found more than 536870912 bytes, expected at most so many"),
-    "an archive in one line": (f"results/{PAPER}/tidy/series.csv.gz", gzip.compress(b"0" * (500 << 20), 1, mtime=0),
+    "an archive in one line": (f"results/{PAPER}/tidy/series.csv.gz",
+                               lambda: gzip.compress(b"0" * (4 << 20), 1, mtime=0),
                                "series.csv.gz: found a line of more than 1048576 bytes"),
-    "an archive that is cut off": (f"results/{PAPER}/tidy/series.csv.gz", gzip.compress(b"0,0\n" * 1000)[:-9],
+    "an archive that is cut off": (f"results/{PAPER}/tidy/series.csv.gz",
+                                   lambda: gzip.compress(b"0,0\n" * 1000)[:-9],
                                    "series.csv.gz: found no whole archive"),
 }  # fmt: skip
+"""File, a function that makes its content, and what is said."""
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_small_when_packed_fills_no_memory(project, whole, tmp_path, name):
-    file, content, said = LARGE[name]
+    file, make, said = LARGE[name]
     folder, _, table = file.rpartition("/")
+    content = make()
     files = with_table(whole[1], folder, table, content) if folder == TIDY else whole[1] | {file: content}
     path = packed(files, tmp_path / "a.zip", listed=file != manifest.NAME, method=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 6_000_000
