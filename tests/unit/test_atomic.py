@@ -95,7 +95,7 @@ def limited(code, path):
 def test_a_write_that_fails_leaves_the_old_file_and_names_it(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("old\n")
-    code = "import sys; from whitewire import whole; whole.write(sys.argv[1], 'a,b\\n' * 100_000)"
+    code = "import sys; from whitewire import atomic; atomic.write(sys.argv[1], 'a,b\\n' * 100_000)"
     done = limited(code, path)
     assert f"OSError: [Errno {errno.EFBIG}] File too large: '{path}'" in done.stderr
     assert path.read_text() == "old\n" and len(list(tmp_path.iterdir())) == 1
@@ -161,8 +161,9 @@ def replace(target, content):
 
 def test_a_writer_that_is_ended_while_it_waits_takes_nothing_from_the_one_before(tmp_path):
     path = tmp_path / "index.html"
-    program = "import signal, sys; from whitewire import whole; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
-    program += "print('waits', flush=True); whole.write(sys.argv[1], 'second')"
+    program = "import signal, sys; from whitewire import atomic\n"
+    program += "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+    program += "print('waits', flush=True); atomic.write(sys.argv[1], 'second')"
     with atomic.file(path) as part:
         part.write_text("first")
         with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as second:
@@ -308,7 +309,7 @@ def test_a_refusal_names_the_file_that_the_user_knows(tmp_path, monkeypatch, num
 
 
 def test_a_daemon_on_a_full_disk_is_not_waited_for(can_emulate, tmp_path):
-    code = "import sys; from pathlib import Path; from whitewire import whole; whole.check_space(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from whitewire import atomic; atomic.check_space(Path(sys.argv[1]))"
     script = f"""
     '{sys.executable}' -c '{code}' $1/logs/none.log || exit 1
     head -c 2m /dev/zero > $1/filler 2> /dev/null; '{sys.executable}' -c '{code}' $1/logs/none.log

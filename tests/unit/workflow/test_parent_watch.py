@@ -22,14 +22,14 @@ GUARD = HOME / "workflow" / "scripts" / "guard"
 WORKFLOW = """
 import sys, time
 from pathlib import Path
-from whitewire.workflow import tether
-print(tether.hold(Path(sys.argv[1])), flush=True)
+from whitewire.workflow import parent_watch
+print(parent_watch.hold(Path(sys.argv[1])), flush=True)
 time.sleep(60)
 """
 COMMAND = """
 import time
-from whitewire.workflow import tether
-tether.follow()
+from whitewire.workflow import parent_watch
+parent_watch.follow()
 print("begun", flush=True)
 time.sleep(60)
 """
