@@ -27,7 +27,8 @@ SORTING = {"size_bytes": 1.0e11, "block_size_bytes": 67108864, "replication": 2,
 def folder(can_emulate, tmp_path_factory) -> Path:
     """A block with one run over either transport."""
     raw = yaml.safe_load(TEMPLATE.read_text(encoding="utf-8"))
-    raw |= {"claims": [], "controls": [], "replicates": dict.fromkeys(("smoke", "quick", "full"), 1)}
+    one = {"claimed": 1, "other": 1}
+    raw |= {"claims": [], "controls": [], "replicates": dict.fromkeys(("smoke", "quick", "full"), one)}
     raw["scale"]["k"] = 100
     raw["experiments"] = [
         {"id": "ways", "title": "ways", "workload": "terasort", "factors": {"transport": ["tcp", "poll"]},

@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -286,6 +287,7 @@ class Guest:
         self.console = self.place / "console.txt"
         self.popen: subprocess.Popen | None = None
         self.channel: socket.socket | None = None
+        self.turn = threading.Lock()  # hosts are asked side by side, over one port
 
     def __enter__(self) -> Guest:
         program, environment = qemu()
@@ -327,16 +329,17 @@ class Guest:
         return self.console.read_text(errors="replace")[-3000:] if self.console.exists() else "no console"
 
     def ask(self, verb: str, words: Sequence[str], timeout: float = BOOT_SECONDS) -> Completed:
-        self.channel.settimeout(timeout)
-        self.channel.sendall(f"{verb} {shlex.join(words)}\n".encode())
-        head = b""
-        try:
-            while not head.endswith(b"\n"):
-                head += self._read(1)
-            status, out, err = map(int, head.split())
-            return Completed(tuple(words), status, self._read(out), self._read(err))
-        except TimeoutError:
-            raise AssertionError(f"the guest does not answer; its console ends:\n{self.log()}") from None
+        with self.turn:
+            self.channel.settimeout(timeout)
+            self.channel.sendall(f"{verb} {shlex.join(words)}\n".encode())
+            head = b""
+            try:
+                while not head.endswith(b"\n"):
+                    head += self._read(1)
+                status, out, err = map(int, head.split())
+                return Completed(tuple(words), status, self._read(out), self._read(err))
+            except TimeoutError:
+                raise AssertionError(f"the guest does not answer; its console ends:\n{self.log()}") from None
 
     def run(self, argv: Sequence, timeout: float | None = None) -> Completed:
         """Run a command to its end, at most `timeout` seconds (120 when not told)."""

@@ -133,7 +133,7 @@ def test_without_manifests_a_record_without_a_key_is_told(name, tmp_path):
     expected = rows_of(run, whole)
     needed = {*OF_ANY, *OF_A_RUN, *OF_DONE, *(OF_JOBS if "jobs" in whole else ())}
     for key in whole:
-        (run / "run.json").write_text(json.dumps({k: v for k, v in atomic.items() if k != key}))
+        (run / "run.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
         found = checked.read_block(block, [row_of(name)])
         if key in needed:
             (fault,) = found.faults
@@ -170,7 +170,7 @@ def test_without_manifests_a_value_of_another_type_is_told(name, tmp_path):
     whole = record_of(name)
     expected = rows_of(run, whole)
     told = 0
-    mine = [(key, right) for key, right in atomic.items() if ONCE[key, type(right)] == name]
+    mine = [(key, right) for key, right in whole.items() if ONCE[key, type(right)] == name]
     for key, right in mine:
         for wrong in WRONG:
             if alike(wrong, right):
