@@ -74,7 +74,7 @@ papers: setup ## measure, judge and write the reports
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@whitewire validate
 	@again=$${AGAIN:+$$(whitewire again)} || exit; \
-	$(bound) $(exclusive) snakemake $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
+	$(bound) $(exclusive) whitewire papers -- $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 
 # Its name alone tells the others of the claim: CLAIM means nothing to them.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)

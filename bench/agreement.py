@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -36,13 +36,14 @@ from whitewire.measure.load import burning
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
+from whitewire.records.reasons import codes_of
+from whitewire.records.run import RunRecord
 from whitewire.report import comparison, ending
 
 LOADS = {"idle": (0.0, 1.0), "burnt": (1.0, 1.0), "coming": (0.5, 60.0)}
 """Processors that are busy with something else on average, and the seconds of a turn of running and resting."""
 GOAL = 0.95
 RUNS, DISTURBED = "runs", "disturbed"
-NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,10 @@ def clone(tree: Path) -> None:
     subprocess.run(["make", "setup"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
 
 
-def kinds(reasons: Sequence[str]) -> str:
-    """Why runs were thrown away, with how many of each kind; numbers do not make another kind."""
-    counted = Counter(NUMBERS.sub("…", reason).split(";")[0] for reason in reasons)
-    return ", ".join(f"{count} {kind}" for kind, count in counted.most_common())
+def kinds(lost: Iterable[RunRecord]) -> str:
+    """Why runs were thrown away, with how many of each kind, by the code of the first reason."""
+    counted = Counter(codes_of(run)[0] for run in lost)
+    return ", ".join(f"{count} {code}" for code, count in counted.most_common())
 
 
 def papers(results: Path) -> Iterator[list[object]]:
@@ -94,7 +95,7 @@ def papers(results: Path) -> Iterator[list[object]]:
             continue
         spent, seconds = record["spent"], record["seconds"]
         runs = [run for _, run in read_runs(block.parent, [block.name])]
-        lost = [run["why_invalid"] for run in runs if not run["valid"]]
+        lost = [run for run in runs if not run["valid"]]
         table = pd.read_csv(paper / "analysis" / "verdicts.csv", keep_default_na=False)
         ours = table[table["route"].isin(ending.MEASURED)]
         still = int((ours["verdict"] == claims.INCONCLUSIVE).sum())

@@ -40,11 +40,11 @@ from whitewire.measure.block import Block
 from whitewire.measure.load import under
 from whitewire.measure.turns import Outcome
 from whitewire.records.journal import read_runs
-from whitewire.records.metrics import SHORT_OF_PROCESSORS
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
 from whitewire.testbed.emulated.waiting import Threads
 from whitewire.testbed.samples import Repeated
+from whitewire.tidy.form import short_of_processors
 
 CELLS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "light": ("emulex-2012", "put-grid", {"fabric": "10gbe", "clients": 1, "puts_per_client": 1}, "throughput"),
@@ -302,7 +302,7 @@ def show_results(folders: Sequence[Path]) -> None:
 def _runs_of(path: Path) -> Iterator[pd.DataFrame]:
     """A row per run of a table of runs: its cell, the logarithm of its time, and what it had of the processors."""
     table = pd.read_csv(path, low_memory=False)
-    lacking = table["why_invalid"].astype(str).str.startswith(SHORT_OF_PROCESSORS)
+    lacking = pd.Series(short_of_processors(table), dtype=bool)
     table = table[lacking | (table["valid"].astype(str).str.lower() == "true")]
     names = ["completion_time", "completion_time_net", "cpu_late", "cpu_outside"]
     wide = table[table["metric"].isin(names)].assign(value=lambda each: pd.to_numeric(each["value"]))

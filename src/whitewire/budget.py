@@ -4,9 +4,10 @@ Blocks are measured in turn, as many at once as there are lanes. Until the first
 should take, and three times as much if need be, because without that look all its time would be lost; but no more than
 it should take where others have disturbed every attempt by then, and the first block half as much again, because the
 first report waits for it. After it a block gets a part of what the blocks after it do not need for theirs: in
-proportion to the claims of it and them that runs judge, and nothing where nothing is left over. So a budget that is too
-small for all decides some papers rather than none, and no paper has many runs of a cell while a later one has none.
-What one does not need goes to the next ones.
+proportion to the claims of it and them that runs judge, and nothing where nothing is left over. Runs that hardly decide
+a claim get only what is left even if the blocks after it make all of theirs. So a budget that is too small for all
+decides some papers rather than none, and no paper has many runs of a cell while a later one has none. What one does not
+need goes to the next ones.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ OVERRUN_OF_FIRST = 1.5
 """The same of the first block, which the first report waits for. With 1 it missed its first analysis in two campaigns
 on an idle machine, where its runs took 1.24 times as long as planned, and had measured for nothing."""
 EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
+TOGETHER = "together"
+"""Key of what a block took altogether, beside the parts of it."""
 
 
 def seconds_of(text: str) -> float:
@@ -67,14 +70,19 @@ def _without_end() -> float:
 class Allowance:
     """What one block may take, in seconds.
 
-    first, further: until its first look at claims, and after that one, from the moment of asking; own: what it should
-    take until its first look; start: what all blocks of the start may take together.
+    first, further: until its first look at claims, and after that one, from the moment of asking; spare: after it, for
+    runs that hardly decide a claim; own: what it should take until its first look; start: what all blocks of the start
+    may take together; began: when it began, by the wall clock; earlier: what the block took in it before, by what was
+    done, and TOGETHER.
     """
 
     first: Callable[[], float] = _without_end
     further: Callable[[], float] = _without_end
+    spare: Callable[[], float] = _without_end
     own: float = math.inf
     start: float = math.inf
+    began: float = field(default_factory=time.time)
+    earlier: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,18 +102,24 @@ class Budget:
     """How long the start may measure in all, as it was asked to; it decides nothing."""
     lanes: int = 1
     """How many blocks are measured side by side: those after one take so many times less of the time that is left."""
+    whole: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that all runs of a block should take."""
+    earlier: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Seconds that blocks took earlier in this start, by what was done, and in TOGETHER."""
 
     @classmethod
-    def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1) -> Budget:
+    def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
+           whole: Mapping[str, float] | None = None) -> Budget:  # fmt: skip
         """One that begins now."""
-        return cls(time.monotonic() + seconds, expected, claims, seconds, lanes)
+        return cls(time.monotonic() + seconds, expected, claims, seconds, lanes, whole or {})
 
     def text(self) -> str:
         """For the environment variable."""
         ends, seconds = (each if math.isfinite(each) else None for each in (self.ends, self.seconds))
         until = None if ends is None else time.time() + ends - time.monotonic()
-        return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "expected": dict(self.expected),
-                           "claims": dict(self.claims), "seconds": seconds, "lanes": self.lanes})  # fmt: skip
+        return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
+                           "expected": dict(self.expected), "claims": dict(self.claims),
+                           "whole": dict(self.whole), "earlier": {**self.earlier}})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -116,7 +130,7 @@ class Budget:
         ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
         if math.isfinite(ends) and told["machine"] != boot_id():
             ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"])
+        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"])
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -128,7 +142,16 @@ class Budget:
 
     def allowance(self, block: str) -> Allowance:
         """What a block (`<paper>/<block>`) gets of it."""
-        return Allowance(partial(self.first, block), partial(self.further, block), self.own(block), self.seconds)
+        return Allowance(
+            partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
+            self.seconds, self.began, self.earlier.get(block, {}),
+        )  # fmt: skip
+
+    @property
+    def began(self) -> float:
+        """When the start began, by the wall clock; now where nothing tells."""
+        ago = time.monotonic() - (self.ends - self.seconds)
+        return time.time() - (ago if math.isfinite(ago) else 0.0)
 
     def own(self, block: str) -> float:
         """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""
@@ -139,7 +162,12 @@ class Budget:
         left, _, later = self._left(block, now)
         mine = self.claims.get(block, 1.0)
         others = sum(self.claims.get(name, 1.0) for name in self._after(block)) / self.lanes
-        return max(0.0, left - later) * mine / (mine + others)
+        return max(0.0, left - later) * (mine / (mine + others) if others else 1.0)
+
+    def spare(self, block: str, now: float | None = None) -> float:
+        """Seconds from now on that are left even if the blocks after one make all of their runs."""
+        left, _, _ = self._left(block, now)
+        return max(0.0, left - sum(self.whole.get(name, 0.0) for name in self._after(block)) / self.lanes)
 
     def _left(self, block: str, now: float | None) -> tuple[float, float, float]:
         """Seconds that are left, that the block should take, and that those after it should."""

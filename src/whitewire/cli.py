@@ -266,6 +266,13 @@ def again(args: argparse.Namespace) -> None:
     print_again()
 
 
+def papers(args: argparse.Namespace) -> int:
+    """Run the workflow, and once more with the time that papers left, for those whose budget had ended."""
+    from whitewire.workflow.papers import run
+
+    return run(args.options)
+
+
 def claim(args: argparse.Namespace) -> None:
     """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
     is to be measured."""
@@ -418,7 +425,7 @@ WRITERS: tuple[Subcommand, ...] = (
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, again, claim, ending,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, papers, again, claim, ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
 }  # fmt: skip
@@ -537,6 +544,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
+    sub = command(papers)
+    sub.add_argument("options", nargs="*", metavar="OPTION", help="of Snakemake, after --")
     command(again)
     command(claim)
     sub = command(check)

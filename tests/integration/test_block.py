@@ -23,7 +23,10 @@ from whitewire.levels import cell_id
 from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.rung import Ladder
+from whitewire.records.checked import read_block
 from whitewire.records.journal import Journal
+from whitewire.records.reasons import BUDGET, DECIDED
+from whitewire.tidy import tables
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
@@ -183,7 +186,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     done = finished_record(folder)
     assert done["rung"] == 1
     assert {*done["given_up"], *done["left"]} == {*done["runs"]}  # other programs may have been in the way too
-    assert all(record["why_invalid"].startswith("processors: a process woke") for record in records(folder, "invalid"))
+    assert all("woke_late" in record["why_codes"] for record in records(folder, "invalid"))
     assert {record["scale"]["k"] for record in records(folder, "invalid")} == {256}
     assert not still_alive(descendants(os.getpid()) - before)
 
@@ -201,7 +204,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
 
     def look(paper, config, results, designed, unavailable):
         assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
-        assert designed == {row["run_id"]: row["block"] for row in block.rows}
+        assert len(designed) == 2 * (1 + len(seen)) and {*designed.values()} == {"quick-1"}
         seen.append(len(records(folder)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one], place={})
 
@@ -211,6 +214,7 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert seen == [2, 3]  # after one run of each cell, and after another one of the cell that is still open
     assert len(done["runs"]) == 6
     assert set(done["left"].values()) == {"decided after 1 runs of each cell"}
+    assert set(done["left_codes"].values()) == {DECIDED}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
     again = of_two_cells()
@@ -218,5 +222,21 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     again.measure()
     done = finished_record(folder)
     assert set(done["left"].values()) == {"the budget ended"}
+    assert set(done["left_codes"].values()) == {BUDGET}
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
+    assert judged_with(folder, block) is None, "no start has added a run to what an earlier one had judged"
+    of_two_cells().measure()
+    assert len(records(folder)) == 6
+    assert judged_with(folder, block) == 1, "the cell that was left out had one run by then"
+
+
+def judged_with(folder, block):
+    """What tidy/asked.csv says of a claim that compares the block's two cells."""
+    cells = {cell_id(row["experiment"], levels): {"experiment": row["experiment"], "where": levels}
+             for row in block.rows for levels in [levels_of(block.paper, row)]}  # fmt: skip
+    test = {"metric": "throughput", **dict(zip(("numerator", "denominator"), cells.values(), strict=True))}
+    claims = [{"id": "C", "test": {"estimand": "ratio", **test}}]
+    paper = Paper.of({**block.paper.raw, "claims": claims}, block.paper.path)
+    (row,) = tables._asked(paper, folder.parent, {folder.name: read_block(folder, block.rows)})
+    return row.get(tables.JUDGED)

@@ -14,9 +14,11 @@ import pytest
 
 from tests.support import forked
 from tests.support.repository import environment, linked, repository
+from whitewire import budget
+from whitewire.budget import Budget
 from whitewire.description.project import load_config
 from whitewire.tidy.tables import OF_LINKS, TABLES
-from whitewire.workflow.plan import MACHINE
+from whitewire.workflow.plan import GOES_ON, MACHINE
 
 HOME = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
@@ -266,6 +268,14 @@ def test_a_block_whose_folder_was_removed_is_measured_again(finished):
 
 def test_another_budget_goes_on_measuring(finished):
     assert jobs(snakemake(finished, "--dry-run", BUDGET="2h"))["measure"] >= 1
+
+
+def test_a_paper_that_goes_on_within_its_start_is_measured_judged_and_reported_anew(finished):
+    record = "results/emulated/emulex-2012/raw/smoke-1/block.json"
+    told = Budget(time.monotonic() + 500, {"emulex-2012/smoke-1": 0.0}, {"emulex-2012/smoke-1": 0.0}, 6000.0).text()
+    forced = ("--dry-run", "--forcerun", record, "--rerun-incomplete")
+    found = jobs(snakemake(finished, *forced, **{GOES_ON: "yes", budget.VARIABLE: told}))
+    assert found == dict.fromkeys(("measure", "tidy", "analysis", "paper", "index", "all"), 1)
 
 
 def test_one_claim_is_measured_and_judged_and_nothing_else(finished, tmp_path):

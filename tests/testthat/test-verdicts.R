@@ -34,6 +34,10 @@ test_that("claims that were asked before their runs are counted, and those witho
     ))
   })
   with_verdicts(row(), expect_match(asked_sentence("p"), "exactly as judged now[.]$"))
+  with_verdicts(rbind(row(), row(asked = "again")), expect_match(
+    asked_sentence("p"), "2 were asked before the first run exactly as judged now (1 of them judged earlier with fewer runs).",
+    fixed = TRUE
+  ))
   with_verdicts(row(asked = NA), expect_identical(asked_sentence("p"), ""))
 })
 

@@ -20,6 +20,7 @@ from whitewire.errors import REMEDIES, of_system
 from whitewire.paths import HOME
 from whitewire.records import manifest
 from whitewire.records.journal import Journal
+from whitewire.records.reasons import Reason
 
 LONG = "a,b\n" * 100_000
 
@@ -206,7 +207,7 @@ def test_a_run_that_is_set_aside_is_whole_or_gone_wherever_the_process_is_killed
     for number in range(50):
         block = tmp_path / str(number)
         Journal(block).write("a-r1", {"run_id": "a-r1", "valid": True}, {"samples.csv": "x", "log": "y"}, valid=True)
-        ended = kill_at(monkeypatch, number, partial(Journal(block).set_aside, "a-r1", "another k"))
+        ended = kill_at(monkeypatch, number, partial(Journal(block).set_aside, "a-r1", Reason("other_k", {"why": ""})))
         Journal(block)  # the next start
         kept = [*block.glob("runs/*"), *block.glob("invalid/*")]
         assert kept and not list(block.glob("*/.part-*"))

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -78,10 +79,40 @@ def test_blocks_that_have_had_their_first_look_share_what_is_left_by_their_claim
     assert budget.further("b/1", 10.0) == 80
 
 
+def test_where_no_claims_are_counted_the_first_block_has_all_that_is_left():
+    budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0}, {"a/1": 0, "b/1": 0})
+    assert budget.further("a/1", 10.0) == 60
+    assert budget.further("b/1", 50.0) == 40
+
+
+def test_a_block_knows_when_its_start_began():
+    told = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).allowance("a/1").began
+    assert told == pytest.approx(time.time(), abs=5)
+    assert replace(Budget.of(400.0, {}, {}), seconds=1000.0).began == pytest.approx(time.time() - 600, abs=5)
+    assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
+
+
 def test_others_spoil_a_block_only_until_its_first_look():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
     assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)
     assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf
+
+
+def test_runs_that_hardly_decide_a_claim_get_what_later_blocks_cannot_use():
+    budget = Budget(100.0, {"a/1": 10.0, "b/1": 10.0}, whole={"a/1": 50.0, "b/1": 70.0})
+    assert budget.spare("a/1", 10.0) == 20
+    assert budget.spare("a/1", 40.0) == 0
+    assert budget.spare("b/1", 40.0) == 60, "nobody comes after it"
+    assert Budget(math.inf, {"a/1": 10.0, "b/1": 10.0}, whole={"b/1": 70.0}).spare("a/1") == math.inf
+
+
+@given(EXPECTED_S, st.integers(1, 4), st.floats(1, 1e6))
+def test_later_blocks_can_make_all_their_runs_after_those_that_hardly_decide_a_claim(whole, lanes, seconds):
+    budget, names = Budget(seconds, whole, lanes=lanes, whole=whole), list(whole)
+    for place, name in enumerate(names):
+        if spare := budget.spare(name, 0.0):
+            left = (seconds - spare) * lanes
+            assert left == pytest.approx(sum(whole[later] for later in names[place + 1 :]), abs=1e-6 * seconds * lanes)
 
 
 def test_a_block_that_nobody_waits_for_has_all_that_is_left():
@@ -104,7 +135,7 @@ def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
 
 
 def test_it_goes_through_the_environment():
-    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7})
+    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0})
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf)
     assert Budget.read(Budget.of(90.0, {}, {}).text()).seconds == 90.0

@@ -60,3 +60,18 @@ def test_a_p_value_over_all_analyses_is_no_smaller_and_rejects_when_the_interval
     assert p * (1 - 1e-6) <= found <= 1
     level = q.nominal(0.05, n, LADDER, ended)
     assert (found < 0.05) == (p < level) or p == pytest.approx(level, rel=1e-6)
+
+
+def test_a_second_turn_that_interim_analyses_chose_keeps_the_level_and_two_verdicts_do_not():
+    """After 5 runs of each cell the budget of a paper ends; what is open after 3 goes on to 8 where time is left."""
+    sums = np.cumsum(np.random.default_rng(2).standard_normal((60000, 10)), axis=1)
+
+    def rejects(n, ended=False):
+        p = 2 * stats.norm.sf(np.abs(sums[:, n - 1] / np.sqrt(n)))
+        return p < q.nominal(0.05, n, LADDER, ended)
+
+    first = rejects(3) | rejects(5, ended=True)
+    last = rejects(3) | rejects(6) | rejects(8, ended=True)
+    assert np.mean(first) == pytest.approx(0.05, abs=0.003)
+    assert np.mean(last) == pytest.approx(0.05, abs=0.003)
+    assert 0.06 < np.mean(first | last) < 0.08, "whoever chooses between the two is wrong more often"

@@ -112,7 +112,7 @@ data_at <- function(experiment, metric, where = list()) {
   runs$untold <- untold_of(runs)
   factors <- setdiff(names(runs), c(
     "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
-    "why_invalid", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"
+    "why_invalid", "why_code", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"
   ))
   keep <- c("run_id", "experiment", factors, "replicate", "metric", "value", "unit", "full_scale_value",
             "full_scale_unit", "untold")

@@ -108,11 +108,11 @@ unusable_table <- function() {
 
 # Runs that were planned and not made, by reason; nothing where all were made.
 left_sentence <- function() {
-  left <- read_stage("tidy", "left.csv", c("run_id", "experiment", "cell", "reason"))
+  left <- read_left()
   if (nrow(left) == 0) {
     return("")
   }
-  why <- ifelse(grepl("^decided", left$reason), "no open claim needed them any more", left$reason)
+  why <- ifelse(left$decided, "no open claim needed them any more", left$reason)
   counts <- table(paste("because", why))
   told <- paste(counts, ifelse(counts == 1, "was", "were"), "not made", safe(names(counts)))
   paste0(" Of those planned ", listed(told),

@@ -280,14 +280,18 @@ asked_sentence <- function(papers = paper_id()) {
   if (length(asked) == 0) {
     return("")
   }
-  before <- sum(asked == "before")
+  before <- sum(asked %in% c("before", "again"))
+  earlier <- sum(asked == "again")
+  again <- if (earlier > 0) {
+    paste0(" (", earlier, " of them judged earlier with fewer runs)")
+  }
   others <- if (before < length(asked)) {
     paste0("; of the other ", length(asked) - before,
            " the question changed since, or no record shows when it was asked")
   }
   paste0(
     "Of ", count_of(length(asked), "claim"), " judged by runs, ", before, if (before == 1) " was" else " were",
-    " asked before the first run exactly as judged now", others, "."
+    " asked before the first run exactly as judged now", again, others, "."
   )
 }
 

@@ -40,9 +40,9 @@ from whitewire.errors import Faults, UserError
 from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, rung
-from whitewire.records.journal import OTHERS, made_later
-from whitewire.records.metrics import SHORT_OF_PROCESSORS, unit_of
+from whitewire.records import checked, manifest, reasons, rung
+from whitewire.records.metrics import unit_of
+from whitewire.records.reasons import OTHERS, Reason
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.tables import LANE
@@ -285,29 +285,29 @@ def verdicts(
     as_run: Runs | None = None,
     judged: Sequence[controls.Control] = (),
     left: pd.DataFrame | None = None,
-    since: Mapping[str, str] | None = None,
+    noted: asked.Noted = asked.NOTHING,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
-    alone: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(verdicts, readings): a row a claim, and a row a further reading of it.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
     control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
-    claims say how many runs of their cells were not made, and why. `since`: whether each claim was
-    asked before its runs; `outlook`: what an open claim (its row) would take; `alone`: the claims that were measured by
-    themselves.
+    claims say how many runs of their cells were not made, and why. `noted`: what was asked and when; `outlook`: what an
+    open claim (its row) would take.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = looks.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
-        row["asked"] = (since or {}).get(claim["id"], asked.AFTER) if _by_runs(row, status) else None
+        row["asked"] = noted.word(claim["id"], row) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
             cells = looks.cells_of_test(runs, claim["test"]) or ()
-            busy = OTHERS in _not_made(cells, left) or _lacked(runs, cells, left) > 0
+            busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
-        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], alone)):
+        if row["asked"] and (earlier := noted.earlier(claim["id"], row)):
+            row["reason"] += f"; judged before with {earlier} runs of each cell"
+        if row["asked"] and row["n"] and (others := one_claim.mixed(paper, claim["id"], noted.alone)):
             by_itself = f"{', '.join(others)} was measured by itself"
             row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
@@ -343,20 +343,22 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
     again = f"AGAIN=busy make papers PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
-        yield f"{why} before {count} more runs of its cells{f': stop them, and {again}' if why == OTHERS else ''}"
+        more = f": stop them, and {again}" if why.code == OTHERS else ""
+        yield f"{why} before {count} more runs of its cells{more}"
     if short := _lacked(runs, cells, left):
         yield f"{short} more lacked processors: stop other programs, and {again}"
     if needed := _needed(row):
         yield needed
 
 
-def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[str]:
+def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reason]:
     """How many runs of some cells were not made that another start makes, by reason."""
     if left is None:
         return Counter()
     own = cell_ids(cells)
-    rows = zip(left["experiment"], left["cell"], left["reason"], strict=True)
-    return Counter(why for name, cell, why in rows if (name, cell) in own and made_later(why))
+    why = map(reasons.read, left["reason"], form.texts(left, "why_code"))
+    rows = zip(left["experiment"], left["cell"], why, strict=True)
+    return Counter(why for name, cell, why in rows if (name, cell) in own and why.kind.again)
 
 
 def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
@@ -366,8 +368,8 @@ def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int
         return 0
     own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
     counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
-    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")["why_invalid"]
-    return int(last.astype(str).str.startswith(SHORT_OF_PROCESSORS).sum())
+    last = own[~own["run_id"].isin(counted)].drop_duplicates("run_id", keep="last")
+    return sum(form.short_of_processors(last))
 
 
 def _needed(row: Mapping[str, Any]) -> str:
@@ -496,11 +498,10 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
         scaled = similitude.table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    noted = _read(ledger) if ledger.is_file() else None
-    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(noted))
-    since = asked.of_claims(paper, noted)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left, since,
-                                outlook, asked.by_themselves(noted))  # fmt: skip
+    asked_table = _read(ledger) if ledger.is_file() else None
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table))
+    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
+                                asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {

@@ -1,19 +1,58 @@
-"""Whether a claim was asked before the runs that its verdict rests on were made, and by itself."""
+"""Whether a claim was asked before the runs that its verdict rests on were made, by itself, and judged before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
+from whitewire import statistics
 from whitewire.analysis import net
 from whitewire.description import asked
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
-from whitewire.tidy.tables import BY_ITSELF
+from whitewire.tidy.tables import BY_ITSELF, JUDGED
 
-BEFORE, AFTER = "before", "after"
-"""Asked as it is now before the first run; changed since, or nobody noted what was asked."""
+BEFORE, AFTER, AGAIN = "before", "after", "again"
+"""Asked as it is now before the first run; changed since, or nobody noted what was asked; asked before the first run,
+and judged earlier with fewer runs, at the end of a start, by an analysis that spent all of the level."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What the ledger says of a paper's claims."""
+
+    since: Mapping[str, str] = field(default_factory=dict)
+    """BEFORE or AFTER by claim."""
+    judged: Mapping[str, int] = field(default_factory=dict)
+    """Runs of each cell when a claim was judged before its last run began."""
+    alone: Sequence[str] = ()
+    """Claims that a start measured by themselves."""
+
+    @classmethod
+    def of(cls, paper: Paper, table: pd.DataFrame | None) -> Noted:
+        """By tidy/asked.csv; None where there is none."""
+        return cls(of_claims(paper, table), judged_before(table), by_themselves(table))
+
+    def word(self, claim: str, row: Mapping[str, Any]) -> str:
+        """The column `asked` of a claim that runs judge. `row` is its row, with `n` and `decided_after`."""
+        found = self.since.get(claim, AFTER)
+        return AGAIN if found == BEFORE and self.earlier(claim, row) else found
+
+    def earlier(self, claim: str, row: Mapping[str, Any]) -> int:
+        """Runs of each cell with which an earlier analysis spent all of the level; 0 where none did.
+
+        None did where there were too few runs for an interval, or where an interim analysis had decided the claim.
+        """
+        runs = self.judged.get(claim, 0)
+        decided = row["decided_after"] is not None and row["decided_after"] <= runs
+        return runs if statistics.FEWEST <= runs < (row["n"] or 0) and not decided else 0
+
+
+NOTHING = Noted()
+"""Results without a ledger."""
 
 
 def effort(table: pd.DataFrame | None) -> str:
@@ -35,6 +74,14 @@ def of_claims(paper: Paper, table: pd.DataFrame | None) -> Mapping[str, str]:
         if set(last.index) == set(begun["block"]) and (last == now.get(str(claim))).all():
             found[str(claim)] = BEFORE
     return found
+
+
+def judged_before(table: pd.DataFrame | None) -> Mapping[str, int]:
+    """Runs of each cell with which claims were judged before they got further ones."""
+    if table is None or JUDGED not in table:
+        return {}
+    known = table[pd.to_numeric(table[JUDGED]).notna()]
+    return {str(claim): int(runs) for claim, runs in zip(known["claim"], known[JUDGED], strict=True)}
 
 
 def by_themselves(table: pd.DataFrame | None) -> list[str]:

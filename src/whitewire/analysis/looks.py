@@ -30,7 +30,7 @@ class Look:
     covers it; the design says how many runs of them there may be. `near` are those of claims that so many may decide,
     by the estimate and the scatter so far: not those that would need more (an estimate beside its bound). `place` is
     the turn of each of these cells, that of its first claim: the headline's is 0, then the more likely a claim is
-    decided per second the earlier.
+    decided per second the earlier. `worth` is the largest chance per second of these claims.
     """
 
     decided: Mapping[str, str]
@@ -38,6 +38,7 @@ class Look:
     cells: frozenset[CellId]
     near: frozenset[CellId]
     place: Mapping[CellId, int] = field(default_factory=dict)
+    worth: float = 0.0
 
 
 def at_tables(
@@ -79,7 +80,8 @@ def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell
     for number, (*_, own) in enumerate(sorted(in_turn, key=lambda each: each[:2])):
         for cell in sorted(cell_ids(own)):
             place.setdefault(cell, number)
-    return Look(decided, still, frozenset(cell_ids(needed)), frozenset(cell_ids(near)), place)
+    worth = max((-rate for _, rate, _ in in_turn), default=0.0)
+    return Look(decided, still, frozenset(cell_ids(needed)), frozenset(cell_ids(near)), place, worth)
 
 
 def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:

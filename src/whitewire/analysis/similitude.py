@@ -549,11 +549,21 @@ def _told(cells: Sequence[Cell], others: Sequence[Cell]) -> str:
     return "; ".join(words.values())
 
 
+def is_larger(full: float, emulated: float) -> bool:
+    """Whether the emulated value is larger, or is above 0 where none is known of full scale."""
+    return emulated > full or (math.isnan(full) and emulated > 0)
+
+
 def _bias(paper: Paper, quantity: Quantity, full: float, emulated: float) -> str:
-    more = emulated > full or math.isnan(full) and emulated > 0
-    text = quantity.larger if more else quantity.smaller
+    text = quantity.larger if is_larger(full, emulated) else quantity.smaller
+    studies = studied(paper, quantity)
+    return f"{text} {studies}" if studies else text
+
+
+def studied(paper: Paper, quantity: Quantity) -> str:
+    """Which experiments of a paper study what a quantity does; empty where none does."""
     studies = _studies(paper, quantity.study)
-    return f"{text} Studied by {', '.join(studies)} at full effort." if studies else text
+    return f"Studied by {', '.join(studies)} at full effort." if studies else ""
 
 
 def _studies(paper: Paper, kind: str) -> list[str]:

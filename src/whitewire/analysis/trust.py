@@ -39,7 +39,7 @@ from whitewire.records.schema import Broken
 from whitewire.sequential import ALPHA
 from whitewire.text import quoted
 from whitewire.tidy import form
-from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
+from whitewire.tidy.tables import MEASURED, RUN, Cells, as_csv, flag, of_block, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
@@ -559,8 +559,7 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
     seconds = pd.to_numeric(good["value"])
     good = good[seconds > 0]
     order, last = order[good.index], last[good.index]
-    outside = {"run_id", "attempt", "order", "begun", "replicate", "made_by", "floor", "metric", "value", "unit",
-               "full_scale_value", "full_scale_unit", "valid", "why_invalid"}  # fmt: skip
+    outside = {*RUN, *MEASURED, "begun"} - {"block", "experiment"}
     keys = [column for column in table.columns if column not in outside]
     cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]
     place: pd.Series = (order - 1) / (last - 1).clip(lower=1)
@@ -627,8 +626,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     yield from _share("ratio", "What share of intervals holds the true ratio of two links?", rows.get("ratio.csv", []),
                       "covered", "intervals", (COVERED, 1.0))  # fmt: skip
     same = rows.get("same.csv", [])
-    judged = [row for row in same if str(row["source"]).endswith("as judged")]
-    fresh = [row for row in same if row not in judged]
+    judged, fresh = ([row for row in same if bool(row["group"]) == own] for own in (False, True))
     for own, words in ((fresh, "cells measured for it"), (judged, "the papers' own controls")):
         yield from _share("same", f"How often does one link under two names seem two? ({words})", own, "alarm",
                           "comparisons", (0.0, ALARMS))  # fmt: skip

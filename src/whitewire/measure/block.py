@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget, lanes, paths
-from whitewire.budget import Allowance, Budget
+from whitewire.budget import TOGETHER, Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
 from whitewire.description.capabilities import capabilities_of
@@ -47,7 +47,8 @@ from whitewire.progress import Progress
 from whitewire.records import asked as ledger
 from whitewire.records import floor
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import BUDGET, ELSE, Journal, read_floors, valid_floors
+from whitewire.records.journal import Journal, read_floors, valid_floors
+from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
 from whitewire.sequential import RULE_VERSION
@@ -127,10 +128,12 @@ class Block:
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.deadline = self.give_up_at = NEVER
         self.workers: list[Worker] = []
-        self.left: dict[str, str] = {}
+        self.left: dict[str, Reason] = {}
         """Runs that were not made, and why."""
-        self.spent: defaultdict[str, float] = defaultdict(float)
-        """Seconds by what was done."""
+        self.spent = defaultdict(
+            float, {what: took for what, took in self.allowance.earlier.items() if what != TOGETHER}
+        )
+        """Seconds by what was done in this start."""
 
     @property
     def paper(self) -> Paper:
@@ -161,12 +164,13 @@ class Block:
                 "runs": [row["run_id"] for row in self.rows],
                 "given_up": campaign.given_up,
                 "unavailable": campaign.unavailable,
-                "left": self.left,
+                "left": {run_id: str(why) for run_id, why in self.left.items()},
+                "left_codes": {run_id: why.code for run_id, why in self.left.items()},
                 "no_floor": floor.lacking(read_floors(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
-                "seconds": round(time.monotonic() - begin, 1),
+                "seconds": round(self.allowance.earlier.get(TOGETHER, 0.0) + time.monotonic() - begin, 1),
                 "pace": campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),
@@ -181,12 +185,12 @@ class Block:
         own = self.only.ids(self.paper, self.rows)
         return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
 
-    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, str]:
+    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, Reason]:
         """Why these are not made; but for those that the machine cannot make."""
         if not self.only:
             return {}
         ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
-        return dict.fromkeys(ids, f"{ELSE} {self.only.claim}")
+        return dict.fromkeys(ids, Reason(ELSE, {"claim": self.only.claim}))
 
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""
@@ -208,7 +212,7 @@ class Block:
         """Take the next k; what counted at the one before counts no more."""
         for row in self.rows:
             if self.journal.has(row["run_id"]):
-                self.journal.set_aside(row["run_id"], f"made at another k: {why}")
+                self.journal.set_aside(row["run_id"], Reason("other_k", {"why": why}))
         self.ladder.climb(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
@@ -239,7 +243,8 @@ class Block:
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
                 self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
-            lacking = {run_id: why for run_id, why in campaign.unavailable.items() if run_id in task.ids}
+            lacking = {run_id: Reason(LACKING, {"why": why})
+                       for run_id, why in campaign.unavailable.items() if run_id in task.ids}  # fmt: skip
             report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
             return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
@@ -272,7 +277,8 @@ class Block:
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
-        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone))
+        campaign.keep(ledger.NAME, lambda: ledger.note(
+            folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no look at claims waits for them.
@@ -290,6 +296,7 @@ class Block:
                     failures.append(failure)
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
+        campaign.keep(ledger.NAME, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
@@ -316,7 +323,7 @@ class Block:
             # What starts takes all processors that it gets, and what is probed must not lack them.
             with campaign.holding(ALL):
                 if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
-                    campaign.left |= {run.row["run_id"]: BUDGET for run in runs}
+                    campaign.left |= {run.row["run_id"]: Reason(BUDGET) for run in runs}
                     return number
                 with campaign.spending("start"):
                     up.enter_context(testbed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from whitewire import lanes
@@ -23,7 +23,8 @@ from whitewire.measure.spread import Report
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
-from whitewire.records.journal import FAILED, Journal, kind_of, valid_floors
+from whitewire.records.journal import Journal, valid_floors
+from whitewire.records.reasons import FAILED, Reason
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
@@ -58,7 +59,7 @@ class Campaign:
     others: Sequence[DesignRow] = ()
     """The rows of the paper's other blocks."""
     given_up: list[str] = field(default_factory=list)
-    left: dict[str, str] = field(default_factory=dict)
+    left: dict[str, Reason] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
     weights: Weights = field(default_factory=Weights)
     shortage: Shortage = field(default_factory=Shortage)
@@ -145,11 +146,11 @@ class Campaign:
         known = {*self.left, *self.given_up, *self.unavailable}
         lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"]) and run_id not in known]
         self.progress.say(f"{len(lost)} runs left out: {why}")
-        self.left |= dict.fromkeys(lost, f"{FAILED}: {why}")
+        self.left |= dict.fromkeys(lost, Reason(FAILED, {"why": why}))
 
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""
-        reasons: Mapping[str, int] = Counter(map(kind_of, self.left.values()))
-        told = [f"{count} runs not made: {why}" for why, count in reasons.items()]
+        kinds = Counter(why.kind for why in self.left.values())
+        told = [f"{count} runs not made: {kind.begins or kind.meaning}" for kind, count in kinds.items()]
         told += [f"{len(self.given_up)} runs given up"] if self.given_up else []
         return "".join(f"; {each}" for each in told)

@@ -18,11 +18,12 @@ from whitewire.measure.execution import cause, execute_empty, last_words
 from whitewire.measure.floors import Floors, too_wide
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
 from whitewire.measure.weights import ALL
-from whitewire.records import processors
+from whitewire.records import processors, reasons
 from whitewire.records.floor import typical
 from whitewire.records.jobs import losses
 from whitewire.records.journal import read_runs
 from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import RunRecord
 
@@ -92,41 +93,42 @@ class FloorRuns:
         what, number = " ".join(map(str, key)), len(floors.known[key]) + 1
         again = f", attempt {attempt}" if attempt > 1 else ""
         say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
-        why, failed = "", False
+        failure: list[Reason] = []
         found: Found = {}
         try:
             result = execute_empty(self.stack, run)
             found = workloads.processors_of(result.record, result.files)
-        except FAILURES as failure:
-            why, failed = cause(failure, self.stack), True
+        except FAILURES as error:
+            failure = [Reason("failed", {"why": cause(error, self.stack)})]
             result = Result({"block": run.row["block"], "workload": run.row["workload"]}, last_words(self.stack))
-        why = self._keep(key, result, found, attempt, why)
+        why = self._keep(key, result, found, attempt, failure)
         if not why:
             self.stack.floors[key] = typical(floors.known[key])
             return ""
         say(f"floor of {what}: not valid: {why}")
-        if failed:
+        if failure:
             say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the floor did not end'})")
             self.restart(self.runs)
         return why
 
-    def _keep(self, key: FloorKey, result: Result, found: Found, attempt: int, why: str = "") -> str:
-        """Write one floor to the journal; returns why it is not valid (empty: it is). `why` is for one that failed,
-        `found` what it had of processors."""
+    def _keep(self, key: FloorKey, result: Result, found: Found, attempt: int, failure: Sequence[Reason] = ()
+              ) -> str:  # fmt: skip
+        """Write one floor to the journal; returns why it is not valid (empty: it is). `failure`: why it has no result;
+        `found`: what it had of processors."""
         record, limits = result.record, self.campaign.plan.config["limits"]
         # It moves next to no data, so most segments that are sent again are probes for an answer that was late.
-        why = why or "; ".join([
-            *record.get("disturbed", []), *losses(record, limits, bulk=False),
+        faults = failure or [
+            *reasons.disturbed_by(record), *losses(record, limits, bulk=False),
             *processors.of_a_floor(found, len(os.sched_getaffinity(0))),
-        ])  # fmt: skip
+        ]  # fmt: skip
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in OF_A_RUN})
-        kept |= {"floor": self.floors.name(key), "attempt": attempt, "valid": not why, "why_invalid": why}
+        kept |= {"floor": self.floors.name(key), "attempt": attempt, **reasons.validity(faults)}
         if found:
             kept["outside"] = found["cpu_outside"][0]
         self.campaign.keep(
             f"a floor of {record['workload']}",
             lambda: self.campaign.journal.write_floor({**kept, **self.campaign.made_by}, result.files),
         )
-        if not why:
+        if kept["valid"]:
             self.floors.add(key, kept)
-        return why
+        return kept["why_invalid"]

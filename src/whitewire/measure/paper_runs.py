@@ -21,13 +21,10 @@ class PaperRuns:
     others: Sequence[DesignRow] = ()
 
     def seen(self, runs: int) -> dict[str, str]:
-        """Run id → block of the runs of the design that a look sees.
+        """Run id → block of the runs of the design that a look sees: those up to so many `runs` of each cell.
 
-        Where the paper has several blocks, those up to so many `runs` of each cell.
+        A start that goes on may have more of some: to look at these would be one analysis more than is planned.
         """
-        own = {row["run_id"]: row["block"] for row in self.rows}
-        if not self.others:
-            return own
         numbers = {
             run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()
         }

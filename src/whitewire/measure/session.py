@@ -28,8 +28,7 @@ from whitewire.measure.turns import Outcome, Turns
 from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
 from whitewire.records import processors
-from whitewire.records.journal import BUDGET
-from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.reasons import BUDGET, Reason, validity
 from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 
@@ -156,7 +155,7 @@ class Session:
             record, files = result.record | of, result.files
             values = workloads.metrics(record, files)
             faults = workloads.faults(record, values, campaign.plan.config["limits"])
-            why, short = "; ".join(faults), next((each for each in faults if each.startswith(SHORT_OF_PROCESSORS)), "")
+            short = next((str(each) for each in faults if each.kind.short), "")
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes it may be these: it has all processors at its next attempt.
             beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
@@ -165,9 +164,10 @@ class Session:
             if shared and (needed := workloads.processors_needed(record, files)):
                 campaign.weights.note(run, needed, bool(short))
         except FAILURES as failure:
-            why, failed, full = cause(failure, self.stack), True, no_disk(failure)
+            faults, failed, full = [Reason("failed", {"why": cause(failure, self.stack)})], True, no_disk(failure)
             record, files = _record_of_failed(run), last_words(self.stack)
-        record |= {**of, "attempt": attempt, "valid": not why, "why_invalid": why, **campaign.made_by}
+        record |= {**of, "attempt": attempt, **validity(faults), **campaign.made_by}
+        why = record["why_invalid"]
         self._keep(run_id, record, files)
         if full:
             raise NotKept(f"{run_id}: {why}")
@@ -178,7 +178,7 @@ class Session:
         try:
             self.campaign.keep(run_id, lambda: journal.write(run_id, record, files, valid=record["valid"]))
         except NotKept as error:
-            record |= {"valid": False, "why_invalid": str(error)}
+            record |= validity([Reason("not_kept", {"why": str(error)})])
             with contextlib.suppress(OSError):  # a record alone may fit where its files do not
                 journal.write(run_id, record, {}, valid=False)
             raise
@@ -212,11 +212,12 @@ class Session:
         campaign, turns = self.campaign, self.turns
         seen = self.team.saw(turns, partial(self._look, turns.rounds.before(run.row["run_id"])))
         if seen is None:
-            turns.leave(BUDGET)
+            turns.leave(Reason(BUDGET))
             return
         turns.rounds.looked(run.row["run_id"])
         # Of this cluster only: another one of the block still has its first look before it.
         turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
+        turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)
         campaign.progress.say(
             f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "

@@ -28,7 +28,7 @@ from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Turns
-from whitewire.records.journal import BUDGET
+from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed.samples import processor_ticks
 
 FILE = ".rounds"
@@ -74,7 +74,7 @@ class Report:
     """
 
     given_up: Sequence[str] = ()
-    left: Mapping[str, str] = field(default_factory=dict)
+    left: Mapping[str, Reason] = field(default_factory=dict)
     pending: Sequence[str] = ()
     spent: Mapping[str, float] = field(default_factory=dict)
     begun: bool = False
@@ -192,7 +192,7 @@ class Mate(Beside):
         found: Seen | str = self.pipe.recv()
         return None if isinstance(found, str) else found
 
-    def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, str],
+    def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, Reason],
                pending: Sequence[str] = ()) -> Report:  # fmt: skip
         """What became of runs of the rounds that this lane makes; of other ones it knows nothing."""
 
@@ -390,7 +390,7 @@ class Lead(Beside):
         for worker in self._busy:
             worker.tell(NO_LOOK)
         found = self._reports()
-        return [replace(each, left={run: why for run, why in each.left.items() if why != BUDGET}) for each in found]
+        return [replace(one, left={run: why for run, why in one.left.items() if why.code != BUDGET}) for one in found]
 
 
 def _room(idle: float) -> int:

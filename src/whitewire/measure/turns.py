@@ -6,13 +6,14 @@ Pure, but for a clock.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from whitewire.levels import CellId
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
-from whitewire.records.journal import BUDGET, DECIDED, OTHERS
+from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
 
 MORE_FOR_OTHERS = 3
 """A run that others disturbed is tried so many times as often as one that is itself invalid. It is never given up, but
@@ -41,22 +42,26 @@ class Turns:
         self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
         self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
+        self.near: Collection[CellId] | None = None
+        """Cells of claims that, by the last look, may be decided; None before the first look."""
+        self.spare = deadline
+        """After which, once there was a look, no run of another cell begins."""
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
         self.disturbed: Counter[str] = Counter()
         self.given_up: list[str] = []
-        self.left: dict[str, str] = {}
+        self.left: dict[str, Reason] = {}
         """Runs that are not made, and why."""
 
     def next(self, pace: float = 1.0) -> Run | None:
         """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
         if self.hopeless:
-            self.leave(OTHERS)
+            self.leave(Reason(OTHERS))
         while self.waiting:
             run = self.waiting.pop(0)
             if self.too_late(run, pace):
-                self.left[run.row["run_id"]] = BUDGET
+                self.left[run.row["run_id"]] = Reason(BUDGET)
             elif self.rounds.due(run.row["run_id"]) or self.takes(self.rounds.of[run.row["run_id"]]):
                 return run
             else:
@@ -70,8 +75,9 @@ class Turns:
         return not self.give_up_at.has(0) and tried > 0 and tried == self.disturbed.total()
 
     def too_late(self, run: Run, pace: float = 1.0) -> bool:
-        """Whether a run that begins now would end after the deadline."""
-        return not self.deadline.has(pace * run.expected_seconds)
+        """Whether a run that begins now would end after its deadline."""
+        far = self.near is not None and self.rounds.rows[run.row["run_id"]] not in self.near
+        return not (self.spare if far else self.deadline).has(pace * run.expected_seconds)
 
     def put_back(self, run: Run) -> None:
         """It was not its turn yet."""
@@ -82,7 +88,7 @@ class Turns:
         self.elsewhere = [run for run in self.elsewhere if run not in runs]
         self.waiting[:0] = runs
 
-    def leave(self, why: str) -> None:
+    def leave(self, why: Reason) -> None:
         """Make none of those that wait."""
         self.left |= {run.row["run_id"]: why for run in self.waiting}
         self.waiting.clear()
@@ -92,9 +98,10 @@ class Turns:
 
         `run` is the first of the round after which it was looked. Returns how many are left out.
         """
+        self.near = seen.near
         after = self.rounds.before(run.row["run_id"])
         ids = self.rounds.dropped(seen, [each.row["run_id"] for each in self.waiting], after)
-        self.left |= dict.fromkeys(ids, f"{DECIDED} after {after} runs of each cell")
+        self.left |= dict.fromkeys(ids, Reason(DECIDED, {"runs": after}))
         still = [each for each in self.waiting if each.row["run_id"] not in self.left]
         self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen, after, self.by_round))
         return len(ids)
@@ -111,7 +118,7 @@ class Turns:
             self.given_up.append(run_id)
             return False
         if self.disturbed[run_id] >= MORE_FOR_OTHERS * self.attempts:
-            self.left[run_id] = OTHERS
+            self.left[run_id] = Reason(OTHERS)
             return False
         self.waiting.insert(self._place(run), run)
         return True

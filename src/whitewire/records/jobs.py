@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found, moved
+from whitewire.records.metrics import Found, moved
+from whitewire.records.reasons import Reason
 from whitewire.records.run import Job, RunRecord, Task
 from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, grown, held, idle_shares, nearest
 from whitewire.tools.erasure_coding import Policy
@@ -224,7 +225,7 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     return crossing, crossing + copied, crossing + copied + read * away
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[str]:
+def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[Reason]:
     """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`.
 
     `computes`: its tasks compute, so that lack of processors may have set its time.
@@ -236,13 +237,10 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"][0]
         if share > limits["compute_share"]:
-            why.append(
-                f"{SHORT_OF_PROCESSORS} short in {share:.0%} of the time beyond the floor, "
-                f"bound {limits['compute_share']:.0%}"
-            )
+            why.append(Reason("busy", {"share": share, "bound": limits["compute_share"]}))
     excess = found.get("wire_excess", (math.nan, ""))[0]
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
-        why.append(f"workers' links carried {excess:+.0%} against what shuffle, reads and replicas must move")
+        why.append(Reason("job_wire", {"excess": excess}))
     return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
 
 
@@ -252,7 +250,7 @@ def segment(record: RunRecord) -> float:
     return mtu - HEADERS if mtu else SEGMENT
 
 
-def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[str]:
+def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[Reason]:
     """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
 
     Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
@@ -263,11 +261,11 @@ def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) ->
     segments = max(1.0, moved(record, record["links_after"], "ingress") / segment(record))
     # Datagrams beside the run are dropped in the same queues, by design.
     beside = record.get("asked", {}).get("cross_traffic", 0)
-    counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "packets dropped in queues")]
+    counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
     if bulk:
-        counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "TCP segments sent again"))
-    for number, limit, what in counted:
+        counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "retransmits"))
+    for number, limit, code in counted:
         bound = limits[limit]
         if number / segments > bound:
-            found.append(f"{number / segments:.1%} of all {what}, bound {bound:.1%}")
+            found.append(Reason(code, {"share": number / segments, "bound": bound}))
     return found

@@ -10,28 +10,12 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire import atomic
 from whitewire.atomic import PART
-from whitewire.records import asked, floor, manifest
-from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records import asked, floor, manifest, reasons
+from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason
 from whitewire.records.run import RunRecord
 
 KEPT = ("runs", "invalid", "floors")
 """Folders of a block that hold a folder per run, attempt or floor."""
-
-
-BUDGET, OTHERS, DECIDED = "the budget ended", "other programs used the processors", "decided"
-FAILED, ELSE = "its cluster failed", "measuring ended with claim"
-"""Kinds of reasons why a run was not made (`left`), and how they begin. FAILED: its cluster did not start, or had a
-link or drive beyond its bound. ELSE: only a claim was asked for that does not rest on it."""
-
-
-def kind_of(why: str) -> str:
-    """The kind of a reason why a run was not made; the reason itself where it is of none."""
-    return next((kind for kind in (BUDGET, OTHERS, DECIDED, FAILED, ELSE) if why.startswith(kind)), why)
-
-
-def made_later(why: str) -> bool:
-    """Whether another start makes a run that was left out for this reason."""
-    return kind_of(why) in (BUDGET, OTHERS, FAILED, ELSE)
 
 
 class BlockRecord(TypedDict):
@@ -45,7 +29,9 @@ class BlockRecord(TypedDict):
     given_up: list[str]
     unavailable: dict[str, str]
     left: NotRequired[dict[str, str]]
-    """Runs that were not made, and why: their cell's claims were decided, or the budget ended."""
+    """Runs that were not made, and why."""
+    left_codes: NotRequired[dict[str, str]]
+    """The codes of these reasons (records/reasons.py); old records have none."""
     no_floor: NotRequired[dict[str, str]]
     """Kinds of floors of which none was valid, and why the last one was not."""
     rung: NotRequired[int]
@@ -89,13 +75,13 @@ class Journal:
         target = self.runs / run_id if valid else self.invalid / f"{run_id}.{self.attempt(run_id)}"
         return self._keep(target, record, files)
 
-    def set_aside(self, run_id: str, why: str) -> None:
+    def set_aside(self, run_id: str, why: Reason) -> None:
         """Take a run that counted for one that does not, for a reason that came later. Raises OSError."""
         folder = self.runs / run_id
         own = ("run.json", manifest.NAME)
         files = {path.name: path.read_text() for path in folder.iterdir() if path.name not in own}
         record: RunRecord = json.loads((folder / "run.json").read_text())
-        record |= {"valid": False, "why_invalid": why, "attempt": self.attempt(run_id)}
+        record |= {**reasons.validity([why]), "attempt": self.attempt(run_id)}
         self.write(run_id, record, files, valid=False)
         atomic.remove(folder)
 
@@ -151,25 +137,31 @@ def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
     return found
 
 
+def left_of(record: BlockRecord) -> dict[str, Reason]:
+    """Runs that a finished block did not make, and why."""
+    codes = record.get("left_codes", {})
+    return {run_id: reasons.read(said, codes.get(run_id, "")) for run_id, said in record.get("left", {}).items()}
+
+
 def disturbed(folder: Path, record: BlockRecord) -> list[str]:
     """Runs of a finished block that a busy machine disturbed: others used processors, or the last attempt lacked them.
 
     `AGAIN=busy` makes them again.
     """
-    left = [run_id for run_id, why in record.get("left", {}).items() if kind_of(why) == OTHERS]
-    return left + [name for name in record["given_up"] if _last_fault(folder, name).startswith(SHORT_OF_PROCESSORS)]
+    left = [run_id for run_id, why in left_of(record).items() if why.code == OTHERS]
+    return left + [name for name in record["given_up"] if reasons.short(_last_codes(folder, name))]
 
 
 def not_made(folder: Path, record: BlockRecord) -> Counter[str]:
-    """How many runs a finished block did not make that another start makes, by kind; of OTHERS those `disturbed`."""
-    kinds = Counter(map(kind_of, record.get("left", {}).values()))
-    return Counter({BUDGET: kinds[BUDGET], FAILED: kinds[FAILED], OTHERS: len(disturbed(folder, record))})
+    """How many runs a finished block did not make that another start makes, by code; of OTHERS those `disturbed`."""
+    codes = Counter(why.code for why in left_of(record).values())
+    return Counter({BUDGET: codes[BUDGET], FAILED: codes[FAILED], OTHERS: len(disturbed(folder, record))})
 
 
-def _last_fault(folder: Path, run_id: str) -> str:
+def _last_codes(folder: Path, run_id: str) -> list[str]:
     """Why the last attempt at a run that was given up does not count."""
     made = sorted(folder.glob(f"invalid/{run_id}.*/run.json"), key=lambda path: int(path.parent.suffix[1:]))
-    return json.loads(made[-1].read_text()).get("why_invalid", "") if made else ""
+    return reasons.codes_of(json.loads(made[-1].read_text())) if made else []
 
 
 def read_floors(block: Path) -> list[RunRecord]:

@@ -10,8 +10,6 @@ from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
 
 Found = dict[str, tuple[float, str]]
 """Metric → (value as measured, unit)."""
-SHORT_OF_PROCESSORS = "processors"
-"""How a reason begins that a run does not count for want of processors."""
 
 
 def moved(record: RunRecord, hosts: Iterable[str], way: str) -> int:

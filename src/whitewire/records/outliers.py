@@ -126,7 +126,7 @@ def of_pairs(found: Sequence[Way], limits: Mapping[str, float], unlike: Mapping[
              ) -> list[Outlier]:  # fmt: skip
     """Pairs, hosts and fabrics beyond `limits` (link_error, retransmit_share, as in a testbed's file).
 
-    `unlike`: by fabric and host, what is unlike the other hosts, in words; see of_links().
+    `unlike`: by fabric and host, what is unlike the other hosts, in words; see slows().
     """
     told: list[Outlier] = []
     for fabric in dict.fromkeys(way.fabric for way in found):
@@ -273,29 +273,34 @@ def _shared_cause(found: Sequence[Way]) -> str:
 # --- hosts and drives ----------------------------------------------------------------------------------
 
 
-def of_links(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Outlier]:
-    """Hosts whose link differs from most others' in MTU, offloads, driver or firmware: by fabric and host, as recorded.
+def differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, str, str]]:
+    """(fabric, host, key, sentence) of links that differ from most others in one of NAMES.
 
-    It stops nothing by itself.
+    `seen`: links as they are recorded, by fabric and host.
     """
-    found = []
     for fabric, hosts in seen.items():
         for what, name in NAMES.items():
             told = {host: link[what] for host, link in hosts.items() if link.get(what) is not None}
             for host, mine, usual in _odd(told):
-                cause = f"{name} {mine}, on most hosts {usual}"
-                found.append(Outlier("unlike", host, fabric, (host,), None, None, "", cause, stops=False))
-    return found
+                yield fabric, host, what, f"{name} {mine}, on most hosts {usual}"
+
+
+def of_links(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Outlier]:
+    """Hosts whose link differs from most others' in MTU, offloads, driver or firmware. It stops nothing by itself."""
+    return [Outlier("unlike", host, fabric, (host,), None, None, "", cause, stops=False)
+            for fabric, host, _, cause in differences(seen)]  # fmt: skip
 
 
 NAMES = {"mtu": "MTU", "offloads": "offloads", "driver": "driver", "version": "driver", "firmware": "firmware"}
 """What is compared of links, and its name in a sentence."""
+SLOWS = ("mtu", "offloads")
+"""Of these, what may make a pair slow, the likelier first."""
 
 
-def reasons(found: Iterable[Outlier]) -> dict[tuple[str, str], str]:
-    """Of outliers of of_links() those that may be why a pair is slow, by fabric and host, for of_pairs()."""
-    words = (f"{NAMES['mtu']} ", f"{NAMES['offloads']} ")
-    return {(each.fabric, each.subject): each.cause for each in reversed(list(found)) if each.cause.startswith(words)}
+def slows(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[tuple[str, str], str]:
+    """What of a link may make a pair slow, in words by fabric and host, for of_pairs()."""
+    found = reversed([*differences(seen)])
+    return {(fabric, host): cause for fabric, host, what, cause in found if what in SLOWS}
 
 
 def _odd(values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -411,8 +416,8 @@ def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
 def of_folder(folder: Path) -> list[Outlier]:
     """All outliers of a testbed whose links were measured; `folder` is results/<testbed>/links. Raises Broken."""
     limits: Mapping[str, float] = schema.load(folder / links.PLAN, links.Plan)["limits"]
-    unlike = of_links(links.hosts(folder)["links"])
-    found = of_pairs(ways(links.pair_rows(folder)), limits, reasons(unlike))
+    seen = links.hosts(folder)["links"]
+    found = of_pairs(ways(links.pair_rows(folder)), limits, slows(seen))
     found += of_drives(links.drive_rows(folder), limits["drive_error"])
     found += of_models(links.model_rows(folder))
-    return [*found, *unlike, *of_rdma(links.rdma_rows(folder), limits["link_error"])]
+    return [*found, *of_links(seen), *of_rdma(links.rdma_rows(folder), limits["link_error"])]

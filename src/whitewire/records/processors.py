@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping
 
 from whitewire.records.jobs import SHORT
-from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
+from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, held, idle_shares, seconds_of
 
@@ -76,7 +77,7 @@ def _lateness(series: WaitedSeries, start: float, end: float) -> float:
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
-def of_a_floor(found: Found, processors: int) -> list[str]:
+def of_a_floor(found: Found, processors: int) -> list[Reason]:
     """Why other programs may have made a floor longer, on a machine of so many processors (empty: they cannot have).
 
     How late a process woke tells nothing: a start of JVMs takes all processors itself.
@@ -84,10 +85,10 @@ def of_a_floor(found: Found, processors: int) -> list[str]:
     outside, most = found.get("cpu_outside", (0.0, ""))[0], FLOOR_SHARE * processors
     if outside <= most:  # not so where it is NaN
         return []
-    return [f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of {processors}, bound {most:g}"]
+    return [Reason("others_beside_floor", {"outside": outside, "processors": processors, "bound": most})]
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
     """Why lack of processors may have changed a run (empty: it cannot have, or nothing tells)."""
     if "cpu_late" not in found:
         return []
@@ -97,13 +98,7 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list
         most = limits.get("cpu_outside", OTHERS_CORES)
         if outside <= most:  # not so where it is NaN
             return []
-        return [
-            f"{SHORT_OF_PROCESSORS}: other programs used {outside:.1f} of them, bound {most:g}; what "
-            "this experiment shows is how fast they compute"
-        ]
+        return [Reason("others_computed", {"outside": outside, "bound": most})]
     if late <= limits["cpu_late_ms"]:  # not so where it is NaN
         return []
-    return [
-        f"{SHORT_OF_PROCESSORS}: a process woke {late:.1f} ms late on average, bound {limits['cpu_late_ms']:g} ms; "
-        f"other programs used {outside:.1f} processors"
-    ]
+    return [Reason("woke_late", {"late": late, "bound": limits["cpu_late_ms"], "outside": outside})]

@@ -251,6 +251,8 @@ class RunRecord(TypedDict, total=False):
     attempt: int
     valid: bool
     why_invalid: str
+    why_codes: list[str]
+    """Codes of the reasons in `why_invalid` (records/reasons.py); old records have none."""
     number: int
     """Of a floor: its place in its block."""
     commit: str
@@ -262,7 +264,7 @@ OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
 """What every record has, of a run and of a floor."""
 OF_A_FLOOR = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
-OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "seed", "scale", "commit", "modified", "software")
+OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "why_codes", "seed", "scale", "commit", "modified", "software")
 """All that is read of a record that tells of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",

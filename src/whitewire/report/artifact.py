@@ -26,7 +26,8 @@ from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.paths import HOME, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, BlockRecord, kind_of
+from whitewire.records.journal import BlockRecord, left_of
+from whitewire.records.reasons import BUDGET, DECIDED, Reason
 from whitewire.report import agreement, bundle, commits, comparison, reference
 from whitewire.tidy import form
 
@@ -37,7 +38,8 @@ BENCHMARKS = {"tidy": "tidy.tsv", "analysis": "analysis.tsv", "report": "paper.t
 SET_UP = (".venv", ".cache")
 """Folders of the repository that the set-up fills."""
 PACKAGE = re.compile(r"([^=]+)==?(.+)")
-REASON = re.compile(r"\s*\d+ (?=runs? of each cell)")
+SOME = str(Reason(DECIDED, {"runs": "some"}))
+"""What is said of all runs that no open claim needed, whatever the look that decided."""
 TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
 
@@ -230,7 +232,7 @@ def budget(blocks: Sequence[BlockRecord]) -> Budget:
     had = any(record.get("budget_seconds") is not None for record in blocks)
     most = max(own, default=None) if had else None
     spent = most or sum(record["seconds"] for record in blocks)
-    left = Counter(kind_of(why) for record in blocks for why in record.get("left", {}).values())
+    left = Counter(why.code for record in blocks for why in left_of(record).values())
     return {"had": had, "seconds": most, "asked": f"{max(1, math.ceil(spent / 60))}m" if had else NONE,
             "ended_before": left[BUDGET]}  # fmt: skip
 
@@ -305,7 +307,7 @@ def _left(blocks: Iterable[BlockRecord]) -> Counter[str]:
     for record in blocks:
         given_up, unavailable = set(record["given_up"]), record["unavailable"]
         found.update(unavailable.values())
-        found.update(REASON.sub(" some ", why) for why in record.get("left", {}).values())
+        found.update(SOME if why.code == DECIDED else str(why) for why in left_of(record).values())
         found["given up: no attempt was valid"] += len(given_up - unavailable.keys())
     return +found
 

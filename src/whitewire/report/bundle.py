@@ -275,7 +275,7 @@ def _testbed(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[s
         try:
             return read_testbed(path)
         except UserError as error:
-            raise UserError(f"{source}: {TESTBED}: {str(error).partition(': ')[2]}") from None
+            raise UserError(str(error).replace(paths.shown(path), f"{source}: {TESTBED}", 1)) from None
 
 
 def _content(files: Mapping[str, bytes], name: str, source: str) -> bytes:

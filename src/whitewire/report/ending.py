@@ -20,7 +20,8 @@ from whitewire.design.rows import effort_of, read_csv
 from whitewire.errors import UserError
 from whitewire.paths import root, shown
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, FAILED, OTHERS, not_made
+from whitewire.records.journal import not_made
+from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
 from whitewire.report import comparison, one_claim
 
 LIKELY = 0.5
@@ -54,7 +55,7 @@ def lines() -> Iterator[str]:
         again = _command("AGAIN=busy")
         yield f"a busy machine disturbed {short[OTHERS]} runs: stop other programs, and {again} goes on"
     if short[FAILED]:
-        yield f"{FAILED} before {short[FAILED]} runs (why: the report): {more} goes on"
+        yield f"{NOT_MADE[FAILED].begins} before {short[FAILED]} runs (why: the report): {more} goes on"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and {_command()} goes on"
     for paper in config["papers"]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from whitewire import atomic
 from whitewire.analysis import claims
-from whitewire.analysis.asked import BEFORE
+from whitewire.analysis.asked import AGAIN, BEFORE
 from whitewire.analysis.claims import (
     BY_RUNS,
     CONSISTENT,
@@ -46,6 +46,7 @@ ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILIN
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
+TWICE = re.compile(r"\d+ of them twice")
 TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
@@ -78,7 +79,8 @@ def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
         f"on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
         text,
     )
-    text = _put(ASKED, _asked(files, papers), text)
+    asked, twice = _asked(files, papers)
+    text = _put(TWICE, twice, _put(ASKED, asked, text))
     text = _put(TRUST, _trust(files), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
@@ -90,12 +92,14 @@ def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
     return _put(HEADLINE, paragraph, text)
 
 
-def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> str:
-    """How many claims were asked before their runs; tables of earlier versions do not say so of any."""
+def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]:
+    """How many claims were asked before their runs, and how many of them judged twice; tables of earlier versions say
+    neither of any."""
     rows = [row for paper in papers for row in _table(files, f"{paper}/analysis/verdicts.csv")
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
-    before = sum(row.get("asked") == BEFORE for row in rows)
-    return f"{before} of the {len(rows)} claims that runs judge were asked before the first run"
+    found = Counter(row.get("asked") for row in rows)
+    before = f"{found[BEFORE] + found[AGAIN]} of the {len(rows)} claims that runs judge were asked before the first run"
+    return before, f"{found[AGAIN]} of them twice"
 
 
 def _trust(files: Mapping[str, bytes]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from whitewire.analysis import similitude
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 
 EFFORT = "quick"
@@ -45,12 +46,13 @@ A job's floor (its start on almost no data) does not scale either; it is measure
 def page() -> str:
     """The page, from the configuration that comes with the project."""
     testbed = load_testbed("emulated")
-    parts, tables = [INTRODUCTION], []
+    parts, tables, papers = [INTRODUCTION], [], {}
     for name in project.papers():
         paper = load_paper(project.paper_path(name), fabric_names(testbed))
+        papers[paper.id] = paper
         tables.append(similitude.table(paper, testbed, EFFORT))
         parts.append("\n".join(_of_paper(name, tables[-1])))
-    parts.append("\n".join(_biases(pd.concat(tables))))
+    parts.append("\n".join(_biases(pd.concat(tables), papers)))
     return "\n".join(parts)
 
 
@@ -84,18 +86,15 @@ def _once(texts: Sequence[str]) -> str:
     return " / ".join(texts if len(set(texts)) > 1 else texts[:1])
 
 
-def _biases(table: pd.DataFrame) -> Iterator[str]:
+def _biases(table: pd.DataFrame, papers: Mapping[str, Paper]) -> Iterator[str]:
     yield from ("## What follows", "", "| quantity | emulated … | what follows |", "|---|---|---|")
     for quantity in similitude.QUANTITIES.values():
         rows = table[(table["quantity"] == quantity.text) & ~table["alike"]]
+        larger = list(map(similitude.is_larger, rows["full_scale"], rows["emulated"]))
         for side, text in (("larger", quantity.larger), ("smaller", quantity.smaller)):
-            mine = rows[rows["bias"].str.startswith(text or "\n")]
-            studies = {
-                f"{paper}: {bias[len(text) :].strip()}"
-                for paper, bias in zip(mine["paper"], mine["bias"], strict=True)
-                if bias[len(text) :].strip()
-            }
-            if len(mine):
+            mine = [paper for paper, more in zip(rows["paper"], larger, strict=True) if more == (side == "larger")]
+            studies = {f"{paper}: {said}" for paper in mine if (said := similitude.studied(papers[paper], quantity))}
+            if text and mine:
                 yield f"| {quantity.text} | {side} | {' '.join([text, *sorted(studies)])} |"
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from whitewire.records import checked
+from whitewire.records import checked, reasons
 from whitewire.records.samples import Torn
 from whitewire.text import quoted
-from whitewire.tidy.tables import BOOLEANS, BY_ITSELF, INTEGERS, LANE, MEASURED, NUMBERS, RUN, TABLES
+from whitewire.tidy.tables import BOOLEANS, BY_ITSELF, INTEGERS, JUDGED, LANE, MEASURED, NUMBERS, RUN, TABLES
 
 MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
 """Bytes of a table that is held in memory, of any other one, and of a line."""
@@ -31,7 +31,7 @@ NAMES = (
 UNITS = ("unit", "full_scale_unit")
 LINES = ("floor", "level", "asked", "seen", "cell", "address", "interface", "driver", "version", "firmware", "target",
          "processor", "kernel", "system", "congestion_control", "folder", "file", "hosts", "really", "digest",
-         "asked_since", "first_run")  # fmt: skip
+         "asked_since", "first_run", "why_code")  # fmt: skip
 """Columns of text that is not free: in any table, but for factors, whose levels are lines."""
 COUNTED = ("n", "low", "high", "estimate", "share", "ratio", "change", "p_value", "largest", "made", "n_calm",
            "n_other", "k_other", "pairs", "missing", "load", "mtu", "queue")  # fmt: skip
@@ -43,7 +43,7 @@ OF_ANY: Mapping[str, str] = {
 }  # fmt: skip
 OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
 """Columns that hold several numbers, `all`, and what a paper calls its units."""
-OWN = {"runs.csv": (*RUN, LANE, *MEASURED), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF)}
+OWN = {"runs.csv": (*RUN, LANE, *MEASURED), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": ("run_id", "block", "experiment", "replicate", "metric", "value", "unit", "full_scale_value",
@@ -158,3 +158,15 @@ def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] |
     columns = pd.read_csv(path, nrows=0).columns
     missing = {column: NO_NUMBER if column in numbers else NO_NUMBER[:1] for column in columns}
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=missing, low_memory=False)
+
+
+def texts(table: pd.DataFrame, column: str) -> list[str]:
+    """Cells of a column of text; empty where it has none, and in a table without the column."""
+    found = table[column] if column in table else [None] * len(table)
+    return ["" if pd.isna(cell) else str(cell) for cell in found]
+
+
+def short_of_processors(table: pd.DataFrame) -> list[bool]:
+    """Whether the attempt of each row of runs.csv lacked processors."""
+    rows = zip(texts(table, "why_invalid"), texts(table, "why_code"), strict=True)
+    return [reasons.short(reasons.codes_of({"why_invalid": said, "why_codes": codes.split()})) for said, codes in rows]

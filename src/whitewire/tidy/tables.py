@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
+from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
 from whitewire.records import asked, floor, rung
 from whitewire.records.checked import (
@@ -33,8 +35,9 @@ from whitewire.records.checked import (
     read_block,
 )
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord, read_floors, read_runs
+from whitewire.records.journal import BlockRecord, left_of, read_floors, read_runs
 from whitewire.records.metrics import full_scale
+from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.text import canonical
@@ -44,7 +47,9 @@ LANE = "lane"
 """Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
 BY_ITSELF = "by_itself"
 """Column of asked.csv at the end, where a claim of the paper was measured by itself."""
-MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid")
+JUDGED = "judged"
+"""The last column of asked.csv, where runs were added to some claim of the paper after it had been judged."""
+MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid", "why_code")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
 TABLES: dict[str, tuple[str, ...]] = {
@@ -60,7 +65,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("run_id", "experiment", "cell", "reason"),
+    "left.csv": ("run_id", "experiment", "cell", "reason", "why_code"),
     "marks.csv": ("block", "mark"),
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
@@ -115,6 +120,7 @@ NUMBERS = {
 INTEGERS = {
     "rung",
     "attempt",
+    JUDGED,
     LANE,
     "number",
     "order",
@@ -163,6 +169,7 @@ DESCRIPTIONS = {
     "rung": "which k of the paper's ladders the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
     "reason": "why the run was not made, or something else was not measured",
+    "why_code": "codes of these reasons, with a space between: docs/inside/tables.md has what they mean",
     "beyond": "whether it is further from what is expected than the bound",
     "alone": "whether it was measured again, with no other pair at the same time",
     "beside_error": "the error before, beside other pairs",
@@ -179,6 +186,7 @@ DESCRIPTIONS = {
     "asked_since": "when that was noted, in UTC",
     "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
     BY_ITSELF: "whether a start measured the claim by itself, with its controls",
+    JUDGED: "valid runs of each of the claim's cells, of whatever block, when it was judged before its last run began",
     "mark": "what of the testbed was beyond its bound while the block was measured",
     "beside": "other pairs that were measured at the same time",
     "stops": "whether a paper that uses it is not measured without the user's word",
@@ -218,8 +226,8 @@ def tidy(paper: str, results: Path) -> None:
     own = (*RUN, *of_lanes(record for _, record in runs))
     asked_rows = list(_asked(loaded, results / "raw", read))
     columns = {"runs.csv": (*own, *factors, *MEASURED), **TABLES}
-    if any(BY_ITSELF in row for row in asked_rows):
-        columns["asked.csv"] = (*TABLES["asked.csv"], BY_ITSELF)
+    more = [name for name in (BY_ITSELF, JUDGED) if any(name in row for row in asked_rows)]
+    columns["asked.csv"] = (*TABLES["asked.csv"], *more)
     tables: dict[str, Iterable[Cells]] = {
         "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, own)),
         "series.csv.gz": _of_each(valid, _series),
@@ -338,7 +346,8 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], own: Se
     """Rows of runs.csv of one attempt; `own`: its columns besides factors and MEASURED."""
     base: dict[str, object] = dict.fromkeys(own, "") | {name: v for name, v in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
-    base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"]}
+    base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"],
+             "why_code": " ".join(codes_of(record))}  # fmt: skip
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
         yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
@@ -502,11 +511,13 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
 def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     """Runs of the design that were not made, though they could have been: no claim needs them, or time was up."""
     made = {record["run_id"] for block in read.values() for _, record in block.runs if record["valid"]}
-    reasons = {run_id: why for block in read.values() for run_id, why in _of_finished(block, "left").items()}
+    reasons = {run_id: why for block in read.values() if block.finished
+               for run_id, why in left_of(block.finished).items()}  # fmt: skip
     for row in rows:
         if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
             levels = canonical(levels_of(paper, row))
-            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": why}
+            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": str(why),
+                   "why_code": why.code}  # fmt: skip
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells]:
@@ -514,35 +525,54 @@ def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells
 
     Of a block without asked.json a row per claim without digest.
     """
+    noted = {name: asked.read(raw / name) for name in read}
+    judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
         begun = [
             (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
         ]
-        noted = asked.read(raw / name)
-        entries = list(asked.since(noted)) or [(claim["id"], "", "") for claim in paper.claims]
-        alone = asked.alone(noted)
+        entries = list(asked.since(noted[name])) or [(claim["id"], "", "") for claim in paper.claims]
+        alone = asked.alone(noted[name])
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
         for claim, digest, since in entries:
             row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
-            yield row | ({BY_ITSELF: flag(claim in alone)} if alone else {})
+            row |= {BY_ITSELF: flag(claim in alone)} if alone else {}
+            yield row | ({JUDGED: judged.get(claim, "")} if judged else {})
+
+
+def _judged(paper: Paper, read: Mapping[str, Block], judgements: Sequence[str]) -> dict[str, int]:
+    """Of claims that got runs after they had been judged, how many of each cell there were at the last of these
+    `judgements`."""
+    valid = [record for block in read.values() for _, record in block.runs if record["valid"]]
+    found: dict[str, int] = {}
+    for claim in paper.claims if judgements else ():
+        cells = estimands.of(claim["test"]).needed()
+        begun = [(cell_id(record["experiment"], record["factors"]), asked.moment(record["start"]))
+                 for record in valid if _is_of(cells, record["experiment"], record["factors"])]  # fmt: skip
+        last = max((start for _, start in begun), default="")
+        if earlier := [at for at in judgements if at < last]:
+            counts = Counter({cell: 0 for cell, _ in begun})
+            counts.update(cell for cell, start in begun if start <= earlier[-1])
+            found[claim["id"]] = min(counts.values())
+    return found
 
 
 def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
     """When the first of the runs that a test needs began; empty where there is none."""
     cells = estimands.of(test).needed()
-    starts = [start for experiment, levels, start in begun
-              if any(experiment == name and where.items() <= levels.items() for name, where in cells)]  # fmt: skip
+    starts = [start for experiment, levels, start in begun if _is_of(cells, experiment, levels)]
     return asked.moment(min(starts)) if starts else ""
+
+
+def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) -> bool:
+    """Whether a run is of one of some cells; levels that are left out match every level."""
+    return any(experiment == name and where.items() <= levels.items() for name, where in cells)
 
 
 def _marks(block: Block) -> Sequence[str]:
     """What of the testbed was beyond its bound while the block was measured."""
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
-
-
-def _of_finished(block: Block, key: str) -> Mapping[str, str]:
-    return cast("Mapping[str, Any]", block.finished or {}).get(key, {})
 
 
 def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:

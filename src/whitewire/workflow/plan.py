@@ -40,7 +40,8 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BUDGET, ELSE, FAILED, OTHERS, disturbed, kind_of, made_later, not_made
+from whitewire.records.journal import disturbed, left_of, not_made
+from whitewire.records.reasons import BUDGET, ELSE, FAILED, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
 from whitewire.text import canonical, quoted, suggestion
@@ -48,6 +49,8 @@ from whitewire.tools import hibench
 from whitewire.workflow import outlook, parent_watch, recipes, speed
 
 OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
+GOES_ON = "WHITEWIRE_GOES_ON"
+"""The environment variable of a start that goes on with blocks that it has finished: with those of its budget."""
 
 
 MOST_ID = 200
@@ -128,6 +131,10 @@ class Plan:
     """How many lanes there are, also for rounds of one block, and how many there may come to be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
+    whole: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """The seconds that all runs should take which these blocks lack."""
+    goes_on: bool = False
+    """Whether the start goes on with blocks that it has finished, and its budget in the environment with it."""
     tether: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
     begins: bool = True
@@ -167,14 +174,19 @@ class Plan:
         if "apptainer" in deployment:
             held = parent_watch.hold(HOME / ".cache" / "tethers")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
-        waiting = _waiting(described, _asked(config["claim"], described, designs), testbed, config["testbed"])
+        asked = _asked(config["claim"], described, designs)
+        waiting = _waiting(described, asked, testbed, config["testbed"])
+        whole = _whole(described, asked, testbed, config["testbed"])
+        goes_on = bool(os.environ.get(GOES_ON))
+        if goes_on:
+            waiting = dict(Budget.read(os.environ[budget.VARIABLE]).expected)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
             budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
-            waiting=waiting,
+            waiting=waiting, whole=whole, goes_on=goes_on,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -313,8 +325,9 @@ class Plan:
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
-        handed_on = "" if self.begins else os.environ.get(budget.VARIABLE, "")
-        begun = Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes)
+        handed_on = "" if self.begins and not self.goes_on else os.environ.get(budget.VARIABLE, "")
+        seconds = budget.seconds_of(self.budget)
+        begun = Budget.of(seconds, self.waiting, self._claims(), self.lanes, self.whole)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
         told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
         told |= {parent_watch.VARIABLE: str(self.tether)} if self.tether else {}
@@ -409,15 +422,29 @@ def _waiting(
     first look counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
-    for paper, rows in designs.items():
-        lacking = _lacking(root() / "results" / name / paper, rows, again=True)
-        for block in dict.fromkeys(row["block"] for row in lacking):
-            own = _least(papers[paper], [row for row in lacking if row["block"] == block])
-            found.setdefault(paper, {})[f"{paper}/{block}"] = seconds_of(papers[paper], own, testbed)
+    for block, rows in _by_block(designs, name).items():
+        paper = block.partition("/")[0]
+        found.setdefault(paper, {})[block] = seconds_of(papers[paper], _least(papers[paper], rows), testbed)
     times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
     shortest = min(times, key=lambda paper: times[paper], default="")
     order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, by_runs(papers[paper]))))
     return {block: seconds for paper in order for block, seconds in found[paper].items()}
+
+
+def _whole(papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any],
+           name: str) -> dict[str, float]:  # fmt: skip
+    """Seconds that all runs should take which blocks lack, by block."""
+    found = _by_block(designs, name)
+    return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in found.items()}
+
+
+def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str) -> dict[str, list[DesignRow]]:
+    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`."""
+    found: dict[str, list[DesignRow]] = {}
+    for paper, rows in designs.items():
+        for row in _lacking(root() / "results" / name / paper, rows, again=True):
+            found.setdefault(f"{paper}/{row['block']}", []).append(row)
+    return found
 
 
 def by_runs(paper: Paper) -> int:
@@ -632,9 +659,9 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         finished = block_record(results / "raw" / block / "block.json")
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
-            reasons = finished.get("left", {})
-            goes_on = again or busy or ELSE in map(kind_of, reasons.values())
-            later = {name for name, why in reasons.items() if goes_on and made_later(why)}
+            left = left_of(finished)
+            goes_on = again or busy or any(why.code == ELSE for why in left.values())
+            later = {name for name, why in left.items() if goes_on and why.kind.again}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
     return found

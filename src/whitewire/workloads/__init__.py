@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from whitewire import factors
 from whitewire.factors.base import Proof
-from whitewire.records import processors
+from whitewire.records import processors, reasons
 from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.run import Clock, RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
@@ -87,11 +88,11 @@ def processors_needed(record: RunRecord, files: Mapping[str, str]) -> float:
     return processors.needed(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
     """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
-    unlike = [proof.fault for proof in proofs(record) if not proof.same]
+    unlike = [Reason("unlike", {"why": proof.fault}) for proof in proofs(record) if not proof.same]
     lacking = clock_faults(record) + cache_faults(record) + processors.faults(record, found, limits)
-    return record.get("disturbed", []) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
+    return reasons.disturbed_by(record) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
 
 
 STEP_S, SLEEP_S = 0.05, 1.0
@@ -100,25 +101,25 @@ SLEW = 5e-4
 """Seconds a second by which two clocks may move apart besides: what the kernel slews one by at most (adjtimex)."""
 
 
-def clock_faults(record: RunRecord) -> list[str]:
+def clock_faults(record: RunRecord) -> list[Reason]:
     """Why the times of a run are none (empty: they are): a clock was set, or the machine slept."""
     nothing: Clock = {"stepped": 0.0, "slept": 0.0}
     clock = record.get("clock", nothing)
     apart = STEP_S + SLEW * (record["end"] - record["start"])
     told = [
-        (abs(clock["stepped"]) > STEP_S, f"the clock was set by {clock['stepped']:+.1f} s during the run"),
-        (clock["slept"] > SLEEP_S, f"the machine slept for {clock['slept']:.0f} s during the run"),
-        *((abs(step) > apart, f"the clock of {name} was set by {step:+.2f} s during the run; set clocks before or "
-           "after, or slew them slowly") for name, step in clock.get("hosts", {}).items()),
+        (abs(clock["stepped"]) > STEP_S, Reason("clock", {"seconds": clock["stepped"]})),
+        (clock["slept"] > SLEEP_S, Reason("slept", {"seconds": clock["slept"]})),
+        *((abs(step) > apart, Reason("host_clock", {"host": name, "seconds": step}))
+          for name, step in clock.get("hosts", {}).items()),
     ]  # fmt: skip
     return [why for so, why in told if so]
 
 
-def cache_faults(record: RunRecord) -> list[str]:
+def cache_faults(record: RunRecord) -> list[Reason]:
     """Why what a run read may have come from a host's memory (empty: it did not, or may have)."""
     warm = record.get("evidence", {}).get("warm", [])
     every = f" ({len(warm)} hosts)" if len(warm) > 1 else ""
-    return [f"caches were to be empty and are not shown to be: {warm[0]}{every}"] if warm else []
+    return [Reason("caches", {"why": f"{warm[0]}{every}"})] if warm else []
 
 
 def proofs(record: RunRecord) -> list[Proof]:

@@ -15,6 +15,7 @@ from whitewire import factors
 from whitewire.factors import parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
@@ -221,7 +222,7 @@ class Workload:
         """Metric → (value as measured, unit) of a run."""
         return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
 
-    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
         return jobs.faults(record, found, limits, self.computes)
 

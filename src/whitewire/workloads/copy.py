@@ -10,6 +10,7 @@ from whitewire.errors import RunFailed
 from whitewire.factors import parameter
 from whitewire.records import jobs
 from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
@@ -71,16 +72,16 @@ class Copy(Workload):
             raise RunFailed("copy: the file that came back is not the one that went in")
         return result
 
-    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         return super().faults(record, found, limits) + self.too_fast(record, found)
 
     @staticmethod
-    def too_fast(record: RunRecord, found: Found) -> list[str]:
+    def too_fast(record: RunRecord, found: Found) -> list[Reason]:
         """Why a copy cannot have gone by way of the client's modelled drive (empty: it can have, or there is none)."""
         rate = record.get("evidence", {}).get("drive", {}).get("rate", math.inf) / 1e6
         ways = {"copy_in_rate": "read from", "copy_out_rate": "written to"}
         return [
-            f"{found[metric][0]:.3g} MB/s were {way} the client's drive of {rate:.3g} MB/s, which was not in the way"
+            Reason("too_fast", {"rate": found[metric][0], "way": way, "drive": rate})
             for metric, way in ways.items() if not found[metric][0] <= FASTER * rate
         ]  # fmt: skip
 

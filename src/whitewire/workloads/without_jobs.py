@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from whitewire.factors import parameter
 from whitewire.records.jobs import segment
-from whitewire.records.metrics import SHORT_OF_PROCESSORS, Found
+from whitewire.records.metrics import Found
+from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
 from whitewire.workloads.base import ANY_RUN, Workload
 
@@ -33,22 +34,20 @@ class WithoutJobs(Workload):
         """(which links, bytes that they carried, bytes that were written over them)."""
         raise NotImplementedError
 
-    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[str]:
+    def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         why = []
         idle = found["cpu_idle_min"][0]
         if "cpu_idle_floor" in limits and record.get("cpu") != "report" and not idle >= limits["cpu_idle_floor"]:
-            why.append(
-                f"{SHORT_OF_PROCESSORS} idle only {idle:.0%} in one second, floor {limits['cpu_idle_floor']:.0%}"
-            )
-        for what, wire, expected in self.written_to(record, found):
+            why.append(Reason("not_idle", {"idle": idle, "bound": limits["cpu_idle_floor"]}))
+        for links, wire, expected in self.written_to(record, found):
             excess = wire / expected - 1
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
-                why.append(f"{what} carried {excess:+.1%} against the {expected / 1e6:.1f} MB written there")
+                why.append(Reason("wire", {"links": links, "excess": excess, "megabytes": expected / 1e6}))
         segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / segment(record)
         again = found["tcp_retransmits"][0] / segments
         if again > limits["retransmit_share"]:
-            why.append(f"{again:.1%} of all TCP segments sent again, bound {limits['retransmit_share']:.1%}")
+            why.append(Reason("retransmits", {"share": again, "bound": limits["retransmit_share"]}))
         dropped = found["queue_drops"][0] / segments
         if dropped > limits["queue_drop_share"] and not record.get("asked", {}).get("cross_traffic"):
-            why.append(f"{dropped:.1%} of all packets dropped in queues, bound {limits['queue_drop_share']:.1%}")
+            why.append(Reason("drops", {"share": dropped, "bound": limits["queue_drop_share"]}))
         return why

@@ -15,6 +15,7 @@ import scipy
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
 from whitewire.analysis import analyse, claims, controls, judging, looks
+from whitewire.analysis.asked import AGAIN, BEFORE, Noted
 from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
@@ -195,13 +196,25 @@ def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
 
 
 def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
-    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", alone=["E-C02"])
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated",
+                                noted=Noted(alone=["E-C02"]))  # fmt: skip
     caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
     assert caution in _claim(found, "E-C01")["reason"]
     assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
     as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(found["verdict"]) == list(as_always["verdict"])
     assert "several starts" not in "".join(as_always["reason"])
+
+
+def test_a_claim_that_was_judged_with_fewer_runs_says_with_how_many(complete, modelled):
+    noted = Noted({"E-C06": BEFORE, "E-C08": BEFORE}, {"E-C06": 4})
+    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", noted=noted)
+    again, before = _claim(found, "E-C06"), _claim(found, "E-C08")
+    assert again["n"] == 6 and again["asked"] == AGAIN
+    assert "; judged before with 4 runs of each cell" in again["reason"]
+    assert before["asked"] == BEFORE and "judged before" not in before["reason"]
+    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    assert list(found["verdict"]) == list(as_always["verdict"])
 
 
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
@@ -578,7 +591,8 @@ def test_a_reason_tells_how_many_runs_would_decide(complete, name):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
     cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cells[0], "the budget ended")], columns=["run_id", "experiment", "cell", "reason"])
+    left = pd.DataFrame([("r", *cells[0], "the budget ended", "budget_ended"), ("s", *cells[0], "decided", "decided")],
+                        columns=["run_id", "experiment", "cell", "reason", "why_code"])  # fmt: skip
     told = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
     assert told == ["the budget ended before 1 more runs of its cells", said]
     hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
@@ -601,13 +615,15 @@ def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(compl
     assert dict(seen)["E-C06"] is True
 
 
-def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
+@pytest.mark.parametrize("lost", [{"why_invalid": "processors: a process woke 9 ms late"},
+                                  {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     name, levels = of(claim["test"]).cells()[0]
-    known, table = Runs(complete, LOADED).table, complete.copy()
+    known, table = Runs(complete, LOADED).table, complete.assign(**dict.fromkeys(lost, ""))
     ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
-    for run_id, why in zip(ids, ("processors: a process woke 9 ms late", "10 blocks"), strict=False):
-        table.loc[table["run_id"] == run_id, ["valid", "why_invalid"]] = False, why
+    for run_id, cells in zip(ids, (lost, {"why_invalid": "10 blocks"}), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", *cells]] = False, *cells.values()
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
     some = Runs(table, LOADED)
     left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])

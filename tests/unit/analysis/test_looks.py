@@ -134,6 +134,7 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     near = looks.look(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
     assert "E-C08" in near.open and cells_of_claim("E-C08") <= near.near
     assert near.near <= near.cells and far.near <= far.cells
+    assert near.worth > 0
     none = looks.look(LOADED, so_far(complete, 0), "emulated")
     assert none.near == none.cells, "nobody can tell before there are runs"
 

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from whitewire.analysis import one_claim
+from whitewire.budget import TOGETHER, Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -15,7 +16,8 @@ from whitewire.design.rows import make_design
 from whitewire.measure import block, services
 from whitewire.measure.block import Block, Only
 from whitewire.records import asked
-from whitewire.records.journal import made_later
+from whitewire.records.journal import left_of
+from whitewire.records.reasons import ELSE
 
 CLAIM = "E-C02"
 WHY = "measuring ended with claim E-C02"
@@ -39,9 +41,9 @@ def start(tmp_path, monkeypatch):
     monkeypatch.setattr(Block, "_resume", lambda self: None)
     monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
 
-    def begin(only, lacking=()):
+    def begin(only, lacking=(), allowance=None):
         monkeypatch.setattr(services, "unavailable", lambda config, runs: [(lacking, "no mount")] if lacking else [])
-        Block(paper, testbed, "quick-1", rows, folder, only=only).measure()
+        Block(paper, testbed, "quick-1", rows, folder, only=only, allowance=allowance).measure()
         return json.loads((folder / "block.json").read_text())
 
     begin.made, begin.rows, begin.folder = made, rows, folder
@@ -54,11 +56,14 @@ def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     record = start(Only(CLAIM, one_claim.rows_of))
     assert {*start.made} == start.own < every and {*record["runs"]} == every
     assert record["left"] == dict.fromkeys(sorted(every - start.own, key=record["runs"].index), WHY)
-    assert made_later(WHY) and asked.alone(asked.read(start.folder)) == [CLAIM]
+    assert {why.code for why in left_of(record).values()} == {ELSE} and asked.alone(asked.read(start.folder)) == [CLAIM]
     record = start(None)
     assert {*start.made} == every and max(start.made.values()) == 1
     assert record["left"] == {}
     assert asked.alone(asked.read(start.folder)) == [CLAIM], "it is still known that it was measured by itself"
+    assert [("alone" in entry, "ended" in entry) for entry in asked.read(start.folder)] == [(True, True), (False, True)]
+    start(None)
+    assert len(asked.read(start.folder)) == 2, "it made nothing"
 
 
 def test_after_all_runs_nothing_is_left_for_a_claim(start):
@@ -71,3 +76,10 @@ def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
     record = start(Only(CLAIM, one_claim.rows_of), lacking=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
+
+
+def test_a_block_that_goes_on_counts_what_it_took_before(start):
+    earlier = {"runs": 200.0, "start": 30.0, TOGETHER: 250.0}
+    record = start(None, allowance=Allowance(earlier=earlier))
+    assert record["spent"] == {"runs": 200.0, "start": 30.0}
+    assert 250 <= record["seconds"] < 300

@@ -13,6 +13,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.measure import rung
 from whitewire.measure.block import Block
 from whitewire.records.journal import Journal
+from whitewire.records.reasons import Reason
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 REAL, SAMPLES = json.loads((RUN / "run.json").read_text()), (RUN / "samples.csv").read_text()
@@ -169,10 +170,10 @@ def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):
     journal = Journal(tmp_path)
     record = {"run_id": "a-r1", "valid": True, "why_invalid": "", "attempt": 1}
     journal.write("a-r1", record, {"samples.csv": "time\n1\n"}, valid=True)
-    journal.set_aside("a-r1", "made at another k")
+    journal.set_aside("a-r1", Reason("other_k", {"why": "k = 8 is too small"}))
     assert not journal.has("a-r1")
     (kept,) = tmp_path.glob("invalid/a-r1.1")
     told = json.loads((kept / "run.json").read_text())
-    assert (told["valid"], told["why_invalid"], told["attempt"]) == (False, "made at another k", 1)
+    assert (told["valid"], told["why_invalid"], told["attempt"]) == (False, "made at another k: k = 8 is too small", 1)
     assert (kept / "samples.csv").read_text() == "time\n1\n"
     assert (kept / "manifest.json").is_file()

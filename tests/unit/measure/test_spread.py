@@ -27,8 +27,8 @@ from whitewire.measure.session import Session
 from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
 from whitewire.progress import Progress
-from whitewire.records.journal import DECIDED, Journal
-from whitewire.records.metrics import SHORT_OF_PROCESSORS
+from whitewire.records.journal import Journal
+from whitewire.records.reasons import BUDGET, DECIDED, LACKING, Reason
 
 CELLS = [cell_id("grid", {"fabric": fabric}) for fabric in ("1gbe", "10gbe", "5gbe")]
 RUN_S = 0.02
@@ -82,7 +82,7 @@ class Toys:
 
     def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
-        self.rows = [{"run_id": each, "block": "quick-1"} for each in self.cells]
+        self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
@@ -119,7 +119,7 @@ class Toys:
                         return session.campaign
                     except TooHeavy:
                         for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):
-                            self.journal.set_aside(row["run_id"], "made at another k")
+                            self.journal.set_aside(row["run_id"], Reason("other_k", {"why": "too small"}))
         finally:
             for worker in self.workers:
                 worker.kill()
@@ -206,7 +206,7 @@ def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
     assert len(seen) == 2
     assert seen[1] >= 15
     assert {*made.left} == {f"{n}{c}" for n in range(4, 12) for c in (1, 2)}
-    assert set(made.left.values()) == {f"{DECIDED} after 4 runs of each cell"}
+    assert all(why == Reason(DECIDED, {"runs": 4}) for why in made.left.values())
     assert len(list(block.journal.runs.glob("[!.]*"))) == 12 + 8
 
 
@@ -269,15 +269,15 @@ def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_a
 
 
 def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
-    block = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late"))
+    block = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET)))
     left = block.measure().left
-    assert list(left.values()) == ["too late"] * 2
+    assert list(left.values()) == [Reason(BUDGET)] * 2
     assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
 
 
 def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
     """It has no time for its second round, which another lane may make, or may find not needed after a look."""
-    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave("too late")), []
+    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
 
     def listen(session, run):
         told.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
@@ -297,15 +297,16 @@ def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):
 
     block = Toys(of_two, 10, of_worker=lack)
     left = block.measure().left
-    assert {*left.values()} == {"no client for a cell"}
+    assert all(why == Reason(LACKING, {"why": "no client for a cell"}) for why in left.values())
     assert {run_id[1] for run_id in left} == {"2"}
 
 
 def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
     campaign = Toys(of_two, 1).session().campaign
-    campaign.left = {"00": DECIDED}
-    campaign.add([Report(left={"00": "too late", "01": "too late"})])
-    assert campaign.left == {"00": DECIDED, "01": "too late"}
+    decided, late = Reason(DECIDED, {"runs": 3}), Reason(BUDGET)
+    campaign.left = {"00": decided}
+    campaign.add([Report(left={"00": late, "01": late})])
+    assert campaign.left == {"00": decided, "01": late}
 
 
 @pytest.mark.parametrize(("wanted", "disturbed"), [(0.5, True), (99.0, False), (math.inf, False)])
@@ -316,7 +317,7 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     made.campaign.plan.config["limits"] = {}
     run = made.runs[0]
     run.cpu = "limit"
-    short = f"{SHORT_OF_PROCESSORS}: it woke late"
+    short = Reason("woke_late", {"late": 2.0, "bound": 0.4, "outside": 0.0})
     monkeypatch.setattr(session, "execute", lambda *_: SimpleNamespace(record={}, files={}))
     monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
     monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])

@@ -19,7 +19,8 @@ from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
 from whitewire.progress import Progress
-from whitewire.records.journal import BUDGET, OTHERS, Journal
+from whitewire.records.journal import Journal
+from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
 
 A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
 SHORT, DISTURBED = Outcome("processors: too few"), Outcome("processors: too few", disturbed=True)
@@ -79,7 +80,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
     turns, _ = made([A], attempts=3)
     assert all_of(turns, DISTURBED) == ["0"] * 3 * MORE_FOR_OTHERS
     assert not turns.given_up
-    assert turns.left == {"0": OTHERS}
+    assert turns.left == {"0": Reason(OTHERS)}
 
 
 def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
@@ -89,7 +90,7 @@ def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
     assert turns.next() is not None and not turns.hopeless  # there is time yet
     time.now = 6.0
     assert turns.next() is None and turns.hopeless
-    assert {*turns.left.values()} == {OTHERS} and not turns.given_up
+    assert {*turns.left.values()} == {Reason(OTHERS)} and not turns.given_up
 
 
 def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
@@ -107,14 +108,47 @@ def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
     turns.waiting[2].expected_seconds = 1.0
     time.now = 7.0
     assert turns.next().row["run_id"] == "2"
-    assert turns.left == {"0": BUDGET, "1": BUDGET}
+    assert turns.left == {"0": Reason(BUDGET), "1": Reason(BUDGET)}
     assert turns.next() is None
+
+
+def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
+    turns, time = made([A, B, A, B, A, B], looks=[1, 3], until=100.0)
+    assert [turns.next().row["run_id"] for _ in range(2)] == ["0", "1"], "before a look nobody can tell"
+    first = turns.next()
+    turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
+    turns.put_back(first)
+    turns.spare = replace(turns.deadline, ends=0.0)
+    assert all_of(turns) == ["2", "4"]
+    assert turns.left == {"3": Reason(BUDGET), "5": Reason(BUDGET)}
+
+
+def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
+    turns, _ = made([A, B, A, B, A, B], looks=[1, 3])
+    for _ in range(2):
+        turns.next()
+    first = turns.next()
+    turns.put_back(first)
+    turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
+    assert all_of(turns) == ["2", "4", "3", "5"]
+    assert turns.left == {}
+
+
+def test_a_later_look_may_see_that_runs_decide_a_claim_after_all():
+    turns, _ = made([A, B] * 3, looks=[1, 2, 3])
+    turns.spare = replace(turns.deadline, ends=0.0)
+    found = [turns.next().row["run_id"] for _ in range(2)]
+    for near in ({A}, {A, B}):
+        turns.drop(saw([], ["C1", "C2"], {A, B}, near), turns.waiting[0])
+        found.append(turns.next().row["run_id"])
+    assert [*found, *all_of(turns)] == ["0", "1", "2", "3", "4", "5"]
+    assert turns.left == {}
 
 
 def test_a_slow_machine_is_reckoned_with():
     turns, _ = made([A], until=10.0, seconds=4.0)
     assert turns.next(pace=3.0) is None
-    assert turns.left == {"0": BUDGET}
+    assert turns.left == {"0": Reason(BUDGET)}
 
 
 def test_looks_are_due_before_the_round_after_them_and_only_once():
@@ -130,7 +164,7 @@ def test_what_no_open_claim_needs_is_left_out():
     turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
     assert turns.drop(saw({"c1"}, {"c2"}, {B}, {B}), turns.waiting[0]) == 2
-    assert turns.left == dict.fromkeys(["2", "4"], "decided after 1 runs of each cell")
+    assert turns.left == dict.fromkeys(["2", "4"], Reason(DECIDED, {"runs": 1}))
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5"]
     assert len(made_so_far) == 2
 
@@ -145,8 +179,8 @@ def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_loo
     turns.put_back(last := turns.waiting.pop())
     assert turns.rounds.due("3")
     assert turns.drop(saw({"c1"}, (), (), ()), last) == 1
-    assert turns.left == {"3": "decided after 2 runs of each cell"}
-    assert all_of(turns, DISTURBED)[-1] == "0" and turns.left["0"] == OTHERS, "or it is left to the next start"
+    assert turns.left == {"3": Reason(DECIDED, {"runs": 2})}
+    assert all_of(turns, DISTURBED)[-1] == "0" and turns.left["0"] == Reason(OTHERS), "or it is left to the next start"
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
@@ -190,7 +224,7 @@ def campaign(tmp_path, rows, **more):
     """A campaign of these runs (id to cell), without anything that makes them."""
     rounds = Rounds(rows, more.pop("looks", ()))
     plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda *_: rounds)
-    own = [{"run_id": run_id, "block": "quick-1"} for run_id in rows]
+    own = [{"run_id": run_id, "block": "quick-1", "order": order} for order, run_id in enumerate(rows)]
     journal = Journal(tmp_path / "raw" / "quick-1")
     return Campaign(plan, own, journal, Progress("quick-1", [1.0] * len(own)), attempts=3, **more)
 
@@ -210,7 +244,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     rows = dict(zip("0123", (A, B, A, B), strict=True))
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
     deadline = Deadline.after(1000)
-    allowance = Allowance(further=lambda: 100.0)
+    allowance = Allowance(further=lambda: 100.0, spare=lambda: 50.0)
     made = campaign(tmp_path, rows, looks=(1, 2), look=look, deadline=deadline, allowance=allowance)
     made.unavailable["9"] = "CephFS: none"
     one = session(made, runs)
@@ -225,12 +259,14 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
             "the paper at its k",
             made.plan.config,
             made.journal.folder,
-            dict.fromkeys("0123", "quick-1"),
+            dict.fromkeys("01", "quick-1"),  # of the first round
             made.unavailable,
         )
     ]
     assert made.deadline == deadline
     assert one.turns.deadline.ends == pytest.approx(time.monotonic() + 100 - CLOSING_S, abs=5)
+    assert one.turns.spare.ends == pytest.approx(time.monotonic() + 50 - CLOSING_S, abs=5)
+    assert one.turns.near == {B}
     assert [each.row["run_id"] for each in one.turns.waiting] == ["3"]  # no open claim needs A any more
     assert not one.turns.rounds.due("3")
 

@@ -185,10 +185,11 @@ def link(mtu=1500, **more):
 
 
 def test_a_host_with_another_mtu_is_named_and_explains_a_slow_pair():
-    unlike = outliers.of_links({"10gbe": {name: link(9000 if name == "datanode5" else 1500) for name in NAMES}})
+    seen = {"10gbe": {name: link(9000 if name == "datanode5" else 1500) for name in NAMES}}
+    unlike = outliers.of_links(seen)
     assert [(each.kind, each.subject, each.stops) for each in unlike] == [("unlike", "datanode5", False)]
     assert unlike[0].cause == "MTU 9000, on most hosts 1500"
-    found = outliers.of_pairs(all_ways(datanode5=-0.3), LIMITS, outliers.reasons(unlike))
+    found = outliers.of_pairs(all_ways(datanode5=-0.3), LIMITS, outliers.slows(seen))
     assert found[0].cause.startswith("MTU 9000, on most hosts 1500; its link, cable or port")
     assert found[1].cause.startswith("MTU 9000, on most hosts 1500")
 
@@ -202,7 +203,7 @@ def test_links_without_a_majority_are_no_outliers():
 def test_driver_and_firmware_are_compared():
     odd = {name: link(firmware="14.0" if name == "datanode1" else "16.35.2000") for name in NAMES}
     assert outliers.of_links({"10gbe": odd})[0].cause == "firmware 14.0, on most hosts 16.35.2000"
-    assert outliers.reasons(outliers.of_links({"10gbe": odd})) == {}
+    assert outliers.slows({"10gbe": odd}) == {}
 
 
 def curve(host, folder="/data1", scale=1.0, kind="drive"):

@@ -62,7 +62,7 @@ def test_a_timer_that_never_woke_makes_a_run_invalid():
 def test_a_run_that_woke_too_late_says_so_and_what_others_used():
     record, *told = series(0.8, 2.0, outside=0.6, late=2.5)
     found = processors.metrics(record, *told)
-    assert processors.faults(record, found, LIMITS) == [
+    assert [*map(str, processors.faults(record, found, LIMITS))] == [
         "processors: a process woke 2.5 ms late on average, bound 1 ms; other programs used 0.6 processors"
     ]
     assert processors.faults(record, found, {"cpu_late_ms": 2.6}) == []
@@ -86,7 +86,8 @@ def test_where_computing_is_the_point_no_other_program_computes(outside, told):
     """Of a job that is as fast as its processors, another program that takes one of two doubles the time."""
     record, *made = series(0.9, 1.5, outside=outside, late=0.13)
     found = processors.metrics(record, *made)
-    assert processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 0.5}) == told
+    faults = processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 0.5})
+    assert [*map(str, faults)] == told
     assert processors.faults({**record, "cpu": "limit"}, found, LIMITS | {"cpu_outside": 0.5}) == []
     unknown = found | {"cpu_outside": (math.nan, "cores")}
     assert processors.faults({**record, "cpu": "report"}, unknown, LIMITS | {"cpu_outside": 0.5})

@@ -60,6 +60,15 @@ def test_numbers_are_put_in_and_words_stay(bundle):
         assert wrapped != text and readme.made(wrapped, *bundle) == text
 
 
+@pytest.mark.parametrize(("words", "twice"), [(("before", "before", ""), 0), (("again", "before", "after"), 1)])
+def test_claims_that_were_asked_before_their_runs_and_those_that_were_judged_twice_are_counted(bundle, words, twice):
+    told, files = bundle
+    rows = ({"claim": f"C{n}", "verdict": OPEN, "asked": word} for n, word in enumerate(words))
+    files["chelsio-iwarp/analysis/verdicts.csv"] = table(CLAIM, *rows)
+    said = "2 of the 20 claims that runs judge were asked before the first run exactly as they are judged now"
+    assert f"{said}, {twice} of them twice (" in " ".join(readme.made(readme.README.read_text(), told, files).split())
+
+
 def test_a_claim_without_an_interval_or_an_estimate(bundle):
     told, files = bundle
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"low": "", "high": "", "verdict": "inconclusive"})

@@ -1,13 +1,20 @@
 """The ledger of what was asked: a claim that is changed after its first run counts as asked after it."""
 
 import json
+import tempfile
+from collections import Counter
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.papers import paper
-from whitewire.analysis.asked import AFTER, BEFORE, by_themselves, of_claims
+from whitewire import estimands
+from whitewire.analysis.asked import AFTER, AGAIN, BEFORE, NOTHING, Noted, by_themselves, of_claims
 from whitewire.description import asked as claims_asked
 from whitewire.records import asked
 from whitewire.records.checked import Block
@@ -123,3 +130,110 @@ def test_a_claim_that_was_measured_by_itself_stays_known(tmp_path):
     content = tables.as_csv((*tables.TABLES["asked.csv"], tables.BY_ITSELF), rows, "asked.csv")
     assert by_themselves(pd.DataFrame(form.rows(content, "asked.csv"))) == [CLAIM]
     assert by_themselves(None) == by_themselves(pd.DataFrame(columns=tables.TABLES["asked.csv"])) == []
+
+
+CELLS = list(estimands.of(TEST).needed())
+STARTS = st.lists(st.tuples(st.lists(st.integers(0, len(CELLS) - 1), max_size=4), st.booleans()), max_size=8)
+"""The cells of the runs that each start makes in a block, and whether it ends or is killed."""
+
+
+def run_of(cell, at):
+    experiment, factors = CELLS[cell]
+    return {"experiment": experiment, "factors": factors, "valid": True, "start": at}
+
+
+def judged_with(folder, blocks):
+    """The claim's column `judged` in tidy/asked.csv; None without that column, or without a number."""
+    read = {name: Block(runs=[(folder, run) for run in runs]) for name, runs in blocks.items()}
+    (found,) = {row.get(tables.JUDGED) for row in tables._asked(LOADED, folder, read) if row["claim"] == CLAIM} or {
+        None
+    }
+    return None if found == "" else found
+
+
+@given(STARTS, st.integers(1, 3))
+@settings(max_examples=40)
+def test_how_many_runs_there_were_when_a_claim_was_judged_before_its_last_run(starts, blocks):
+    """A claim is judged where a start has made all blocks, one after the other."""
+    names = [f"quick-{number}" for number in range(1, blocks + 1)]
+    runs, made = {name: [] for name in names}, Counter()
+    clock, digests = count(1_000_000), claims_asked.digests(LOADED, "quick")
+    judged = earlier = None
+    with tempfile.TemporaryDirectory() as top:
+        for own, ends in starts:
+            for name in names:
+                (folder := Path(top, name)).mkdir(exist_ok=True)
+                asked.note(folder, next(clock), RULE_VERSION, digests)
+                for cell in own:
+                    runs[name].append(run_of(cell, next(clock)))
+                    made[cell] += 1
+                    earlier = judged
+                if not ends:
+                    break
+                asked.end(folder, next(clock))
+            else:
+                judged = Counter(made)
+        found = judged_with(Path(top), runs)
+    expected = None if earlier is None else min(earlier[cell] for cell in made)
+    if blocks == 1:
+        assert found == expected
+    else:  # a block that is made again may end while none of the others has begun again
+        assert (found is None) == (expected is None) and (found is None or found >= expected)
+
+
+def test_a_start_that_goes_on_judges_nothing_twice_but_where_it_is_killed(tmp_path):
+    digests, folder = claims_asked.digests(LOADED, "quick"), tmp_path / "quick-1"
+    noted(tmp_path, LOADED)
+    asked.end(folder, NOTED + 10)
+    asked.note(folder, NOTED + 20, RULE_VERSION, digests, began=NOTED - 5)
+    runs = [run_of(cell, NOTED + at) for cell in range(len(CELLS)) for at in (1, 21)]
+    assert judged_with(tmp_path, {"quick-1": runs}) == 1, "it is killed"
+    asked.end(folder, NOTED + 30)
+    assert len(asked.read(folder)) == 1 and judged_with(tmp_path, {"quick-1": runs}) is None
+    asked.note(folder, NOTED + 50, RULE_VERSION, digests, began=NOTED + 40)
+    assert len(asked.read(folder)) == 2, "another start"
+    assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 51)]}) == 2
+
+
+def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):
+    noted(tmp_path, LOADED)
+    runs = [run_of(cell, NOTED + 1) for cell in range(len(CELLS))]
+    asked.end(tmp_path / "quick-1", NOTED + 2)
+    assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 3) | {"valid": False}]}) is None
+    assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 3)]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("since", "judged", "n", "decided_after", "word"),
+    [
+        (BEFORE, 4, 6, None, AGAIN),
+        (BEFORE, 4, 6, 6, AGAIN),
+        (BEFORE, 4, 10, 10, AGAIN),
+        (BEFORE, 4, 6, 3, BEFORE),  # an interim analysis had decided it
+        (BEFORE, 3, 6, 3, BEFORE),
+        (BEFORE, 2, 6, 6, BEFORE),  # too few runs to judge by
+        (BEFORE, 4, 4, None, BEFORE),  # another cell alone got runs
+        (BEFORE, None, 6, 6, BEFORE),
+        (BEFORE, 4, None, None, BEFORE),  # no estimate
+        (AFTER, 4, 6, 6, AFTER),
+    ],
+)
+def test_a_claim_is_judged_again_where_an_analysis_had_spent_its_level(since, judged, n, decided_after, word):
+    told = Noted({CLAIM: since}, {CLAIM: judged} if judged else {})
+    assert told.word(CLAIM, {"n": n, "decided_after": decided_after}) == word
+    assert NOTHING.word(CLAIM, {"n": n, "decided_after": decided_after}) == AFTER
+
+
+def test_the_column_of_earlier_judgements_comes_back_from_the_table(tmp_path):
+    noted(tmp_path, LOADED)
+    digest = claims_asked.digests(LOADED, "quick")[CLAIM]
+    row = {"block": "quick-1", "asked_since": "a", "first_run": "b"}
+    rows = [
+        row | {"claim": CLAIM, "digest": digest, "judged": 4},
+        row | {"claim": "E-C08", "digest": "d", "judged": ""},
+    ]
+    content = tables.as_csv((*tables.TABLES["asked.csv"], tables.JUDGED), rows, "asked.csv")
+    found = pd.DataFrame(form.rows(content, "asked.csv")).replace("", None)
+    assert Noted.of(LOADED, found) == Noted(of_claims(LOADED, found), {CLAIM: 4}, [])
+    assert Noted.of(LOADED, found).since[CLAIM] == BEFORE
+    assert Noted.of(LOADED, None).judged == {}

@@ -74,7 +74,8 @@ def test_runs_are_long_with_full_scale_values(results):
     assert valid["link_share"]["full_scale_value"] == ""
     assert (rate["fabric"], rate["clients"], rate["puts_per_client"]) == ("10gbe", "1", "8")
     (invalid,) = [row for row in rows if row["valid"] == "false"]
-    assert invalid["why_invalid"] == "DataNode datanode2 ended"
+    assert (invalid["why_invalid"], invalid["why_code"]) == ("DataNode datanode2 ended", "other")
+    assert {row["why_code"] for row in valid.values()} == {""}
 
 
 def test_series_operations_and_placement(results):

@@ -72,6 +72,16 @@ def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
     )
 
 
+def test_all_runs_of_a_block_count_for_what_it_may_use(two):
+    testbed, papers, designs = two
+    found = plan._whole(papers, designs, testbed, "nowhere")
+    assert found == {f"{name}/quick-1": plan.seconds_of(papers[name], designs[name], testbed) for name in papers}
+    made = planned(two, whole=found)
+    assert all(found[block] > seconds for block, seconds in made.waiting.items())
+    made.preamble  # noqa: B018
+    assert Budget.read(os.environ[budget.VARIABLE]).whole == found
+
+
 def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
     said = plan.outlook_of(planned(two, budget="5m"), testbed)

@@ -17,6 +17,7 @@ from whitewire.design.durations import OVERHEAD_S, expected_seconds, floor_secon
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.records import jobs
+from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.tidy.tables import metric_rows
 from whitewire.workloads.base import Workload
@@ -55,7 +56,7 @@ class Grep(Workload):
         return {"search_rate": (record["user_bytes"] / seconds / 1e6, "MB/s"), "search_time": (seconds, "s")}
 
     def faults(self, record, found, limits):
-        none = [] if record["matches"] else ["nothing was found"]
+        none = [] if record["matches"] else [Reason("other", {"why": "nothing was found"})]
         return none + super().faults(record, found, limits)
 
     def scales(self, metric):
@@ -130,7 +131,7 @@ def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
     assert set(found) <= set(Grep.tells)
     limits = TESTBED["limits"]
     assert workloads.faults(record(), found, limits) == []
-    assert workloads.faults(record(matches=0), found, limits) == ["nothing was found"]
+    assert [*map(str, workloads.faults(record(matches=0), found, limits))] == ["nothing was found"]
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
     rows = {row["metric"]: row["full_scale_value"] for row in metric_rows(tmp_path, record(), [])}

@@ -18,7 +18,7 @@ read_compared <- function(name) {
   })
 }
 
-compared_both <- function(table) table[!grepl("^only in", table$agree), ]
+compared_both <- function(table) table[!table$agree %in% c("only in A", "only in B"), ]
 
 messages_list <- function() {
   messages <- comparison()$messages

@@ -1,0 +1,127 @@
+"""Why a run was not made, or does not count: a code, declared here with its sentence and its meaning. Pure.
+
+Decisions follow the code. A record has it beside the sentence; older records have the sentence alone and are read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from whitewire.records.run import RunRecord
+
+
+@dataclass(frozen=True)
+class Code:
+    """How the sentence of a reason begins and goes on, with its values in braces, and what the code means.
+
+    `again`: another start makes the run; `short`: the run lacked processors.
+    """
+
+    begins: str
+    rest: str
+    meaning: str
+    again: bool = False
+    short: bool = False
+
+
+BUDGET, OTHERS, DECIDED, FAILED = "budget_ended", "other_programs", "decided", "cluster_failed"
+ELSE, LACKING, OTHER = "other_claim", "unavailable", "other"
+NOT_MADE: Mapping[str, Code] = {
+    BUDGET: Code("the budget ended", "", "a run would have ended after the budget", again=True),
+    OTHERS: Code("other programs used the processors", "", "they disturbed the attempts", again=True),
+    DECIDED: Code("decided", " after {runs} runs of each cell", "no open claim needs the run"),
+    FAILED: Code("its cluster failed", ": {why}",
+                 "the cluster did not start, or had a link or drive beyond its bound", again=True),
+    ELSE: Code("measuring ended with claim", " {claim}",
+               "the start was for one claim that does not need the run", again=True),
+    LACKING: Code("", "{why}", "this machine cannot make the run"),
+}  # fmt: skip
+"""Codes of runs that were not made."""
+INVALID: Mapping[str, Code] = {
+    "woke_late": Code("processors: a process woke", " {late:.1f} ms late on average, bound {bound:g} ms; other "
+                      "programs used {outside:.1f} processors", "wake-up latency beyond its bound", short=True),
+    "others_computed": Code("processors: other programs used", " {outside:.1f} of them, bound {bound:g}; what this "
+                            "experiment shows is how fast they compute", "other load beside a run that needs all "
+                            "processors", short=True),
+    "others_beside_floor": Code("processors: other programs used", " {outside:.1f} of {processors}, bound {bound:g}",
+                                "other load beside a floor", short=True),
+    "not_idle": Code("processors idle only", " {idle:.0%} in one second, floor {bound:.0%}",
+                     "of runs without jobs on a site: too little idle time", short=True),
+    "busy": Code("processors short in", " {share:.0%} of the time beyond the floor, bound {bound:.0%}",
+                 "of jobs on a site: the compute share is beyond its bound", short=True),
+    "short": Code("processors", "", "one of those above, in an old record", short=True),
+    "disturbed": Code("", "{why}", "a process stood still, a link went down, or samples are missing"),
+    "unlike": Code("", "{why}", "a factor did not have the level that was asked for"),
+    "caches": Code("caches were to be empty and are not shown to be", ": {why}", "reads may have come from memory"),
+    "clock": Code("the clock was set by", " {seconds:+.1f} s during the run", "the times of the run are wrong"),
+    "slept": Code("the machine slept for", " {seconds:.0f} s during the run", "the times of the run are wrong"),
+    "host_clock": Code("the clock of", " {host} was set by {seconds:+.2f} s during the run; set clocks before or "
+                       "after, or slew them slowly", "the times of the run are wrong"),
+    "wire": Code("", "{links} carried {excess:+.1%} against the {megabytes:.1f} MB written there",
+                 "the links carried more or less than the puts wrote"),
+    "job_wire": Code("workers' links carried", " {excess:+.0%} against what shuffle, reads and replicas must move",
+                     "the links carried more or less than the job moved"),
+    "retransmits": Code("", "{share:.1%} of all TCP segments sent again, bound {bound:.1%}", "loss on the links"),
+    "drops": Code("", "{share:.1%} of all packets dropped in queues, bound {bound:.1%}", "loss in the queues"),
+    "too_fast": Code("", "{rate:.3g} MB/s were {way} the client's drive of {drive:.3g} MB/s, which was not in the way",
+                     "a copy did not wait for the modelled drive"),
+    "failed": Code("", "{why}", "the attempt failed"),
+    "not_kept": Code("", "{why}", "the disk did not take the run's files"),
+    "other_k": Code("made at another k", ": {why}", "the block went on with a larger k"),
+    OTHER: Code("", "{why}", "any other reason"),
+}  # fmt: skip
+"""Codes of attempts and floors that do not count."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A code with the values of its sentence, or with the sentence as a record has it (`said`)."""
+
+    code: str
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    said: str = ""
+
+    @property
+    def kind(self) -> Code:
+        return NOT_MADE.get(self.code) or INVALID.get(self.code) or INVALID[OTHER]
+
+    def __str__(self) -> str:
+        return self.said or f"{self.kind.begins}{self.kind.rest.format(**self.values)}"
+
+
+def read(said: str, code: str = "", among: Mapping[str, Code] = NOT_MADE) -> Reason:
+    """A reason as it was kept: by its code, or by how its sentence begins where an old record has no code."""
+    found = (name for name, kind in among.items() if kind.begins and said.startswith(kind.begins))
+    return Reason(code or next(found, OTHER), said=said)
+
+
+def codes_of(record: RunRecord) -> list[str]:
+    """Codes of the reasons why an attempt does not count; none where it does."""
+    said = record.get("why_invalid", "")
+    return record.get("why_codes") or ([read(said, among=INVALID).code] if said else [])
+
+
+def short(codes: Iterable[str]) -> bool:
+    """Whether one of these codes says that an attempt lacked processors."""
+    return any(Reason(code).kind.short for code in codes)
+
+
+def disturbed_by(record: RunRecord) -> list[Reason]:
+    """What befell an attempt while it was observed."""
+    return [Reason("disturbed", {"why": why}) for why in record.get("disturbed", [])]
+
+
+def validity(found: Iterable[Reason]) -> RunRecord:
+    """What an attempt's record says of the reasons why it does not count (none: it does)."""
+    why = list(found)
+    return {"valid": not why, "why_invalid": "; ".join(map(str, why)), "why_codes": [each.code for each in why]}
+
+
+def rows() -> Iterator[str]:
+    """Lines of the table of codes in docs/inside/tables.md."""
+    for code, kind in {**NOT_MADE, **INVALID}.items():
+        sentence = re.sub(r"\{(\w+)[^}]*\}", r"<\1>", f"{kind.begins}{kind.rest}")
+        yield f"| `{code}` | `{sentence}` | {kind.meaning} |"

@@ -1,0 +1,95 @@
+"""`make papers`: the workflow, and once more with the time that papers left, for those whose budget had ended."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whitewire import budget
+from whitewire.analysis.so_far import look_at
+from whitewire.budget import TOGETHER, Budget
+from whitewire.description.project import load_config
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import levels_of
+from whitewire.levels import cell_id
+from whitewire.paths import KILLED_WITH_THIS, root
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BlockRecord, left_of
+from whitewire.records.reasons import BUDGET
+from whitewire.workflow.plan import GOES_ON, Plan
+
+LEAST_S = 180.0
+"""Seconds of a budget with which it is worth going on: the start of a cluster takes half of them."""
+
+
+def run(options: Sequence[str]) -> int:
+    """Run Snakemake with these options, go on where time is left, and return the status."""
+    began, clock = time.time(), time.monotonic()
+    status = _snakemake(options)
+    seconds = budget.seconds_of(load_config()["budget"])
+    left = seconds - (time.monotonic() - clock)
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(), began)):
+        return status
+    papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
+    print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
+    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds).text()}
+    return _snakemake([*options, "--forcerun", *(_file(plan, block) for block in blocks), "--rerun-incomplete"])
+
+
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
+    """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
+    return Budget(
+        ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
+        max(1, min(plan.in_all[0], len(blocks))), {block: plan.whole.get(block, 0.0) for block in blocks},
+        {block: {**record.get("spent", {}), TOGETHER: record["seconds"]} for block, record in blocks.items()},
+    )  # fmt: skip
+
+
+def _snakemake(options: Sequence[str]) -> int:
+    program = str(Path(sys.executable).parent / "snakemake")
+    status = subprocess.run([*KILLED_WITH_THIS, program, *options]).returncode
+    return status if status >= 0 else 128 - status  # as a shell has it
+
+
+def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:
+    """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim,
+    and their block.json, in the order of the chance to decide a claim per second.
+
+    That chance is of the last interim analysis. The analysis at the end of a block, which spends all of the level,
+    chooses nothing: so the one after it has the whole level again.
+    """
+    found: dict[str, tuple[float, BlockRecord]] = {}
+    for block in plan.blocks("{paper}/{block}"):
+        path = root() / _file(plan, block)
+        record = block_record(path)
+        if record and path.stat().st_mtime >= began and (worth := _worth(plan, block, record)):
+            found[block] = worth, record
+    return {block: record for block, (_, record) in sorted(found.items(), key=lambda each: -each[1][0])}
+
+
+def _file(plan: Plan, block: str) -> str:
+    """The block.json of a block, from the top of the repository."""
+    paper, _, name = block.partition("/")
+    return f"results/{plan.testbed}/{paper}/raw/{name}/block.json"
+
+
+def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
+    """The largest chance per second that runs of a block decide a claim before which the budget ended; 0 for none."""
+    name = block.partition("/")[0]
+    ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
+    late = [row for row in plan.designs[name] if row["run_id"] in ended]
+    if not late:
+        return 0.0
+    paper = plan.described[name].on(record.get("rung", 0))
+    first = min(row["replicate"] for row in late)
+    seen = max((runs for runs in paper.looks(plan.effort) if runs < first), default=0)
+    designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
+    folder = (root() / _file(plan, block)).parent
+    look = look_at(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
+    near = any(cell_id(row["experiment"], levels_of(paper, row)) in look.near for row in late)
+    return look.worth if near else 0.0
