@@ -91,10 +91,12 @@ def topology(testbed: Testbed, racks: int) -> dict[str, object]:
     return {MASTERS: f"/{testbed.racks(racks)[first.name]}/{first.endpoint}"}
 
 
-def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
+def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None,
+             variables: Collection[str] = ()) -> dict[str, object]:  # fmt: skip
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
-    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds.
+    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds. `variables`: what
+    containers inherit of its environment besides INHERITED.
 
     `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see,
     where there is one, and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
@@ -123,7 +125,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.disk-health-checker.enable": False,
         "yarn.nodemanager.local-dirs": "${whitewire.local}",
         "yarn.nodemanager.log-dirs": f"{master.scratch}/containers",
-        "yarn.nodemanager.env-whitelist": ",".join(INHERITED),
+        "yarn.nodemanager.env-whitelist": ",".join([*INHERITED, *variables]),
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
         # Lists of each container's folder, made by five more processes.
         "yarn.nodemanager.log-container-debug-info.enabled": False,

@@ -79,7 +79,7 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         roles = without_servers(paper.roles(row["experiment"], levels))
         hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
         seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
-        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
+        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
     for block in seconds:
         own = [row for row in rows if row["block"] == block]
         seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
