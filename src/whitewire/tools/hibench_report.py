@@ -180,14 +180,11 @@ def values(text: str) -> dict[str, str]:
     return found
 
 
-def profiles(program: str, conf: str) -> list[str]:
+def profiles(conf: str) -> list[str]:
     """The scale profiles that a workload's configuration defines; none where it has no sizes of its own."""
-    prefix = rf"hibench\.{re.escape(program)}\."
-    sizes = set(re.findall(prefix + r"\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
-    if not sizes:
-        return []
-    pattern = re.compile(prefix + rf"(\w+)\.({'|'.join(map(re.escape, sorted(sizes)))})")
-    return list(dict.fromkeys(match[1] for key in values(conf) if (match := pattern.fullmatch(key))))
+    sizes = set(re.findall(r"\$\{(hibench\.\w+)\.\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
+    keys = (re.fullmatch(r"(hibench\.\w+)\.(\w+)\.([\w.]+)", key) for key in values(conf))
+    return list(dict.fromkeys(key[2] for key in keys if key and (key[1], key[3]) in sizes))
 
 
 def version(pom: str, conf: str = "") -> str:

@@ -184,9 +184,14 @@ def test_programs_of_a_tree():
 
 def test_profiles_are_those_that_the_program_has_sizes_for():
     dfsioe = (TREE / "conf/workloads/micro/dfsioe.conf").read_text()
-    assert parser.profiles("dfsioe", dfsioe) == ["tiny"]
-    assert parser.profiles("terasort", (TREE / "conf/workloads/micro/terasort.conf").read_text()) == ["tiny", "small"]
-    assert parser.profiles("terasort", dfsioe) == []
+    assert parser.profiles(dfsioe) == ["tiny"]
+    assert parser.profiles((TREE / "conf/workloads/micro/terasort.conf").read_text()) == ["tiny", "small"]
+    assert parser.profiles("hibench.workload.input\t${hibench.hdfs.data.dir}/Sleep/Input\n") == []
+    # Of `nutchindexing`, whose sizes have another name.
+    nutch = "hibench.nutch.tiny.pages 25000\nhibench.nutch.small.pages 1000000\nhibench.nutch.base.hdfs /x\n"
+    assert parser.profiles(f"{nutch}hibench.nutch.pages ${{hibench.nutch.${{hibench.scale.profile}}.pages}}\n") == [
+        "tiny", "small",
+    ]  # fmt: skip
 
 
 def test_version():
@@ -457,6 +462,39 @@ def test_a_program_without_its_jar_is_lacking_and_no_fault(tree, tmp_path):
     jar.parent.mkdir(parents=True)
     jar.touch()
     assert bench.lacks("dfsioe") == ""
+
+
+def added(tree: Path, category: str, name: str, prepare: str = "run_hadoop_job x\n", conf: str = "") -> None:
+    """A further program of the tree."""
+    folder = tree / "bin/workloads" / category / name
+    for script in ("prepare/prepare.sh", "hadoop/run.sh"):
+        program(folder / script, prepare)
+    (own := tree / "conf/workloads" / category / f"{name}.conf").parent.mkdir(parents=True)
+    own.write_text(conf)
+
+
+def test_what_programs_of_other_projects_lack(tree, tmp_path):
+    """As in master: `pagerank` has its jobs in Pegasus' jar, `bayes` makes its input with Spark."""
+    pegasus = "hadoopbench/pegasus/target/pegasus-2.0-SNAPSHOT.jar"
+    added(tree, "websearch", "pagerank", conf=f"hibench.pagerank.pegasus.dir\t\t${{hibench.home}}/{pegasus}\n")
+    added(tree, "ml", "bayes", prepare="run_hadoop_job x\nrun_spark_job --jars ${DATATOOLS} y\n")
+    program(tree / "autogen/target/datatool.jar", "")
+    bench = bench_on(tree, tmp_path)
+    assert f"pagerank of HiBench {bench.version}: needs {tree}/{pegasus}, which is not" in bench.lacks("pagerank")
+    program(tree / pegasus, "")
+    assert bench.lacks("pagerank") == ""
+    assert "bayes of HiBench 7.1.1-layout: makes its input with Spark" in bench.lacks("bayes")
+
+
+def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
+    """Its jar is there and holds `dfsioe` alone."""
+    added(tree, "websearch", "pagerank")
+    program(tree / "autogen/target/datatool.jar", "")
+    copy = Prepared(COMMIT, "", "8.0-SNAPSHOT", "", "3.11.7", "", "", ["dfsioe"], {})
+    (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
+    bench = bench_on(tree, tmp_path)
+    assert bench.lacks("dfsioe") == ""
+    assert "pagerank of HiBench 8.0-SNAPSHOT: `make hibench` makes micro programs only" in bench.lacks("pagerank")
 
 
 @pytest.mark.parametrize(
