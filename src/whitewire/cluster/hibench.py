@@ -216,7 +216,7 @@ class HiBench:
         if "run_spark_job" in self._text(self.programs[name].prepare):
             return f"{asked}: makes its input with Spark, which has no part here; take HiBench 7.1.1, which needs none"
         missing = next((path for path in self._needs(name) if self._run("test", "-f", path).status != 0), None)
-        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package in {self.home} makes it"
+        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package (Java 8) in {self.home} makes it"
         return f"{asked}: needs {missing}, which is not there; {remedy}" if missing else ""
 
     @cached_property

@@ -458,7 +458,7 @@ def test_a_program_without_its_jar_is_lacking_and_no_fault(tree, tmp_path):
     assert bench.lacks("terasort") == ""
     jar = tree / "autogen/target/datatool.jar"
     says = f"dfsioe of HiBench {bench.version}: needs {jar}, which is not there; "
-    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package in {tree} makes it"
+    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package (Java 8) in {tree} makes it"
     jar.parent.mkdir(parents=True)
     jar.touch()
     assert bench.lacks("dfsioe") == ""
