@@ -317,6 +317,8 @@ class HiBench:
             raise RunFailed(f"{name}: no end after {seconds:.0f} s")
         if status != 0:
             raise RunFailed(f"{name}: status {status}: {parser.failure(said)[:300]}")
+        if why := parser.unnoticed(said):
+            raise RunFailed(f"{name}: {why[:300]}")
         return said
 
     def _rows(self) -> list[Row]:

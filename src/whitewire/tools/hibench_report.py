@@ -131,6 +131,15 @@ def failure(output: str) -> str:
     return next((line for line in reversed(lines) if line), "no message")
 
 
+def unnoticed(output: str) -> str:
+    """Why a program failed whose failure the script that called it did not see; empty where none did.
+
+    Scripts of those that call Mahout, Hive or Nutch go on after it, and report the run as any other.
+    """
+    found = re.search(r'^(?:Exception in thread "main" |(?=FAILED: ))(.+)', output, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
 # --- its tree -------------------------------------------------------------------------------------------
 
 

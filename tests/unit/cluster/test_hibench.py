@@ -168,6 +168,17 @@ def test_the_telling_line_of_a_failure():
     assert parser.failure("") == "no message"
 
 
+HIVE_ON_JAVA_17 = TREE.parent / "hive-3.0.0-on-java-17.txt"
+"""What Hive 3.0.0 says; the script that called it goes on."""
+
+
+def test_failures_that_scripts_do_not_notice():
+    assert parser.unnoticed(HIVE_ON_JAVA_17.read_text()).startswith("java.lang.ClassCastException: class jdk.internal")
+    failed = "FAILED: SemanticException [Error 10001]: Line 1:14 Table not found 'uservisits'"
+    assert parser.unnoticed(f"Hive Session ID = d4c96a16\n{failed}\n") == failed
+    assert parser.unnoticed("INFO mapreduce.Job: Job job_1_0001 completed successfully\nrm: `/x': No such file\n") == ""
+
+
 def test_programs_of_a_tree():
     paths = [str(path.relative_to(TREE)) for path in TREE.rglob("*.sh")]
     found, others = parser.programs(paths)
@@ -610,6 +621,7 @@ def test_two_runs_of_one_program(tree, tmp_path):
         ("sleep", None, "inside the client and not on YARN"),
         ("terasort", ("EXAMPLES_JAR terasort", "EXAMPLES_JAR broken"), "status 3: java.io.IOException: no space left"),
         ("terasort", ("gen_report", "true"), "0 rows in its report, expected one"),
+        ("terasort", ("run_hadoop_job", f"cat {HIVE_ON_JAVA_17}; true"), "run.sh: java.lang.ClassCastException: class"),
         ("terasort", ("run_hadoop_job", "sleep 60; true"), "no end after 1 s"),
     ],
 )  # fmt: skip
