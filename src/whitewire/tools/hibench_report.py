@@ -131,13 +131,17 @@ def failure(output: str) -> str:
     return next((line for line in reversed(lines) if line), "no message")
 
 
+UNNOTICED = r'(?<=^Exception in thread "main" ).+|^FAILED: .+|Job \S+ failed with state .+'
+"""Of Mahout and Hive, of Hive, and of Hadoop's own client, whose failure Nutch's index passes over."""
+
+
 def unnoticed(output: str) -> str:
     """Why a program failed whose failure the script that called it did not see; empty where none did.
 
     Scripts of those that call Mahout, Hive or Nutch go on after it, and report the run as any other.
     """
-    found = re.search(r'^(?:Exception in thread "main" |(?=FAILED: ))(.+)', output, re.MULTILINE)
-    return found[1].strip() if found else ""
+    found = re.search(UNNOTICED, output, re.MULTILINE)
+    return found[0].strip() if found else ""
 
 
 # --- its tree -------------------------------------------------------------------------------------------

@@ -176,6 +176,9 @@ def test_failures_that_scripts_do_not_notice():
     assert parser.unnoticed(HIVE_ON_JAVA_17.read_text()).startswith("java.lang.ClassCastException: class jdk.internal")
     failed = "FAILED: SemanticException [Error 10001]: Line 1:14 Table not found 'uservisits'"
     assert parser.unnoticed(f"Hive Session ID = d4c96a16\n{failed}\n") == failed
+    job = "Job job_local1728420300_0001 failed with state FAILED due to: NA"
+    nutch = "FATAL indexer.Indexer: Indexer: java.io.IOException: Job failed!\nfinish HadoopNutchindexing bench\n"
+    assert parser.unnoticed(f"2026-11-29 09:08:36,408 INFO mapreduce.Job: {job}\n{nutch}") == job
     assert parser.unnoticed("INFO mapreduce.Job: Job job_1_0001 completed successfully\nrm: `/x': No such file\n") == ""
 
 
