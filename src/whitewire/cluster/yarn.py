@@ -49,6 +49,8 @@ REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) regis
 """What the ResourceManager says of each NodeManager: host and port, by which YARN names it."""
 STEP = 32
 """MiB in which YARN hands out memory."""
+OF_THE_JOB = (".", "job.jar/job.jar", "job.jar/classes", "job.jar/lib/*")
+"""Class path of what a job brings, below its containers' folder, as Hadoop itself has it."""
 
 
 @dataclass(frozen=True)
@@ -220,13 +222,13 @@ class Yarn(Service):
         """The JVM options of a container, for an argument file (java @file).
 
         The class path stands in it, jars first, because a class archive fixes their order; the container's own
-        folder, where the job's files are, comes last.
+        folder, where the job's files are, and what its jar is unpacked to there come last (OF_THE_JOB).
         """
         java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
         if self.reuses_jvms:
             options = [*container_jvms.FLAGS, *options]
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
-        options[-1] += ":."
+        options[-1] = ":".join([options[-1], *OF_THE_JOB])
         return [*options, "-Djava.net.preferIPv4Stack=true"]
 
     def _start_worker(self, host: Host) -> None:
