@@ -214,7 +214,7 @@ local function link_claims(blocks, shown)
       if not span.classes:includes("claim") then return nil end
       local inlines = pandoc.Inlines(span.content)
       if not typst and not plain then
-        inlines[1] = pandoc.Link({ inlines[1] }, "#" .. span.identifier, "The address of this claim", { class = "anchor" })
+        inlines[1] = pandoc.Link({ inlines[1] }, "#" .. span.identifier, "Copy the address of this claim", { class = "anchor" })
       end
       for exhibit in (span.attributes["exhibits"] or ""):gmatch("%S+") do
         if shown[exhibit] then
@@ -291,22 +291,28 @@ local function shortened(blocks)
   })
 end
 
--- Pages that have no start page beside them.
-local alone = { index = true, compare = true, appendix = true }
--- Pages beside it that are no paper's report.
-local beside = { testbed = true, calibration = true }
+-- Other pages that a page leads to: an address and a name in each line.
+local function other_pages()
+  local pages = {}
+  for address, name in (os.getenv("WHITEWIRE_PAGES") or ""):gmatch("([^\t\n]+)\t([^\n]+)") do
+    table.insert(pages, { address = address, name = pandoc.Inlines(name) })
+  end
+  return #pages > 0 and pages or nil
+end
+
+-- Pages that are no report of a paper.
+local others = { index = true, compare = true, appendix = true, testbed = true, calibration = true }
 
 function Pandoc(doc)
   with_papers(doc.meta)
   local document = os.getenv("WHITEWIRE_PAPER")
-  local of_paper = document and not alone[document] and not beside[document]
-  if of_paper or beside[document] then doc.meta.home = "index.html" end
+  doc.meta.pages = other_pages()
   local blocks, shown = link_exhibits(doc)
   doc.blocks = link_claims(blocks, shown)
   if brief then
     doc.blocks = shortened(doc.blocks)
     doc.meta.subtitle = pandoc.MetaInlines({ pandoc.Str("In brief: the whole report is " .. (document or "") .. ".pdf") })
   end
-  if of_paper and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end
+  if document and not others[document] and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end
   return doc
 end

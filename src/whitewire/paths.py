@@ -44,9 +44,12 @@ def root() -> Path:
     return HOME
 
 
+MAKE_PAPERS = "make papers"
+
+
 def start_command() -> str:
-    """What makes the results of the folder in use; scripts/calibrate has one of its own."""
-    return "make calibrate" if root() == HOME / ".cache" / "calibration" else "make papers"
+    """What makes the results of the folder in use; scripts/calibrate has one of its own, and none for one claim."""
+    return "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
 
 
 def elsewhere() -> str:

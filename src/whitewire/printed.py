@@ -22,7 +22,8 @@ SIGNS = str.maketrans({
 RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
-ABOUT = re.compile(r"^(?:~|about |approximately |approx\.? |roughly |around |ca\. ?|circa )\s*", re.IGNORECASE)
+NEAR = r"~|(?:about|approximately|approx\.?|roughly|around|circa)(?= )|ca\."
+ABOUT = re.compile(rf"^(?:{NEAR})\s*", re.IGNORECASE)
 DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+"
 NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?:(?P<digits>{DIGITS})(?:\s?[x*·]\s?10(?:\^|\*\*)(?P<power>[-+]?\d{{1,2}}))?"
@@ -70,11 +71,14 @@ def number(text: str) -> tuple[float, str, str] | None:
 
 
 GOES_ON = re.compile(r"[.,'_/ ]+\d|,(?!\d)|\.(?=\s)|[-+]\d")
+TWO = re.compile(r"\s?(?:x|%|times|percent)?,? (?:and|or) \d", re.IGNORECASE)
 RANGE = re.compile(r"\s?(?:x|%|times|percent)?\s?(?:-|to )\s?\d|-\d", re.IGNORECASE)
 
 
 def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
     """Why a number that is followed by `rest` is not all of one; None if it is. `like` is the unit of the examples."""
+    if TWO.match(rest):
+        return Unread(f"found {quoted(text)}, expected one number: each of two is a claim of its own")
     if RANGE.match(rest):
         return Unread(f"found {quoted(text)}, expected one number; a test takes a range as `lower` and `upper`")
     if not GOES_ON.match(rest):
@@ -122,39 +126,47 @@ def _over_less(n: float) -> float:
     return 1 / (1 - n) if n < 1 else 0
 
 
-_SPEED = r"(?:throughput|bandwidth|speed|rate|performance|goodput)"
-_DURATION = r"(?:(?:(?:execution|completion|run|job|elapsed|processing)[ -]?)?time|latency|duration|runtime)"
+_OF = (
+    r"(?:the )?(?:(?:overall|total|average|aggregate|sequential|random|read|write|ingest|import|loading|load|transfer|"
+    r"network|disk|storage|cluster|job|task|query|execution|completion|run|elapsed|processing|response|communication|"
+    r"shuffle|sort)[ -]?){0,3}"
+)
+"""What a rate or a time may be of."""
+_SPEED = rf"{_OF}(?:throughput|bandwidth|speed|rate|performance|goodput)"
+_DURATION = rf"{_OF}(?:times?|latency|duration|runtime)"
 _MORE = r"(?:more|higher|greater|larger|increased?|increase in|up)"
-_BETTER = r"(?:better|improvement|improved|gain|boost)(?: (?:in|of))?"
+_BETTER = r"(?:better|improvements?|improved|gains?|boost|bump|advantage)(?: (?:in|of))?"
 _LESS = r"(?:less|lower|fewer|smaller)"
 _CUT = r"(?:reduction|reduced|decrease|drop|savings?|saved)(?: (?:in|of))?"
+_FASTER = rf"(?:faster|quicker|speed-?up|(?:performance )?{_BETTER}|(?:{_MORE}|{_BETTER}) performance)"
 FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("x", r"", (_same,), (_same, _over)),
-    ("x", r"as fast", (_same,), (_over,)),
-    ("x", rf"(?:the |as much |of the )?{_SPEED}", (_same,), ()),
-    ("x>", rf"faster|quicker|speed-?up|{_BETTER}", (_same,), (_over,)),
+    ("x", r"as fast|(?:the |as much )?performance", (_same,), (_over,)),
+    ("x", rf"(?:as much |of )?{_SPEED}", (_same,), ()),
+    ("x>", _FASTER, (_same,), (_over,)),
     ("x>", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_same,), ()),
     ("x>", r"slower", (_over,), (_same,)),
-    ("x", rf"as long|(?:the |as much |of the ){_DURATION}", (), (_same,)),
+    ("x", rf"as long|(?:as much |of )?{_DURATION}", (), (_same,)),
     ("x>", rf"longer|more {_DURATION}", (), (_same,)),
-    ("x>", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}", (), (_over,)),
-    ("x>", rf"{_BETTER} (?:the )?{_DURATION}", (), (_over,)),
+    ("x>", rf"increase in {_DURATION}", (), (_same, _over)),
+    ("x>", rf"shorter|(?:{_LESS}|{_CUT}) {_DURATION}", (), (_over,)),
+    ("x>", rf"{_BETTER} {_DURATION}", (), (_over,)),
     ("x>", _MORE, (_same,), (_same,)),
     ("x>", _LESS, (_over,), (_over,)),
     ("%", r"", (_more, _same, _less), (_more, _same, _less)),
-    ("%", rf"faster|quicker|speed-?up|{_BETTER}", (_more,), (_less, _over_more)),
+    ("%", _FASTER, (_more,), (_less, _over_more)),
     ("%", rf"(?:{_MORE}|{_BETTER}) {_SPEED}|{_SPEED} (?:{_MORE}|{_BETTER})", (_more,), ()),
     ("%", rf"(?:{_LESS}|{_CUT}) {_SPEED}|{_SPEED} (?:{_LESS}|{_CUT})", (_less,), ()),
     ("%", r"slower", (_less, _over_more), (_more,)),
-    ("%", rf"{_BETTER} (?:the )?{_DURATION}", (), (_less, _over_more)),
+    ("%", rf"{_BETTER} {_DURATION}", (), (_less, _over_more)),
     ("%", rf"longer|{_MORE} {_DURATION}|{_DURATION} {_MORE}", (), (_more,)),
-    ("%", rf"shorter|(?:{_LESS}|{_CUT}) (?:the )?{_DURATION}|{_DURATION} (?:{_LESS}|{_CUT})", (), (_less,)),
+    ("%", rf"shorter|(?:{_LESS}|{_CUT}) {_DURATION}|{_DURATION} (?:{_LESS}|{_CUT})", (), (_less,)),
     ("%", _CUT, (_less, _over_less), (_less,)),
     ("%", _MORE, (_more,), (_more,)),
     ("%", _LESS, (_less,), (_less,)),
     ("%", r"of it", (_same,), (_same,)),
-    ("%", rf"of the {_SPEED}", (_same,), ()),
-    ("%", rf"of the {_DURATION}", (), (_same,)),
+    ("%", rf"of {_SPEED}", (_same,), ()),
+    ("%", rf"of {_DURATION}", (), (_same,)),
     ("+%", r"", (_more,), (_more,)),
     ("-%", r"", (_less,), (_less,)),
     ("+%", _SPEED, (_more,), ()),
@@ -181,8 +193,11 @@ BOUND = re.compile(
 TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
 PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
 BESIDE = re.compile(
-    r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with respect to)\b.*|[.!])$", re.IGNORECASE
+    r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with|using|when|for|on|at)\b.*|"
+    r"\b(?:of|in) (?-i:[A-Z]).*|[.!])$",
+    re.IGNORECASE,
 )
+"""What follows a factor and is no part of it: over what, with what, of which job."""
 
 
 def factor(text: str, metric: str = RATE) -> float:
@@ -242,7 +257,7 @@ def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
     else:
         times = TIMES.match(rest)
         rest, form = rest[times.end() if times else 0 :], f"{signed}x"
-    words = re.sub(r"^(?:an? )", "", BESIDE.sub("", rest).strip(" -"))
+    words = re.sub(r"^(?:an?|the) ", "", BESIDE.sub("", rest).strip(" -"))
     return form, words, value
 
 
@@ -250,8 +265,8 @@ def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
 
 UP_TO, MORE, FEWER = "up to", "more than", "less than"
 BOUNDS = (
-    (UP_TO, r"up to|as much as"), (MORE, r"more than|greater than|over|at least|[>≥]=?"),
-    (FEWER, r"less than|at most|[<≤]=?"), ("", r"nearly|almost|close to"),
+    (UP_TO, r"up to|as much as|(?:a )?maximum of"), (MORE, r"more than|greater than|over|at least|[>≥]=?"),
+    (FEWER, r"less than|at most|[<≤]=?"), ("", r"nearly|near|almost|close to"),
 )  # fmt: skip
 """What is said of a number, and the words for it."""
 COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -265,17 +280,24 @@ FIRST_WORDS = (
 )  # fmt: skip
 """Words that a factor begins with, and the same in digits."""
 VERBS = (
-    (r"\b(?:reduces?|cuts?|lowers|shortens?)\b", "reduced"), (r"\braises?\b", "increased"),
+    (r"\b(?:reduces?|cuts?|lowers|shortens?)\b", "reduced"), (r"\b(?:raises?|increases)\b", "increased"),
     (r"\b(?:improves?|boosts?)\b", "improved"),
 )  # fmt: skip
 DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d.,])")
 UNIT = r"\s?(?:x\b|times\b|-?fold\b|%|percent\b|per cent\b)"
-CHANGED = re.compile(rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>\D*\d[\d.,]*{UNIT}.*)", re.IGNORECASE)
-"""A change before its number: `faster by 50 %`, `gain of 60 %`."""
-ENDS = re.compile(
-    rf"(?:between |from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{UNIT})?\s?(?:-|to |and )\s?(?P<high>(?:\d|\.\d).*)",
+SAID_OF = "|".join(words for _, words in BOUNDS)
+FILLING = re.compile(r"(?:(?:still|only|just|some|an?|the|in|by(?= \D*\d))\s+)*", re.IGNORECASE)
+CHANGED = re.compile(
+    rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>(?:(?:{SAID_OF}|{NEAR}|an?) ?)*\d[\d.,]*{UNIT})(?P<rest>.*)",
     re.IGNORECASE,
 )
+"""A change before its number: `faster by 50 %`, `gain of 60 %`."""
+ENDS = re.compile(
+    rf"(?P<between>between )?(?:from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{UNIT})?\s?"
+    r"(?:-|to |(?(between)and |(?!)))\s?(?P<high>(?:\d|\.\d).*)",
+    re.IGNORECASE,
+)
+"""Both ends of a range. Two numbers with a mere `and` are none."""
 
 
 @dataclass(frozen=True)
@@ -322,14 +344,22 @@ def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
 def _in_digits(said: str) -> tuple[str, str]:
     """A factor that begins with its number, in digits, and what is said of that number."""
     said = FACTOR_OF.sub(lambda match: f"{NUMERALS.get(match[1].lower(), match[1])}x", said)
+    said, bound = _without_bound(_begun(said))
     if changed := CHANGED.fullmatch(said):
-        said = f"{changed['number']} {changed['words']}"
+        said = f"{changed['number']}{BESIDE.sub('', changed['rest'])} {changed['words']}"
+        said, bound = _without_bound(said) if not bound else (said, bound)
     for pattern, verb in VERBS:
         said = re.sub(pattern, verb, said, flags=re.IGNORECASE)
-    said, bound = _without_bound(re.sub(r"^(?:in |by (?=\D*\d))", "", said, flags=re.IGNORECASE))
+    said = _begun(said)
     for pattern, digits in FIRST_WORDS:
         said = re.sub(rf"^{pattern}", digits, said, flags=re.IGNORECASE)
     return DECIMAL_COMMA.sub(r"\1.\2", said), bound
+
+
+def _begun(said: str) -> str:
+    """What is said without the words before a number that say nothing of it."""
+    bare = FILLING.sub("", said, count=1)
+    return FILLING.sub("", ABOUT.sub("", bare), count=1)
 
 
 def _without_bound(said: str) -> tuple[str, str]:

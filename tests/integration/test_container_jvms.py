@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import own_job
 from tests.support.small import small_stack
 from whitewire.cluster import container_jvms, yarn
 from whitewire.cluster.stack import Stack
@@ -109,6 +110,12 @@ def test_a_task_counts_nothing_of_the_last_one(stack):
     for name in ("HDFS_BYTES_READ", "HDFS_BYTES_WRITTEN", "FILE_BYTES_WRITTEN"):
         assert second[name] == pytest.approx(first[name], rel=0.02)
     assert second["HDFS_BYTES_WRITTEN"] == 100 * ROWS
+
+
+def test_a_job_brings_its_own_classes(stack):
+    generate(stack, "/brought")
+    number = own_job.run(stack, "/brought", "/brought-copied")
+    assert history.job(stack.yarn.history(number))["state"] == "SUCCEEDED"
 
 
 def test_each_task_writes_its_own_log(stack):

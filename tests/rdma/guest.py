@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,15 @@ MODULES = ("virtio_pci", "virtio_console", "veth", "rdma_rxe", "ib_uverbs", "rdm
 MODULE_FILES = ("drivers/infiniband/core/*", "drivers/infiniband/sw/*", "drivers/virtio/*", "drivers/char/*",
                 "drivers/net/veth*", "fs/configfs/*", "net/ipv4/*", "net/ipv6/*", "crypto/*", "lib/*")  # fmt: skip
 """Where they are, below the kernel's folder of modules."""
+SOCKETS = ("default-jre-headless", "iperf3", "librdmacm1")
+"""Packages of what runs over sockets, for the tests of transports."""
+LIBRARY = "usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
+"""The library that puts sockets on RDMA, below the guest's root."""
+JAVA, JARS, CLASSES = "/java", "/hadoop", "/classes"
+"""In the guest: Java's folder, Hadoop's jars, and the tests' own classes."""
+MEMORY_MIB = 1024
+MORE_MIB = 4096
+"""With Java and Hadoop, which lie in memory as all of the guest's files do."""
 QEMU = ("qemu-system-x86", "qemu-system-data", "seabios")
 
 BOOT_SECONDS = 180
@@ -148,6 +158,73 @@ def _kernel(modules: Path) -> None:
         add(name)
 
 
+def build_with_sockets(jars: Sequence[Path], sources: Sequence[Path]) -> Path:
+    """As build(), in another folder, with Java, Hadoop's jars and classes compiled from sources of tests besides."""
+    base, made = build(), CACHE / "sockets"
+    needs = max(path.stat().st_mtime for path in (base / "initramfs", Path(__file__), *jars, *sources))
+    if (made / "initramfs").exists() and (made / "initramfs").stat().st_mtime > needs:
+        return made
+    archives, tree, root = CACHE / "packages", CACHE / "tree", CACHE / "root"
+    for folder in (tree, root, made):
+        shutil.rmtree(folder, ignore_errors=True)
+    made.mkdir()
+    unpack(download(closure([*PACKAGES, *SOCKETS], installed=False), archives), tree)
+    _sockets(tree, root, jars, sources)
+    _archive(tree, root, made / "more")
+    with (made / "part").open("wb") as whole:  # the kernel unpacks one archive after the other
+        for path in (base / "initramfs", made / "more"):
+            whole.write(path.read_bytes())
+    (made / "more").unlink()
+    (made / "vmlinuz").symlink_to(base / "vmlinuz")
+    (made / "part").replace(made / "initramfs")
+    for folder in (archives, tree, root):
+        shutil.rmtree(folder)
+    return made
+
+
+def _sockets(tree: Path, root: Path, jars: Sequence[Path], sources: Sequence[Path]) -> None:
+    javas = sorted(tree.glob("usr/lib/jvm/java-*-openjdk-*/bin/java"))
+    if not javas:
+        raise Unavailable("the downloaded packages have no Java")
+    home = javas[-1].parents[1]
+    shutil.copytree(home, root / JAVA.strip("/"), symlinks=True)
+    for settings in tree.glob("etc/java-*-openjdk"):  # Java's own are links to these
+        shutil.copytree(settings, root / settings.relative_to(tree), symlinks=True)
+    library = (tree / LIBRARY).resolve()
+    programs = [tree / "usr/bin/iperf3", library, home / "bin/java", *home.rglob("*.so")]
+    _libraries(tree, root, programs, own=home)
+    (root / "usr/bin").mkdir(parents=True, exist_ok=True)
+    shutil.copy(programs[0], root / "usr/bin/iperf3")
+    (root / "usr/bin/bash").write_text('#!/bin/sh\nexec /bin/sh "$@"\n')  # Hadoop asks df by it
+    (root / "usr/bin/bash").chmod(0o755)
+    (root / LIBRARY).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(library, root / LIBRARY)
+    for folder in (JARS, CLASSES, "/etc"):
+        (root / folder.strip("/")).mkdir(exist_ok=True)
+    for jar in jars:
+        shutil.copy(jar, root / JARS.strip("/"))
+    run(["javac", "--release", "17", "-d", root / CLASSES.strip("/"), *sources])
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n10.0.0.2 guest\n")
+    (root / "etc/passwd").write_text("root:x:0:0:root:/tmp:/bin/sh\n")
+    (root / "etc/group").write_text("root:x:0:\n")
+
+
+def _libraries(tree: Path, root: Path, programs: Sequence[Path], own: Path) -> None:
+    """What programs are linked with, but for what lies in a folder of their own."""
+    loader = first(tree, "ld-linux-x86-64.so.2")
+    path = ":".join(str(tree / part / "x86_64-linux-gnu") for part in ("lib", "usr/lib"))
+    path = f"{path}:{own / 'lib'}:{own / 'lib/server'}"
+    found: set[Path] = set()
+    for program in programs:
+        listed = run([loader, "--library-path", path, "--list", program])
+        found |= {Path(each) for each in re.findall(r"=> (/\S+)", listed)}
+    place = root / "lib/x86_64-linux-gnu"
+    place.mkdir(parents=True, exist_ok=True)
+    for library in found:
+        if not library.is_relative_to(own):
+            shutil.copy(library, place / library.name)
+
+
 def _programs(tree: Path, root: Path) -> None:
     """busybox, the programs with the libraries that their loader names, and the user's part of rxe."""
     for folder in ("bin", "usr/bin", "lib64", "lib/x86_64-linux-gnu", "etc/libibverbs.d", "dev", "proc", "sys", "tmp"):
@@ -206,18 +283,20 @@ def qemu() -> tuple[list[str], dict[str, str]]:
 class Guest:
     """The running guest; `ask` sends one request over its serial port. It ends with the `with` block."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, memory_mib: int = MEMORY_MIB) -> None:
+        self.folder, self.memory_mib = folder, memory_mib
         self.place = Path(tempfile.mkdtemp(prefix="rdma-"))  # a socket's path has to be short
         self.console = self.place / "console.txt"
         self.popen: subprocess.Popen | None = None
         self.channel: socket.socket | None = None
+        self.turn = threading.Lock()  # hosts are asked side by side, over one port
 
     def __enter__(self) -> Guest:
         program, environment = qemu()
         argv = [
             "setpriv", "--pdeathsig", "KILL", "--", *program, "-nodefaults", "-no-user-config", "-no-reboot",
-            "-display", "none", "-nic", "none", "-accel", "tcg", "-cpu", "qemu64", "-smp", "2", "-m", "1024",
+            "-display", "none", "-nic", "none", "-accel", "tcg", "-cpu", "qemu64", "-smp", "2",
+            "-m", str(self.memory_mib),
             "-kernel", str(self.folder / "vmlinuz"), "-initrd", str(self.folder / "initramfs"),
             "-append", "console=ttyS0 panic=-1 quiet", "-serial", f"file:{self.console}",
             "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent",
@@ -252,16 +331,17 @@ class Guest:
         return self.console.read_text(errors="replace")[-3000:] if self.console.exists() else "no console"
 
     def ask(self, verb: str, words: Sequence[str], timeout: float = BOOT_SECONDS) -> Completed:
-        self.channel.settimeout(timeout)
-        self.channel.sendall(f"{verb} {shlex.join(words)}\n".encode())
-        head = b""
-        try:
-            while not head.endswith(b"\n"):
-                head += self._read(1)
-            status, out, err = map(int, head.split())
-            return Completed(tuple(words), status, self._read(out), self._read(err))
-        except TimeoutError:
-            raise AssertionError(f"the guest does not answer; its console ends:\n{self.log()}") from None
+        with self.turn:
+            self.channel.settimeout(timeout)
+            self.channel.sendall(f"{verb} {shlex.join(words)}\n".encode())
+            head = b""
+            try:
+                while not head.endswith(b"\n"):
+                    head += self._read(1)
+                status, out, err = map(int, head.split())
+                return Completed(tuple(words), status, self._read(out), self._read(err))
+            except TimeoutError:
+                raise AssertionError(f"the guest does not answer; its console ends:\n{self.log()}") from None
 
     def run(self, argv: Sequence, timeout: float | None = None) -> Completed:
         """Run a command to its end, at most `timeout` seconds (120 when not told)."""
@@ -271,6 +351,11 @@ class Guest:
         if done.status == 137 and time.monotonic() - begin >= limit:
             raise subprocess.TimeoutExpired(list(argv), limit)
         return Completed(tuple(map(str, argv)), done.status, done.stdout, done.stderr)
+
+    def put(self, text: str, path: str) -> None:
+        """Write a file; a request is one line, so ends of lines go there as escapes."""
+        escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+        self.run(["sh", "-c", 'printf %b "$1" > "$2"', "sh", escaped, path]).check()
 
     def _read(self, count: int) -> bytes:
         content = b""
@@ -324,4 +409,13 @@ def booted():
     folder = build()
     qemu()
     with Guest(folder) as guest:
+        yield guest
+
+
+@contextlib.contextmanager
+def booted_with_sockets(jars: Sequence[Path], sources: Sequence[Path]):
+    """The same with Java, Hadoop's jars and classes of tests."""
+    folder = build_with_sockets(jars, sources)
+    qemu()
+    with Guest(folder, MORE_MIB) as guest:
         yield guest

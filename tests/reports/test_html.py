@@ -284,6 +284,33 @@ def test_each_claim_that_runs_judge_has_its_command_to_copy_and_each_a_badge(pap
         opened.page.context.close()
 
 
+def test_every_page_leads_to_all_papers_and_to_each(reports_dir: Path, papers: list[Path], page_of) -> None:
+    for path in pages(reports_dir):
+        links = page_of(path).page.locator("nav.home a")
+        if path.name != "index.html":
+            first, *others = links.all_inner_texts()
+            assert first == "All papers" and {paper.stem for paper in papers} - {path.stem} <= {*others}, path.name
+            assert path.stem not in others
+        for link in links.all():
+            name, _, card = link.get_attribute("href").partition("#")
+            assert (reports_dir / name).is_file()
+            assert not card or page_of(reports_dir / name).page.locator(f"[id='{card}']").count() == 1
+
+
+def test_a_claim_that_is_clicked_copies_its_address(papers: list[Path], browser) -> None:
+    opened = Opened(browser, papers[0])
+    opened.page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', "
+        "{ value: { writeText: (text) => { window.copied = text; return Promise.resolve(); } } })"
+    )
+    claim = opened.page.locator("#tbl-verdicts .claim").first
+    claim.locator("a.anchor").click()
+    assert claim.locator("[role=status]").inner_text() == "Address copied"
+    assert opened.page.evaluate("window.copied") == f"{papers[0].as_uri()}#{claim.get_attribute('id')}"
+    assert opened.troubles == []
+    opened.page.context.close()
+
+
 def test_on_paper_figures_name_their_sources(papers: list[Path], browser) -> None:
     opened = Opened(browser, papers[0])
     opened.page.emulate_media(media="print")

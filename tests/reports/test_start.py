@@ -239,6 +239,8 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
 
 
 def test_a_piece_of_a_bar_leads_to_its_claims(page, verdicts) -> None:
+    drawn = page.locator("svg.strip a")
+    assert sum(int(text) for text in drawn.locator("text").all_text_contents()) == len(verdicts)
     piece = page.locator(".strip a").first
     paper = piece.get_attribute("href").partition("paper=")[2].partition("&")[0]
     piece.click()

@@ -21,6 +21,7 @@ from whitewire.design.drive import Drive
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
 from whitewire.records.run import DesignRow
+from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
@@ -40,17 +41,26 @@ def small_stack(
     description["memory"]["storage_gib"] = 2
     roles = {"namenode": 1, "datanode": 3, "client": clients}
     with EmulatedTestbed(description, roles, 100, software.binds()) as testbed:
-        testbed.fabric("10gbe")
-        installation = software.installation()
-        values = hdfs.settings(testbed, BLOCK, 3, 65536)
-        values |= yarn.settings(testbed, installation.configuration, slots=slots)
-        below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, software.IMAGE)
-        stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
-        try:
-            stack.start()
+        with stack_on(testbed, logs, settings, slots) as stack:
             yield stack
-        finally:
-            stack.stop()
+
+
+@contextmanager
+def stack_on(
+    testbed: Testbed, logs: Path, settings: Mapping[str, object] | None = None, slots: int | None = None
+) -> Iterator[Stack]:
+    """HDFS and YARN on the hosts of a testbed that is up; see small_stack()."""
+    testbed.fabric("10gbe")
+    installation = testbed.installation()
+    values = hdfs.settings(testbed, BLOCK, 3, 65536)
+    values |= yarn.settings(testbed, installation.configuration, slots=slots)
+    below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, software.IMAGE)
+    stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.stop()
 
 
 def one_of_each(paper: Paper, testbed: Mapping[str, Any]) -> dict[str, list[DesignRow]]:

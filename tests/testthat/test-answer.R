@@ -10,7 +10,7 @@ judged <- function(verdict, estimate = 5.45, low = 4.88, high = 6.1, ...) {
     claim = "P-C1", statement = "Ten is faster than one.", verdict = verdict, route = "emulated", estimate = estimate,
     low = low, high = high, unit = "1", n = 3, estimand = "throughput: a / b", relation = "within", expected = 3.85,
     expected_low = 3.27, expected_high = 4.43, kind = "ratio", exhibits = "fig1", reason = "r", runs_needed = NA,
-    minutes = NA, command = NA, control = NA
+    minutes = NA, claim_command = NA, control = NA
   )
   own <- list(...)
   base[names(own)] <- own
@@ -89,6 +89,8 @@ test_that("what is claimed is said of times, links and plain numbers as of what 
                "Claimed 0.5 times the time; here 0.9 (0.88 to 0.92), emulated", fixed = TRUE)
   below <- half("direction only", 0.8, estimand = time, relation = "below")
   expect_match(below, "Claimed below 0.5 times the time; here 0.8 (0.78 to 0.82)", fixed = TRUE)
+  slower <- answer("reproduced", 4, 3.8, 4.2, estimand = "completion_time: sort 1gbe / sort 10gbe")
+  expect_match(slower, "Claimed 3.85 times; here 4 (3.8 to 4.2), emulated", fixed = TRUE)
   expect_match(answer("reproduced", 0.5, 0.4, 0.6, estimand = time, relation = "below", asks = "direction",
                       expected = 1),
                "Claimed to take less time; here 0.5 (0.4 to 0.6) times the time, emulated", fixed = TRUE)
@@ -104,9 +106,9 @@ test_that("a claim of no effect is one of being the same", {
 })
 
 test_that("an open claim says what would decide it", {
-  expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 8, minutes = 4, command = "make papers"), paste(
+  expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 8, minutes = 4, claim_command = "make claim"), paste(
     "n = 3: [too wide to say]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
-    "`make papers`)."
+    "`make claim`)."
   ), fixed = TRUE)
   reason <- paste("3.9 (3 to 5; 3 runs a cell) is too wide to say: 3.27 to 4.43; more bytes a run are needed.",
                   "Further readings: other 4")
@@ -114,9 +116,9 @@ test_that("an open claim says what would decide it", {
                "[too wide to say]{.badge .inconclusive}; more bytes a run are needed.", fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = "3.9 (3 to 5; 3 runs)"), "no number of runs would decide.",
                fixed = TRUE)
-  expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1, minutes = 2, command = "make papers"), paste(
+  expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1, minutes = 2, claim_command = "make claim"), paste(
     "here 3.9, emulated, n = 3: [too few runs to say]{.badge .inconclusive}; about 1 more run of each cell would give",
-    "an interval (some 2 min: `make papers`)."
+    "an interval (some 2 min: `make claim`)."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 1000), paste(
     "[too wide to say]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
@@ -195,6 +197,16 @@ test_that("the ruler has every claim with a number above 0, as a share of what i
     expect_true(attr(figure_ruler("t"), "unmeasured"))
     expect_equal(data_link("ruler", data_ruler()), "")
   })
+})
+
+test_that("at a glance a panel has the claims that runs judge, those found largest on top", {
+  with_claims(mixed, {
+    drawn <- ggplot2::layer_data(figure_glance("p", "Papers 2012"), 4)
+    expect_equal(drawn$x[order(-drawn$y)], log10(c(5.45, 4, 2) / 3.85))
+    expect_equal(unique(drawn$shape), 16)
+  })
+  with_claims(mixed[4, ], expect_true(attr(figure_glance("p", "Papers 2012"), "unmeasured")))
+  expect_true(attr(figure_glance(character(), character()), "unmeasured"))
 })
 
 test_that("both sides of a comparison say which way they miss", {

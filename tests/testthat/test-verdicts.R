@@ -2,7 +2,7 @@ functions_of()
 
 row <- function(...) {
   base <- list(claim = "E-C06", reason = "too wide", runs_needed = 2, minutes = 4, chance = 0.7, audit = NA,
-               command = "make papers PAPERS=emulex-2012 EFFORT=quick", asked = "before")
+               claim_command = "make claim CLAIM=E-C06 EFFORT=quick", asked = "before")
   as.data.frame(utils::modifyList(base, list(...)))
 }
 
@@ -22,7 +22,8 @@ test_that("an open claim says the minutes, the chance and the command", {
     "These runs take about 4\u00a0min here; all runs of that effort decide the claim with a chance of 70\u00a0%:",
     "`make claim CLAIM=E-C06 EFFORT=quick`."
   ), fixed = TRUE)
-  expect_no_match(reason_text(row(minutes = NA, command = NA)), "These runs take")
+  expect_no_match(reason_text(row(minutes = NA, claim_command = NA)), "These runs take")
+  expect_match(reason_text(row(claim_command = NA, chance = NA)), "These runs take about 4\u00a0min here.", fixed = TRUE)
 })
 
 test_that("claims that were asked before their runs are counted, and those without runs are not", {
@@ -49,17 +50,14 @@ test_that("a cell of the table has the first clause of a reason, and folds the r
     expect_match(text, "^3.9 \\(3 to 5; 3 runs a cell\\) is too wide to say: 3 to 4[.] About 2 more runs of each cell would decide[.] ")
     expect_match(text, "[The budget ended before 2 more runs of its cells. These runs take about 4", fixed = TRUE)
     expect_match(text, "]{.rest}", fixed = TRUE)
-    alone <- of(reason = "missing", runs_needed = NA, minutes = NA, command = NA, chance = NA)
+    alone <- of(reason = "missing", runs_needed = NA, minutes = NA, claim_command = NA, chance = NA)
     expect_identical(alone, "Missing.")
   })
 })
 
-test_that("a claim that runs judge has its command, which is that of the paper for the claim alone", {
+test_that("a claim that runs judge has its command", {
   expect_identical(make_text(row(route = "emulated")), "[`make claim CLAIM=E-C06`]{.make}")
   expect_identical(make_text(row(route = "arithmetic")), "")
-  busy <- "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
-  expect_identical(going_on(row(command = busy)), "AGAIN=busy make claim CLAIM=E-C06 EFFORT=quick")
-  expect_identical(going_on(row(command = NA)), NA_character_)
 })
 
 test_that("a set of published measurements has the command of sets, and none for one claim", {

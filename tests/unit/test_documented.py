@@ -114,8 +114,7 @@ def test_whitewire_tells_a_wrong_command(arguments):
         parser().parse_args(arguments)
 
 
-def test_the_figures_of_the_readme_are_at_the_scale_of_the_reference():
-    """`docs/images` are figures `response` and `both` of a run: make them anew when its k changes."""
+def test_the_readme_names_the_scale_of_the_reference():
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
     (block,) = (HOME / "results" / "reference" / "emulex-2012" / "raw").glob("*/block.json")
     ladder = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]

@@ -238,6 +238,20 @@ def test_what_vendors_print_is_read_with_every_reading(text):
             assert list(map(str, printed.ratios(text, metric))) == right
 
 
+QUOTES = yaml.safe_load((CASES / "vendor-quotes" / "input.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("metric", (RATE, TIME))
+@pytest.mark.parametrize("case", QUOTES, ids=lambda case: case["printed"])
+def test_a_number_copied_from_a_vendors_sentence_is_read(case, metric):
+    assert case["printed"] in case["quote"]
+    if not case[metric]:
+        with pytest.raises(Unread):
+            printed.ratios(case["printed"], metric)
+    else:
+        assert list(map(str, printed.ratios(case["printed"], metric))) == case[metric]
+
+
 @pytest.mark.parametrize("text", FACTORS)
 def test_a_sure_factor_is_the_only_reading(text):
     for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):

@@ -168,11 +168,11 @@ def test_pages_have_all_reports_and_a_start_page(project):
     made = project / "public"
     text = (made / "index.html").read_text()
     led = re.findall(r'href="([^"]+\.html)"', text)
-    assert led == ["emulated/index.html", "site-b/index.html", "opened/reference/index.html",
+    assert led == ["emulated/reports/index.html", "site-b/reports/index.html", "opened/reference/reports/index.html",
                    "appendix/reference/appendix.html"]  # fmt: skip
     for name in led:
         assert (made / name).is_file()
-    assert (made / "opened" / "reference" / "data" / "p" / "x.csv").read_text() == "1"
+    assert (made / "opened" / "reference" / "reports" / "data" / "p" / "x.csv").read_text() == "1"
     assert "<b>" not in text and "half" not in text
     assert not list(project.glob("*.part"))
 

@@ -19,7 +19,7 @@ verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits",
                      "low", "high", "unit", "n", "relation", "asks", "expected", "expected_low", "expected_high",
                      "p_value",
                      "p_holm", "verdict", "reason", "runs_needed", "audit", "control", "asked",
-                     "minutes", "chance", "command")
+                     "minutes", "chance", "claim_command")
 
 read_verdicts <- function(paper = paper_id()) {
   table <- read_stage("analysis", "verdicts.csv", verdict_columns, paper)

@@ -5,9 +5,9 @@ ruler_ends <- c(0.1, 10)
 # Nothing beyond the ends of the axis.
 on_ruler <- function(x) pmin(pmax(x, ruler_ends[[1]]), ruler_ends[[2]])
 
-ruler_axis <- function() {
-  scale_x_log10("found over claimed", breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10), limits = ruler_ends,
-                labels = function(x) trimmed(x), expand = expansion(0.02))
+ruler_axis <- function(breaks = c(0.1, 0.2, 0.5, 1, 2, 5, 10)) {
+  scale_x_log10("found over claimed", breaks = breaks, limits = ruler_ends, labels = function(x) trimmed(x),
+                expand = expansion(0.02))
 }
 
 # What a point says, and the claim's row, to which it leads.
@@ -70,6 +70,23 @@ ruler_shapes <- function(table) {
   ifelse(table$by == judged_by[[1]], ifelse(beyond, 1, 16), ifelse(beyond, 5, 18))
 }
 
+# Of rows with a `row` each: tolerance, line at 1, interval and point, and what their colours mean.
+ruler_marks <- function(table, legend) {
+  runs <- table[table$by == judged_by[[1]], ]
+  list(
+    geom_rect(data = runs, aes(xmin = tolerance_low, xmax = tolerance_high, ymin = as.numeric(row) - 0.4,
+                               ymax = as.numeric(row) + 0.4), fill = "#d5dbe1", inherit.aes = FALSE),
+    geom_vline(xintercept = 1, linewidth = 0.5, colour = published_ink),
+    geom_linerange(data = runs[!is.na(runs$low) & !is.na(runs$high), ], linewidth = 1, show.legend = FALSE,
+                   aes(xmin = on_ruler(low), xmax = on_ruler(high), colour = verdict)),
+    geom_runs(aes(x = place, colour = verdict, shape = shape, label = label), size = 2),
+    scale_shape_identity(),
+    scale_colour_manual(NULL, values = verdict_colours, breaks = intersect(word_levels, table$verdict), guide = legend),
+    labs(y = NULL),
+    theme(text = element_text(size = 10), panel.grid.major.y = element_blank())
+  )
+}
+
 # `headings` are the names of several papers.
 figure_ruler <- function(title, papers = paper_id(), headings = papers) {
   table <- ruler_table(papers)
@@ -80,25 +97,33 @@ figure_ruler <- function(title, papers = paper_id(), headings = papers) {
   table$row <- factor(ruler_row(table), rows)
   table$place <- on_ruler(table$ratio)
   table$shape <- ruler_shapes(table)
-  runs <- table[table$by == judged_by[[1]], ]
   heads <- data.frame(row = factor(paste0("\r", papers), rows), head = headings)
   ggplot(table, aes(y = row)) +
     geom_blank() +
-    geom_rect(data = runs, aes(xmin = tolerance_low, xmax = tolerance_high, ymin = as.numeric(row) - 0.4,
-                               ymax = as.numeric(row) + 0.4), fill = "#d5dbe1", inherit.aes = FALSE) +
-    geom_vline(xintercept = 1, linewidth = 0.5, colour = published_ink) +
-    geom_linerange(data = runs[!is.na(runs$low) & !is.na(runs$high), ], linewidth = 1, show.legend = FALSE,
-                   aes(xmin = on_ruler(low), xmax = on_ruler(high), colour = verdict)) +
-    geom_runs(aes(x = place, colour = verdict, shape = shape, label = label), size = 2) +
+    ruler_marks(table, guide_legend(ncol = 2)) +
     geom_text(data = heads[!is.na(heads$row), ], aes(x = ruler_ends[[1]], label = head), hjust = 0, fontface = "bold",
               size = 3.2, family = base_font) +
-    scale_shape_identity() +
-    scale_colour_manual(NULL, values = verdict_colours, breaks = intersect(word_levels, table$verdict),
-                        guide = guide_legend(ncol = 2)) +
     ruler_axis() +
     scale_y_discrete(limits = rows, labels = ruler_names) +
-    labs(title = title, y = NULL) +
-    theme(text = element_text(size = 10), panel.grid.major.y = element_blank())
+    labs(title = title)
+}
+
+# The claims that runs judge, a panel for each paper and those found largest on top: all of them in one look, unnamed.
+figure_glance <- function(papers, headings) {
+  table <- ruler_table(papers)
+  table <- table[table$by %in% judged_by[[1]], ]
+  if (length(table) == 0 || nrow(table) == 0) {
+    return(figure_without_data("Not measured yet: no claim has a number."))
+  }
+  table$row <- ave(table$ratio, table$paper, FUN = function(ratio) -rank(-ratio, ties.method = "first"))
+  table$place <- on_ruler(table$ratio)
+  table$shape <- ruler_shapes(table)
+  table$head <- factor(headings[match(table$paper, papers)], unique(headings))
+  ggplot(table, aes(y = row)) +
+    ruler_marks(table, guide_legend(nrow = 1)) +
+    facet_grid(cols = vars(head)) +
+    ruler_axis(c(0.2, 1, 5)) +
+    scale_y_continuous(NULL, breaks = NULL)
 }
 
 # Beside a row: the claim, nothing beside a heading.

@@ -38,6 +38,11 @@ verdict_colours <- c(
   "consistent" = "#54489b", "inconsistent" = "#a8327e", "not testable here" = "#a3abb3"
 )
 
+# What can be read on such a colour.
+verdict_ink <- function(words) {
+  ifelse(words %in% c("inconclusive", "less than claimed", "not testable here"), ink, "#ffffff")
+}
+
 theme_whitewire <- function(size = 11.5) {
   theme_minimal(base_size = size, base_family = base_font) +
     theme(

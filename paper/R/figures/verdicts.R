@@ -13,8 +13,7 @@ figure_verdicts <- function(papers = paper_id()) {
     return(figure_without_data("No claim has been judged yet."))
   }
   table$paper <- factor(table$paper, levels = rev(papers))
-  light <- c("inconclusive", "less than claimed", "not testable here")
-  table$ink <- ifelse(table$verdict %in% light, ink, "white")
+  table$ink <- verdict_ink(table$verdict)
   ggplot(table, aes(claims, paper, fill = verdict, group = verdict)) +
     geom_col(position = position_stack(reverse = TRUE), width = 0.62, colour = "white", linewidth = 0.5) +
     geom_text(aes(label = claims, colour = ink), position = position_stack(vjust = 0.5, reverse = TRUE), size = 3.7,

@@ -19,9 +19,9 @@ is_times <- function(table) {
 
 is_of_time <- function(row) is_times(row) && grepl("^(mean )?[a-z_]*time[a-z_]*: ", row$estimand)
 
-# After a ratio: " times", of times and of links also of what.
+# After a ratio: " times", of links also of what, and of times where it is not the slower side that is so many times.
 times_words <- function(row) {
-  if (is_of_time(row)) {
+  if (is_of_time(row) && !isTRUE(as_value(row$expected) > 1)) {
     " times the time"
   } else if (grepl(" x \\S+ link$", row$estimand)) {
     " of the links' rate"
@@ -123,7 +123,7 @@ decided_by <- function(row) {
     runs <- paste("about", count_of(trimmed(row$runs_needed, 4), "more run", "more runs"), does)
     # Runs without minutes are more than any effort makes.
     beyond <- is.na(row$minutes) && isTRUE(row$n > 0)
-    minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min: `%s`)", trimmed(row$minutes, 2), going_on(row))
+    minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min%s)", trimmed(row$minutes, 2), going_on(row))
     return(paste0(if (beyond) "not decidable here: ", runs, minutes, if (beyond) ", and no effort makes as many"))
   }
   reason <- own_reason(row)

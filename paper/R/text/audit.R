@@ -29,5 +29,5 @@ audit_table <- function() {
     Printed = number(table$printed), Recomputed = number(table$recomputed),
     Difference = signed_percent(100 * difference, 1),
     Holds = holds_text(table$holds), Note = safe(table$note)
-  ), widths = c(7, 10, 22, 14, 14, 10, 6, 27))
+  ), widths = c(6, 10, 30, 13, 13, 10, 6, 22))
 }

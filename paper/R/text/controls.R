@@ -113,5 +113,5 @@ controls_table <- function(paper = paper_id()) {
     Outcome = badge(table$outcome),
     Reason = trimws(paste0(sub("([^.])$", "\\1.", safe(with_minus(table$reason))), fault)),
     Claims = claims
-  ), widths = c(18, 20, 14, 9, 10, 25, 12), align = rep("l", 7))
+  ), widths = c(17, 24, 13, 9, 9, 20, 8), align = rep("l", 7))
 }

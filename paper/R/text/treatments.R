@@ -45,8 +45,8 @@ fixed_sentence <- function() {
     return("")
   }
   own <- tapply(as.character(fixed$factor), fixed$experiment, function(x) paste(code(unique(x)), collapse = ", "))
-  paste0("Held to the same proofs without being varied: ",
-         paste0(unname(own), " in ", code(names(own)), collapse = "; "), ".")
+  alike <- tapply(code(names(own)), factor(own, unique(own)), listed)
+  paste0("Held to the same proofs without being varied: ", paste(names(alike), "in", alike, collapse = "; "), ".")
 }
 
 treatment_table <- function() md_table(treatment_rows(), widths = c(16, 16, 20, 18, 18, 7, 5))

@@ -85,11 +85,8 @@ estimate_text <- function(table) {
 # A verdict's reason without its second readings, which have a table of their own.
 own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
 
-# What goes on with one claim, where `command` of the table goes on with its paper: as in analysis/prospects.py.
-going_on <- function(table) {
-  by_claim <- function(command, claim) sub("make papers PAPERS=[^ ]+", paste0("make claim CLAIM=", claim), command)
-  unname(mapply(by_claim, as.character(table$command), as.character(table$claim)))
-}
+# ": `make claim …`", what goes on with an open claim; nothing where the table does not say it.
+going_on <- function(table) ifelse(is.na(table$claim_command), "", sprintf(": `%s`", table$claim_command))
 
 reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
@@ -98,7 +95,7 @@ reason_text <- function(table) {
   likely <- ifelse(is.na(table$chance), "", sprintf(
     "; all runs of that effort decide the claim with a chance of %.0f\u00a0%%", 100 * table$chance
   ))
-  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s: `%s`.", table$minutes, likely, going_on(table))
+  minutes <- sprintf(" These runs take about %.0f\u00a0min here%s%s.", table$minutes, likely, going_on(table))
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(own_reason(table))))

@@ -124,8 +124,7 @@ public final class ContainerJvm {
             System.setProperty(property[0], property.length > 1 ? property[1] : "");
         }
         ClassLoader before = ContainerJvm.class.getClassLoader();
-        // The job's files stand in the container's folder.
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {new File(folder).toURI().toURL()}, before)) {
+        try (URLClassLoader loader = new URLClassLoader(ofTheJob(new File(folder)), before)) {
             Thread.currentThread().setContextClassLoader(loader);
             LogManager.resetConfiguration();
             PropertyConfigurator.configure(before.getResource(System.getProperty("log4j.configuration")));
@@ -149,6 +148,19 @@ public final class ContainerJvm {
             LogManager.shutdown();
             Thread.currentThread().setContextClassLoader(before);
         }
+    }
+
+    /** Where the job's files and classes are: in the container's folder, and in what its jar is unpacked to there. */
+    private static URL[] ofTheJob(File folder) throws IOException {
+        File jar = new File(folder, "job.jar");
+        List<File> places = new ArrayList<>(List.of(folder, new File(jar, "job.jar"), new File(jar, "classes")));
+        File[] libraries = new File(jar, "lib").listFiles();
+        places.addAll(libraries == null ? List.of() : List.of(libraries));
+        URL[] found = new URL[places.size()];
+        for (int place = 0; place < found.length; place++) {
+            found[place] = places.get(place).toURI().toURL();
+        }
+        return found;
     }
 
     /** Run an ApplicationMaster: it goes on when its main() has returned, and asks its JVM to exit when it ends. */

@@ -51,7 +51,7 @@ from whitewire.units import MB_PER_GBIT, gbit_per_s
 AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
 MODEL = "max-min flow"
 DRAWS = 4
-UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes"}
+UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes", "transport"}
 """What the max-min model knows nothing of."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
@@ -85,6 +85,7 @@ VERDICT_COLUMNS = [
     "minutes",
     "chance",
     "command",
+    "claim_command",
     "audit",
     "control",
 ]

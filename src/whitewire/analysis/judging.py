@@ -9,6 +9,7 @@ from typing import Any
 from whitewire import estimands, statistics
 from whitewire.analysis import biases, claims, controls, guards
 from whitewire.analysis.runs import Runs
+from whitewire.description import transports
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.estimands.evidence import Evidence
@@ -43,7 +44,7 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
     row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
     row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
     if route is None:
-        row |= _not_testable(claim, status)
+        row |= _not_testable(claim, status, runs)
     elif route == "modelled" and modelled is None:
         row |= {"route": route, "verdict": "", "reason": ""}
     else:
@@ -157,8 +158,10 @@ def _told_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
     return str(next(filter(None, found), ""))
 
 
-def _not_testable(claim: Mapping[str, Any], status: str) -> dict[str, Any]:
+def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:
     reason = estimands.of(claim["test"]).untestable()
+    if not reason and runs.why_missing(claim["test"]) == transports.NEEDED:
+        reason = transports.NEEDED
     if not reason and status == "emulated" and "measured" in claim["routes"]:
         reason = "no emulated run can show it, because what decides does not shrink with k; runs on real hardware can"
     reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -17,7 +16,7 @@ from whitewire.description.paper import Paper
 from whitewire.design import durations
 from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
 from whitewire.levels import Cell, cell_id, cell_ids
-from whitewire.paths import start_command
+from whitewire.paths import MAKE_PAPERS, start_command
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 
@@ -87,7 +86,7 @@ def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> 
 
 def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mapping[str, Any], row: Mapping[str, Any]
             ) -> dict[str, Any]:  # fmt: skip
-    """Columns `minutes`, `chance` and `command` of an open claim in verdicts.csv.
+    """Columns `minutes`, `chance`, `command` and `claim_command` of an open claim in verdicts.csv.
 
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
@@ -110,8 +109,10 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         found = chance(row, most, anew)
         # The budget before has ended, and makes nothing more.
         start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
+        one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}"
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
-                "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}"}  # fmt: skip
+                "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",
+                "claim_command": one if start_command() == MAKE_PAPERS else None}  # fmt: skip
     took = START_S + needed * seconds(paper, testbed, effort, cells)
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 
@@ -148,17 +149,13 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
             continue
         if row is not None and _positive(row.get("minutes")):
             minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
-            yield f"  {claim['id']}: about {minutes} min to a verdict{said}: {of_claim(row['command'], claim['id'])}"
+            command = f": {command}" if pd.notna(command := row.get("claim_command")) else ""
+            yield f"  {claim['id']}: about {minutes} min to a verdict{said}{command}"
         elif row is None:
             took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
-
-
-def of_claim(command: str, claim: str) -> str:
-    """What goes on with one claim, where `command` goes on with its paper. As on pages: paper/R/text/verdicts.R."""
-    return re.sub(r"make papers PAPERS=\S+", f"make claim CLAIM={claim}", command)
 
 
 def _likely(chance: float | None) -> str:

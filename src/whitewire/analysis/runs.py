@@ -14,6 +14,7 @@ import pandas as pd
 
 from whitewire import estimands, propagation, sequential, statistics
 from whitewire.analysis import guards, lane_effect, net
+from whitewire.description import transports
 from whitewire.description.paper import Paper, cells_of, tests_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design.rows import counts, effort_of, stem, stem_of
@@ -53,11 +54,11 @@ def once(method: Callable[..., Found]) -> Callable[..., Found]:
 class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
-    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks (None: every paper's). `floors` is the
-    table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a cell was scaled. `looks` are
-    the numbers of runs after which the claims are looked at, if more than once: every interval and p-value that a
-    verdict rests on takes its level from them, here. `ended`: neither runs nor floors are to come, so this
-    analysis spends what is left of the level.
+    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks and `ways` its transports (None: every
+    paper's). `floors` is the table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a
+    cell was scaled. `looks` are the numbers of runs after which the claims are looked at, if more than once: every
+    interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor floors are
+    to come, so this analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
@@ -66,17 +67,18 @@ class Runs:
                  floors: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
                  looks: Sequence[int] = (),
-                 ended: bool = False) -> None:  # fmt: skip
+                 ended: bool = False,
+                 ways: Collection[str] | None = None) -> None:  # fmt: skip
         self.looks, self.ended = tuple(looks), ended
         self.answers: dict[tuple[str, str], Any] = {}
         """By method and what it was asked; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
-                              floors=floors, scaling=scaling, looks=looks)  # fmt: skip
+                              floors=floors, scaling=scaling, looks=looks, ways=ways)  # fmt: skip
         self.floors = net.FloorErrors(floors)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
         """Why this machine cannot make a cell, by how the ids of its runs begin."""
-        self.fabrics = fabrics
+        self.fabrics, self.ways = fabrics, ways
         self.scaling = scaling
         table = table.copy()
         for factor in paper.factors:
@@ -238,7 +240,10 @@ class Runs:
 
     def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a cell; empty when it can."""
-        fabric = self.paper.parameters(experiment, levels).get("fabric")
+        parameters = self.paper.parameters(experiment, levels)
+        fabric, transport = parameters.get("fabric"), parameters.get("transport")
+        if transport and self.ways is not None and transport not in self.ways:
+            return transports.NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
         if fabric and self.fabrics is not None and fabric not in self.fabrics:
             return f"this testbed has no network {fabric}"
         own = stem(experiment, levels)
@@ -376,8 +381,8 @@ def on_testbed(
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    fabrics = testbed["fabrics"]
-    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort), ended)
+    fabrics, ways = testbed["fabrics"], transports.levels(testbed)
+    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort), ended, ways)
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:

@@ -199,7 +199,7 @@ class HiBench:
                 yield f"hibench: workload: found {quoted(name)}, expected one of {names}{suggestion(name, programs)}"
             return
         program = programs[name]
-        known = parser.profiles(name, self._text(program.configuration))
+        known = parser.profiles(self._text(program.configuration))
         if known and profile not in known:
             line = f"hibench: profile of {name}: found {quoted(profile)}, expected one of {', '.join(known)}"
             yield line + suggestion(profile, known)
@@ -212,9 +212,12 @@ class HiBench:
             return ""
         if why := self._copy.lacks(name) if self._copy else "":
             return why
+        asked = f"{name} of HiBench {self.version}"
+        if "run_spark_job" in self._text(self.programs[name].prepare):
+            return f"{asked}: makes its input with Spark, which has no part here; take HiBench 7.1.1, which needs none"
         missing = next((path for path in self._needs(name) if self._run("test", "-f", path).status != 0), None)
-        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package in {self.home} makes it"
-        return f"{name} of HiBench {self.version}: needs {missing}, which is not there; {remedy}" if missing else ""
+        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package (Java 8) in {self.home} makes it"
+        return f"{asked}: needs {missing}, which is not there; {remedy}" if missing else ""
 
     @cached_property
     def _copy(self) -> Prepared | None:
@@ -226,7 +229,9 @@ class HiBench:
     def _needs(self, name: str) -> Iterable[str]:
         """Files that a program needs beside Hadoop's jars."""
         yield self.tools
-        values = parser.values(self._base)
+        values = parser.values(self._base) | parser.values(self._text(self.programs[name].configuration))
+        if name in hibench.JARS:
+            yield values.get(hibench.JARS[name], "").replace("${hibench.home}", self.home)
         if name in hibench.RELEASES:
             key, archive = hibench.RELEASES[name]
             release = values.get(f"{key}.apache") or values.get(key, "")
@@ -312,6 +317,8 @@ class HiBench:
             raise RunFailed(f"{name}: no end after {seconds:.0f} s")
         if status != 0:
             raise RunFailed(f"{name}: status {status}: {parser.failure(said)[:300]}")
+        if why := parser.unnoticed(said):
+            raise RunFailed(f"{name}: {why[:300]}")
         return said
 
     def _rows(self) -> list[Row]:

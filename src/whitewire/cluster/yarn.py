@@ -49,6 +49,8 @@ REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) regis
 """What the ResourceManager says of each NodeManager: host and port, by which YARN names it."""
 STEP = 32
 """MiB in which YARN hands out memory."""
+OF_THE_JOB = (".", "job.jar/job.jar", "job.jar/classes", "job.jar/lib/*")
+"""Class path of what a job brings, below its containers' folder, as Hadoop itself has it."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,12 @@ def topology(testbed: Testbed, racks: int) -> dict[str, object]:
     return {MASTERS: f"/{testbed.racks(racks)[first.name]}/{first.endpoint}"}
 
 
-def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None) -> dict[str, object]:
+def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None,
+             variables: Collection[str] = ()) -> dict[str, object]:  # fmt: skip
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
-    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds.
+    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds. `variables`: what
+    containers inherit of its environment besides INHERITED.
 
     `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see,
     where there is one, and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
@@ -123,7 +127,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.disk-health-checker.enable": False,
         "yarn.nodemanager.local-dirs": "${whitewire.local}",
         "yarn.nodemanager.log-dirs": f"{master.scratch}/containers",
-        "yarn.nodemanager.env-whitelist": ",".join(INHERITED),
+        "yarn.nodemanager.env-whitelist": ",".join([*INHERITED, *variables]),
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
         # Lists of each container's folder, made by five more processes.
         "yarn.nodemanager.log-container-debug-info.enabled": False,
@@ -218,13 +222,13 @@ class Yarn(Service):
         """The JVM options of a container, for an argument file (java @file).
 
         The class path stands in it, jars first, because a class archive fixes their order; the container's own
-        folder, where the job's files are, comes last.
+        folder, where the job's files are, and what its jar is unpacked to there come last (OF_THE_JOB).
         """
         java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
         if self.reuses_jvms:
             options = [*container_jvms.FLAGS, *options]
         options = [option for option in options if not option.startswith("-Dlog4j.configuration")]
-        options[-1] += ":."
+        options[-1] = ":".join([options[-1], *OF_THE_JOB])
         return [*options, "-Djava.net.preferIPv4Stack=true"]
 
     def _start_worker(self, host: Host) -> None:

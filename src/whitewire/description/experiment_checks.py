@@ -38,7 +38,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("file_blocks", "maps", "reduces", "splits", "files_per_map"), _up_to(100_000)),
     "k": _up_to(1_000_000),
     **dict.fromkeys(("size_bytes", "file_size_bytes"), SIZE),
-    **dict.fromkeys(("fabric", "load_fabric", "program", "profile", "settings", "store"), TEXT),
+    **dict.fromkeys(("fabric", "load_fabric", "transport", "program", "profile", "settings", "store"), TEXT),
     "block_size_bytes": (
         lambda value: SIZE[0](value) and value % CHECKSUM == 0, f"a number of bytes that {CHECKSUM} divides"),
     "packet_bytes": (

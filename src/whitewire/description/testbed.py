@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
@@ -92,14 +93,16 @@ def read_testbed(path: Path) -> dict[str, Any]:
     _check_limits(testbed, path)
     _check_lanes(testbed, path)
     _check_node_file(testbed, path)
+    _check_transports(testbed, path)
     if capabilities_of(testbed).shapes_links:
         testbed["fabrics"] = Fabrics(testbed["fabrics"])
     return testbed
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Tells one description of a testbed from another, but for what is prepared on this machine only and for lanes."""
-    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes")}
+    """Tells one description of a testbed from another, but for what is prepared on this machine only, lanes and
+    transports, which no link or drive is measured with."""
+    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes", "transports")}
     return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
 
 
@@ -133,6 +136,19 @@ def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
     if not reads_file and file is not None:
         where = f"{shown(path)}: host_file"
         raise UserError(f"{where}: found {quoted(file)}, expected none: {testbed['kind']} lists the hosts itself")
+
+
+def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
+    """UserError for a transport with the name of a kind, and for RDMA between hosts that have no ports for it."""
+    for name, transport in testbed.get("transports", {}).items():
+        where = f"{shown(path)}: transports.{name}"
+        if name in transports.KINDS:
+            raise UserError(f"{where}: found the name of a kind of transport, expected another name")
+        if transport["kind"] == transports.RDMA and not capabilities_of(testbed).has_rdma:
+            raise UserError(
+                f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: hosts of kind "
+                f"{testbed['kind']} have no RDMA ports"
+            )
 
 
 def lane_count(testbed: Mapping[str, Any]) -> int:

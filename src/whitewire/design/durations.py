@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from whitewire import workloads
+from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.design.drive import Drive
@@ -154,8 +155,8 @@ def floor_seconds(row: DesignRow) -> float:
 def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
 
-    Experiments share those of a kind, as controls do those of their cells. A site's fabrics have services of their own,
-    and so floors.
+    Experiments share those of a kind, as controls do those of their cells. A site's fabrics, and transports, have
+    services of their own, and so floors.
     """
     kinds: dict[str, float] = {}
     for row in rows:
@@ -164,7 +165,8 @@ def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
-            apart = (row["block"], parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else "")
+            fabric = parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else ""
+            apart = (row["block"], fabric, transports.of(testbed, parameters).name)
             kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
             kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
     return sum(kinds.values())

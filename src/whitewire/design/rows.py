@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from whitewire import atomic, estimands, factors, workloads
-from whitewire.description import project
+from whitewire.description import project, transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
@@ -168,12 +168,20 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
 def possible(
     paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
 ) -> bool:
-    """Whether a testbed has a cell's networks and can set its factors: switches, offloads and drives of a site stay."""
+    """Whether a testbed has a cell's networks and transport, and can set its factors.
+
+    Switches, offloads and drives of a site stay as they are. Of transports that are compared it must have two.
+    """
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
         named.add(levels["fabric"])  # of a control: the network whose name it bears
     if not all(name in testbed["fabrics"] for name in named):
+        return False
+    if not transports.find(testbed, parameters.get("transport", transports.TCP)):
+        return False
+    compared = experiment["factors"].get("transport", ())
+    if compared and sum(transports.find(testbed, level) is not None for level in compared) < 2:
         return False
     set_here = (factors.TABLE[name] for name in {*levels, *parameters} if name in factors.TABLE)
     return all(capabilities_of(testbed).has(factor.needs) for factor in set_here)
@@ -237,12 +245,13 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     }
 
 
-def defining_floor(testbed: Mapping[str, Any], workload: Workload, mounted: bool) -> str:
+def defining_floor(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any], mounted: bool) -> str:
     """Digest of what of a testbed's description affects the floor of a workload's jobs: as of a run, but for networks.
 
     Six hexadecimal digits, as in a run's id.
     """
-    defines = {"testbed": _of_testbed(testbed, workload, {}, mounted), "made_by": workload.identity(testbed)}
+    own = {name: parameters[name] for name in ("transport",) if name in parameters}
+    defines = {"testbed": _of_testbed(testbed, workload, own, mounted), "made_by": workload.identity(testbed)}
     return hashlib.sha256(canonical(defines).encode()).hexdigest()[:6]
 
 
@@ -255,9 +264,11 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
     """
     own = (*EVERY_TESTBED, *(["yarn"] if workload.on_yarn else []), *(["mount"] if mounted else []))
     used = {parameters[name] for name in FABRICS if name in parameters}
-    return {name: testbed[name] for name in own if name in testbed} | {
-        "fabrics": {name: testbed["fabrics"][name] for name in used}
-    }
+    found = {name: testbed[name] for name in own if name in testbed}
+    found["fabrics"] = {name: testbed["fabrics"][name] for name in used}
+    if (transport := transports.of(testbed, parameters)).name != transports.TCP:
+        found["transport"] = transport.record
+    return found
 
 
 def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:

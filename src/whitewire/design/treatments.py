@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire import factors, workloads
+from whitewire.description import transports
 from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.design import rows
 from whitewire.design.drive import Drive
@@ -17,7 +18,7 @@ from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import canonical
 
-BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", *rows.FABRICS, *factors.DRIVE}
+BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", "transport", *rows.FABRICS, *factors.DRIVE}
 """Factors whose levels say only where to look: what they stand for is compared in their place."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
 """Factors that act through the scale alone."""
@@ -29,6 +30,7 @@ def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
     """Raises UserError with one line for the first two cells that come out as the same run, or a block never filled."""
     for number, experiment in enumerate(paper.raw.get("experiments", [])):
         key = f"experiments[{number}] ({experiment['id']}).factors"
+        transports.check_levels(testbed, experiment, f"{shown(paper.path)}: experiments[{number}] ({experiment['id']})")
         for effort in experiment.get("efforts", paper.raw["replicates"]):
             _check(paper, experiment, effort, testbed, f"{shown(paper.path)}: {key}")
 

@@ -33,6 +33,12 @@ TABLE: dict[str, Factor] = {
             seen.racks_asked, seen.racks, "", needs="shapes_links", part_of="fabric",
         ),
         Factor(
+            "transport", "The way by which Hadoop's own traffic goes: the kernel's TCP, or RDMA under the same sockets",
+            "counters of every host's RDMA port, of its interface and of its kernel's TCP: over RDMA the port counted "
+            "the bytes and TCP at most 5 % of them, else TCP sent them",
+            asked_for("transport"), seen.transport, "",
+        ),
+        Factor(
             "mtu", "Bytes of an IP packet: 1500, more for jumbo frames (9000)",
             "ip reports it for both ends of every link; for more than 1500 TCP's mean segment must be larger than such "
             "a frame holds",

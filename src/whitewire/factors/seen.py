@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from whitewire.records import jobs
+from whitewire.records import transport as carrying
 from whitewire.records.run import FilesSeen, Job, RunRecord
 from whitewire.records.samples import MTU, SEGMENT
 from whitewire.tools import hibench
@@ -101,6 +102,13 @@ def queue_kib(record: RunRecord) -> float | None:
 
 def offloads(record: RunRecord) -> str | None:
     return _one(_links(record, "offloads"), lambda states: "on some links")
+
+
+def transport(record: RunRecord) -> str | None:
+    """As it was asked, where the run's bytes went by a transport of that kind; else what speaks against it."""
+    if "ports" not in record["evidence"]:
+        return None
+    return carrying.fault(record["transport"]["kind"], record["evidence"]["ports"]) or record["asked"]["transport"]
 
 
 # --- files --------------------------------------------------------------------------------------------------

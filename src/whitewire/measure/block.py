@@ -347,7 +347,7 @@ class Block:
 
         No services where they can make none.
         """
-        _, place, _, slots, *racks = json.loads(shared)
+        _, place, _, slots, racks, _ = json.loads(shared)
         if place:
             testbed.fabric(place[0])
         runs = self._calibrate(testbed, runs, campaign)
@@ -356,7 +356,7 @@ class Block:
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return None, runs
-        stack = Services(testbed, self.config, runs, logs, slots, *racks).stack(suite)
+        stack = Services(testbed, self.config, runs, logs, slots, racks).stack(suite)
         up.callback(stack.stop)
         services.start(stack)
         for (k, model), alike in groups.by_scale(runs).items():

@@ -115,7 +115,7 @@ class BlockPlan:
 
     def _defines(self, run: Run) -> str:
         """Digest of what of the testbed's description affects a run's floor."""
-        return defining_floor(self.config, run.workload, run.store["kind"] == "cephfs")
+        return defining_floor(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
 
     def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
         """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whitewire.cluster.yarn import Memory
+from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.drive import Drive
@@ -20,10 +21,13 @@ from whitewire.text import quoted
 
 
 def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
-    """Runs by the services that they need (hosts, drives per host, slots); runs that share them keep their order.
+    """Runs by the services that they need, as JSON: hosts, network and k, drives per host, slots, racks, transport.
+
+    Runs that share them keep their order.
 
     The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not: services are told of them when they start. Hosts for cross traffic are there where any run has some.
+    not, nor does the transport (empty: TCP): services are started with both. Hosts for cross traffic are there where
+    any run has some.
     """
     can = capabilities_of(testbed)
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
@@ -33,9 +37,11 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
         # Where a fabric has addresses of its own, the services of one are not those of another.
         place = [run.parameters["fabric"], run.scale.k] if can.addresses_by_fabric else []
         racks = _racks(run, testbed) if can.shapes_links else 0
+        transport = transports.of(testbed, run.parameters).name
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
-        return json.dumps([roles, place, drives, slots(run, roles), *([racks] if racks else [])])
+        other = transport if transport != transports.TCP else ""
+        return json.dumps([roles, place, drives, slots(run, roles), racks, other])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whitewire.cluster.stack import Stack
-from whitewire.measure import cross_traffic
+from whitewire.description import transports
+from whitewire.description.transports import Transport
+from whitewire.measure import carrying, cross_traffic
 from whitewire.measure.clocks import Clocks
 from whitewire.measure.conditions import Conditions, Shaping
 from whitewire.measure.file_systems import FileSystem
@@ -16,8 +18,10 @@ from whitewire.records.result import Result
 from whitewire.records.run import Clock, Evidence, Links, RunRecord
 from whitewire.records.run import Fabric as FabricRecord
 from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.records.transport import PortSeen
 from whitewire.testbed.base import Fabric, Testbed, cpu_seconds
 from whitewire.testbed.samples import Sampling, host_cpu_to_csv, to_csv, waited_to_csv
+from whitewire.tools.rdma_counters import Port
 
 LONGEST_GAP_S = 3.0
 """Between two samples, of which there are ten per second: longer than a busy machine makes one wait."""
@@ -39,6 +43,9 @@ class Measured:
     cpu_seconds: dict[str, float]
     segments_before: Segments
     segments_after: Segments
+    ports: Mapping[str, Port]
+    """RDMA ports before and after, where the run was asked a transport."""
+    ports_after: Mapping[str, Port]
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,18 @@ class Observer:
         _stopped(stack)  # before the run is no matter
         with cross_traffic.flowing(testbed, fabric, run.parameters.get("cross_traffic", 0), stack.logs):
             measured = self._measured(act, by_host)
+        links = testbed.links()
+        ports = carrying.seen(measured.before, measured.after, measured.ports, measured.ports_after, links)
         log = stack.hdfs.log_since(position)
         record: RunRecord = {
             **_row(run),
             "asked": Conditions(stack, run).asked(),
-            "evidence": self._evidence(fabric, measured),
+            "evidence": {"links": links, **self._evidence(fabric, measured, ports)},
             "fabric": _network(fabric),
             **self._participants(measured.clock),
+            **({"transport": self._transport.record} if self._transport else {}),
             "links_before": _of_the_run(testbed, measured.before),
-            "links_after": _of_the_run(testbed, measured.after),
+            "links_after": carrying.links_after(measured.before, _of_the_run(testbed, measured.after), ports),
             "cpu_seconds": measured.cpu_seconds,
             "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
             "queue_drops": testbed.queue_drops() - drops,
@@ -75,26 +85,34 @@ class Observer:
         }
         return Result(record, _files(measured.sampler, log, by_host))
 
+    @property
+    def _transport(self) -> Transport | None:
+        """The transport that the run was asked; None where it was asked none."""
+        parameters = self.run.parameters
+        return transports.of(self.stack.testbed.config, parameters) if "transport" in parameters else None
+
     def _measured(self, act: Callable[[], RunRecord], by_host: bool) -> Measured:
         testbed, stack = self.stack.testbed, self.stack
         used, segments = cpu_seconds(stack.processes()), testbed.segments()
+        ports = testbed.rdma_ports() if self._transport else {}
         clocks = Clocks.now()
         before = testbed.counters()
         with testbed.sampler(by_host) as sampler:
             done = act()
         seconds, after = time.monotonic() - clocks.steady, testbed.counters()
         clock = clocks.since(hosts=sampler.moved)
+        ports_after = testbed.rdma_ports() if self._transport else {}
         used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         cpu = {name: used_after[name] - used[name] for name in used}
-        return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent)
+        return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)
 
-    def _evidence(self, fabric: Fabric, measured: Measured) -> Evidence:
-        """What was really so of links, drives and caches."""
+    def _evidence(self, fabric: Fabric, measured: Measured, ports: dict[str, PortSeen]) -> Evidence:
+        """What was really so of ports, racks, drives and caches."""
         testbed, conditions = self.stack.testbed, Conditions(self.stack, self.run)
         before, after = measured.before, measured.after
         return {
-            "links": testbed.links(),
             **segment(_of_the_run(testbed, before), after, measured.segments_before, measured.segments_after),
+            **({"ports": ports} if self._transport else {}),
             **conditions.racks(fabric),
             **_beside(testbed, fabric, before, after, measured.seconds),
             **conditions.drives(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from whitewire.cluster.hibench import HiBench, hibench_of
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.cluster.yarn import Yarn
+from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.transports import Transport
+from whitewire.errors import CannotMake
 from whitewire.factors import parameter
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
@@ -25,6 +28,7 @@ from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
+from whitewire.tools.rdma_counters import Moved
 from whitewire.workloads import hibench_copy
 
 
@@ -51,7 +55,12 @@ class Services:
 
     def _stack(self) -> Stack:
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
-        installation, jobs = testbed.installation(), any(run.workload.on_yarn for run in self.runs)
+        jobs = any(run.workload.on_yarn for run in self.runs)
+        transport = transports.of(self.config, self.runs[0].parameters)
+        check_ports(testbed, transport)
+        installation = replace(testbed.installation(), options=tuple(transport.java))
+        for host in testbed.hosts:
+            host.variables = transport.variables
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
             own = testbed.capabilities.starts_file_system
@@ -63,10 +72,11 @@ class Services:
         values = self._hdfs_settings()
         if jobs:
             place = above.mount if above else cephfs.MOUNT
-            values |= yarn.settings(testbed, installation.configuration, place, self.slots)
+            values |= yarn.settings(testbed, installation.configuration, place, self.slots, transport.environment)
         if self.racks:
             values |= hdfs.topology(testbed, installation.configuration, self.racks)
             values |= yarn.topology(testbed, self.racks)
+        values |= transport.settings
         below = Hdfs(testbed, installation, values, drive, self.logs, software.IMAGE)
         return Stack(below, Yarn(testbed, installation, below, drive, self.logs) if jobs else None, above)
 
@@ -83,6 +93,21 @@ class Services:
     def _mounted(self) -> Posix:
         """The parallel file system that a site has mounted."""
         return Posix(self.testbed, self.config["mount"]["path"])
+
+
+THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"
+THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs that are started here"
+
+
+def check_ports(testbed: Testbed, transport: Transport) -> None:
+    """CannotMake where a transport needs RDMA ports on the network in use that hosts lack, or that count nothing."""
+    if transport.kind != transports.RDMA:
+        return
+    blind = [name for name, port in testbed.rdma_ports().items() if not port.name or port.sent == Moved()]
+    if blind:
+        raise CannotMake(
+            f"transport {transport.name}: on this network no RDMA port that counts what it sends on {', '.join(blind)}"
+        )
 
 
 Lacking = list[tuple[list[str], str]]
@@ -148,13 +173,17 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
 
 
 def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
-    """Runs on a file system or a network that the testbed cannot have."""
+    """Runs on a file system, a network or a transport that the testbed cannot have."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
+    moved = [run for run in runs if transports.of(config, run.parameters).name != transports.TCP]
+    by_suite = [run.row["run_id"] for run in moved if run.workload.of_suite]
     reasons: list[tuple[list[str], Callable[[], str]]] = [
         (mounted, lambda: no_mount(config)),
         (on_a_segment, segment.available),
+        ([run.row["run_id"] for run in moved], lambda: THEIR_DAEMONS if "cluster" in config else ""),
+        (by_suite, lambda: THEIR_SCRIPTS if config.get("hibench") else ""),
     ]
     return [(lost, why) for lost, reason in reasons if lost and (why := reason())]
 

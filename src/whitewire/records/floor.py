@@ -18,12 +18,11 @@ def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
     `defines` is the digest of what else affects it: floors that were measured before the testbed's description changed
     are others.
     """
-    roles, place, drives, slots, *racks = json.loads(cluster)
+    roles, place, drives, slots, racks, transport = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
     where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
-    return " | ".join(
-        [" ".join(map(str, key)), *filter(None, [*where, *(f"racks={count}" for count in racks), defines])]
-    )
+    where += [f"racks={racks}" if racks else "", f"transport={transport}" if transport else ""]
+    return " | ".join([" ".join(map(str, key)), *filter(None, [*where, defines])])
 
 
 def seconds_of(record: RunRecord) -> dict[str, float]:

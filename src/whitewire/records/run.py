@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from whitewire.records.schema import MayBeInfinite
+from whitewire.records.transport import PortSeen
 from whitewire.tools.hibench_report import Report
 from whitewire.tools.history import Task
 from whitewire.tools.link import Link
@@ -170,6 +171,8 @@ class Evidence(TypedDict, total=False):
     """Packets of writes that all DataNodes received in the run, which clients' puts made."""
     map_output_compression: str
     """What the job's configuration compressed the map tasks' output with, or `none`."""
+    ports: dict[str, PortSeen]
+    """By host, of a run that was asked a transport: what its RDMA port, its interface and its kernel's TCP moved."""
     warm: list[str]
     """Of a site's own file system: why hosts' memory may have held files when it was last to be empty, by host."""
 
@@ -193,6 +196,8 @@ class RunRecord(TypedDict, total=False):
     asked: dict[str, Any]
     """Levels and parameters at full scale, as the run really had to have them."""
     evidence: Evidence
+    transport: dict[str, Any]
+    """Of a run that was asked one: how the testbed's description sets it up; see description.transports.Transport."""
     inexact: float
     """By which share the input may exceed what was asked, where records of random length fill it."""
     fabric: Fabric

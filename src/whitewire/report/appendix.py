@@ -16,7 +16,7 @@ import pandas as pd
 from whitewire import atomic, paths
 from whitewire.paths import shown
 from whitewire.report import artifact
-from whitewire.report.compare import folder_of
+from whitewire.report.compare import folder_of, start_pages
 from whitewire.report.render import EVERY_FORMAT, document, render
 
 DOCUMENT, RECORD = "appendix", "artifact.json"
@@ -39,4 +39,4 @@ def appendix(name: str) -> list[Path]:
     atomic.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     for file, part in TABLES.items():
         atomic.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
-    return render(document(DOCUMENT), target, target, EVERY_FORMAT)
+    return render(document(DOCUMENT), target, target, EVERY_FORMAT, start_pages(target, {results.name: results}))

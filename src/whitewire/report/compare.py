@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from whitewire import atomic, paths
 from whitewire.errors import UserError
-from whitewire.report import agreement, comparison, reference
+from whitewire.report import agreement, comparison, rebuild, reference
 from whitewire.report.render import document, render
 from whitewire.text import suggestion
 
@@ -43,6 +45,17 @@ def names_of(a: Path, b: Path) -> tuple[str, str]:
     raise UserError(f"A and B: found the same folder twice ({paths.shown(a)}), expected two")
 
 
+def start_pages(target: Path, results: Mapping[str, Path]) -> dict[str, str]:
+    """The start pages of results (by name) that have one, as a page in `target` names and addresses them."""
+    found = {}
+    for name, folder in results.items():
+        kept = reference.is_kept(folder)
+        places = [rebuild.target(reference.REFERENCE)] if kept else [folder, folder.parents[1]]  # an opened bundle's
+        if page := next(filter(Path.is_file, map(rebuild.start_page, places)), None):
+            found[f"All papers of {name}"] = os.path.relpath(page, target)
+    return found
+
+
 def compare(a: str, b: str) -> Path:
     """Write results/compare/<A>-<B>/: three tables, comparison.json and the document, whose path is returned.
 
@@ -68,4 +81,5 @@ def compare(a: str, b: str) -> Path:
     atomic.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for line in told:
         print(f"{line['paper']}: {line['message']}")
-    return render(document("compare"), target, target, ("html",))[0]
+    pages = start_pages(target, dict(zip(names, folders, strict=True)))
+    return render(document("compare"), target, target, ("html",), pages)[0]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire.analysis import claims, prospects
+from whitewire.analysis import claims
 from whitewire.analysis.one_claim import of
 from whitewire.description.paper import Paper
 from whitewire.report import comparison, reference
 from whitewire.text import numbers
 
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
-COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", "command", *NUMBERS)
+COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *NUMBERS)
 DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
 OF_TIME, OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
 """What a claim's estimand is: a ratio, of runs to a plain number, of times, to the rate of a link."""
@@ -56,8 +56,8 @@ def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
     if row["verdict"] != claims.INCONCLUSIVE:
         return
     yield f"why: {re.sub(r'[.;]? *Further readings:.*$', '', row['reason'])}"
-    if row["minutes"] and row["command"]:
-        yield f"about {row['minutes']:.0f} more minutes may decide it: {prospects.of_claim(row['command'], claim)}"
+    if row["minutes"] and (command := row.get("claim_command")):
+        yield f"about {row['minutes']:.0f} more minutes may decide it: {command}"
 
 
 def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect: float) -> str:
@@ -104,6 +104,6 @@ def _unit(row: Mapping[str, Any]) -> str:
     divided = DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])
     if not divided and row["unit"] in ("1", ""):
         return ""
-    if OF_TIME.match(row["estimand"]):
+    if OF_TIME.match(row["estimand"]) and not (row["expected"] or 0) > 1:  # else the slower side is so many times
         return f"{TIMES} the time"
     return " of the links' rate" if OF_LINKS.search(row["estimand"]) else TIMES

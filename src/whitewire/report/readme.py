@@ -31,15 +31,16 @@ from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import manifest
 from whitewire.report import agreement, bundle, rebuild, reference
+from whitewire.report.render import INDEX
 from whitewire.text import canonical
 
 README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
 COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 """Of the table of papers, in its order."""
 PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
-"""Whose figures README shows, the claim that it tells of, and where k is that of the figures."""
-FIGURES = {"puts.png": "both", "response-curve.png": "response"}
-"""Images of docs/images, and which figures of the paper's report they are."""
+"""The claim that README tells of, its paper, and the experiment whose k README names."""
+FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (PAPER, "response")}
+"""Images of docs/images, and which figures of which page they are."""
 SUMMARY = "trust/tables/summary.csv"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
@@ -149,9 +150,10 @@ def _number(count: int) -> str:
 
 
 def digest() -> str:
-    """What the figures are made of: a digest of the paper's tidy tables in results/reference."""
+    """What the figures are made of: a digest of all verdicts and of the paper's tidy tables in results/reference."""
     listed: dict[str, Any] = json.loads((reference.folder() / manifest.NAME).read_text(encoding="utf-8"))["files"]
-    own = {name: entry["sha256"] for name, entry in listed.items() if name.startswith(f"{PAPER}/tidy/")}
+    own = {name: entry["sha256"] for name, entry in listed.items()
+           if name.endswith(f"/analysis/{bundle.VERDICTS}") or name.startswith(f"{PAPER}/tidy/")}  # fmt: skip
     return hashlib.sha256(canonical(own).encode()).hexdigest()
 
 
@@ -178,7 +180,8 @@ def write() -> list[Path]:
     """
     told, files = reference.read()
     project = rebuild.target(reference.REFERENCE)
-    figures = {name: project / "reports" / "figures" / PAPER / f"{figure}.png" for name, figure in FIGURES.items()}
+    drawn = project / rebuild.REPORTS / "figures"
+    figures = {name: drawn / page / f"{figure}.png" for name, (page, figure) in FIGURES.items()}
     of_these = agreement.is_of(project / "results" / told["testbed"], files)
     if not of_these or not all(map(Path.is_file, figures.values())):
         raise UserError(

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -65,10 +66,12 @@ def render(
     results_dir: Path | str,
     output_dir: Path | str,
     formats: Iterable[str] = FORMATS,
+    pages: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Render one document; return the files written, one a format.
 
-    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go. Raises
+    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go. `pages`: the
+    names of pages that it leads to, and their addresses; without them the start page and the reports beside it. Raises
     UserError; LeftOut for a start page that is made, without papers whose tables are damaged.
     """
     qmd, results_dir, output_dir = (
@@ -105,12 +108,15 @@ def render(
             check_verdicts(path)
     config = paths.root() / "config"
     papers = _papers_as_read(config, qmd.stem)
+    if pages is None:
+        pages = _beside(results_dir, qmd.stem, (name.removesuffix(".yaml") for name in papers))
     output_dir.mkdir(parents=True, exist_ok=True)
     why_not = quarto_lacks()
     environment = {
         **os.environ,
         "WHITEWIRE_RESULTS": str(results_dir),
         "WHITEWIRE_PAPER": qmd.stem,
+        "WHITEWIRE_PAGES": _listed(pages),
         "WHITEWIRE_START": paths.start_command(),
     }
     pulse = Pulse(qmd.stem)
@@ -143,7 +149,7 @@ def render(
             _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
         if qmd.stem != INDEX:
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
-            _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+        _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         if is_paper(qmd.stem):
             badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
             _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
@@ -182,6 +188,21 @@ def _check_links(results: Path) -> None:
         if faults := checked.tables(tables):
             anew = f"make the tables anew with `.venv/bin/whitewire {again}`"
             raise Faults([f"{fault}; {anew}" for fault in faults])
+
+
+def _beside(results: Path, own: str, papers: Iterable[str]) -> dict[str, str]:
+    """Where a page leads: the start page and the reports of `papers`, of those without results their cards there."""
+    if own == INDEX:
+        return {}
+    made = _papers_with_results(results)
+    others = sorted({*made, *papers} - {own})
+    reports = {name: f"{name}.html" if name in made else f"{INDEX}.html#paper-{name}" for name in others}
+    return {"All papers": f"{INDEX}.html", **reports}
+
+
+def _listed(pages: Mapping[str, str]) -> str:
+    """Pages as the documents' filter reads them: address and name in each line."""
+    return "".join(f"{quote(address, safe='/#')}\t{name}\n" for name, address in pages.items())
 
 
 def lacking(results: Path) -> list[str]:

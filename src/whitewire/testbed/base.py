@@ -29,9 +29,12 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.testbed.samples import Sampler, Sampling, WaitMeter
 from whitewire.tools.link import Link
+from whitewire.tools.rdma_counters import Port
 
 Argv = Sequence[str]
 
+PRELOAD = "LD_PRELOAD"
+"""The variable that names the libraries which the loader puts before a program's others."""
 PATIENCE = 180.0
 """Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
 
@@ -226,6 +229,15 @@ class Host(ABC):
     """Where its part of a cluster keeps its files."""
     scratch: str = "/tmp"
     """A folder for files of this run that no other host has."""
+    variables: Mapping[str, str] = {}
+    """What every command of run() and start() has in its environment besides its own."""
+
+    def surrounded(self, own: Mapping[str, str] | None) -> dict[str, str]:
+        """The environment of a command: libraries of both are preloaded, the command's own first."""
+        found = {**self.variables, **(own or {})}
+        if preloaded := [of[PRELOAD] for of in (own or {}, self.variables) if of.get(PRELOAD)]:
+            found[PRELOAD] = ":".join(preloaded)
+        return found
 
     @property
     def endpoint(self) -> str:
@@ -395,6 +407,13 @@ class Testbed(ABC):
         """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), and those of them with data.
 
         None where nothing reads them.
+        """
+        return {}
+
+    def rdma_ports(self) -> dict[str, Port]:
+        """For each host name, what its RDMA port on the fabric in use and its kernel's TCP have moved so far.
+
+        None where hosts can have no such port.
         """
         return {}
 

@@ -37,6 +37,8 @@ class Installation:
     flags: Sequence[str] = tuple(JVM_FLAGS)
     heap_factor: float = 1.0
     """What multiplies the heaps of daemons and clients, which are meant for many hosts on one machine."""
+    options: Sequence[str] = ()
+    """Of every JVM: those of the transport in use."""
     class_lists: bool = False
     """Whether JVMs whose kind is named list the classes they load, for a class archive; see class_list()."""
 
@@ -65,6 +67,7 @@ class Installation:
                 "-Xlog:cds=off",
                 "-Xlog:cds+dynamic=off",
             ]
+        argv += self.options
         argv += [f"-Dlog4j.configuration=file:{self.configuration}/log4j.properties"]
         argv += [f"-D{name}={value}" for name, value in properties.items()]
         path = [*self.jars, self.configuration, *([self.workloads] if self.workloads else [])]

@@ -37,6 +37,8 @@ RELEASES = {
     "nutchindexing": ("hibench.nutch.release", "hadoopbench/nutchindexing/target/apache-{}-bin.tar.gz"),
 }  # fmt: skip
 """Programs that unpack another project's release: the key of its name in hibench.conf, and the archive by that name."""
+JARS = {"pagerank": "hibench.pagerank.pegasus.dir"}
+"""Programs whose jobs are in a jar of their own: the key of its path in the program's own configuration."""
 SCALED = "whitewire"
 """Name of the profile that holds sizes of our own: HiBench takes any profile that its configuration defines."""
 DATA_FOLDER = "whitewire/HiBench"

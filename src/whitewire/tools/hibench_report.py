@@ -131,6 +131,19 @@ def failure(output: str) -> str:
     return next((line for line in reversed(lines) if line), "no message")
 
 
+UNNOTICED = r'(?<=^Exception in thread "main" ).+|^FAILED: .+|Job \S+ failed with state .+'
+"""Of Mahout and Hive, of Hive, and of Hadoop's own client, whose failure Nutch's index passes over."""
+
+
+def unnoticed(output: str) -> str:
+    """Why a program failed whose failure the script that called it did not see; empty where none did.
+
+    Scripts of those that call Mahout, Hive or Nutch go on after it, and report the run as any other.
+    """
+    found = re.search(UNNOTICED, output, re.MULTILINE)
+    return found[0].strip() if found else ""
+
+
 # --- its tree -------------------------------------------------------------------------------------------
 
 
@@ -180,14 +193,11 @@ def values(text: str) -> dict[str, str]:
     return found
 
 
-def profiles(program: str, conf: str) -> list[str]:
+def profiles(conf: str) -> list[str]:
     """The scale profiles that a workload's configuration defines; none where it has no sizes of its own."""
-    prefix = rf"hibench\.{re.escape(program)}\."
-    sizes = set(re.findall(prefix + r"\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
-    if not sizes:
-        return []
-    pattern = re.compile(prefix + rf"(\w+)\.({'|'.join(map(re.escape, sorted(sizes)))})")
-    return list(dict.fromkeys(match[1] for key in values(conf) if (match := pattern.fullmatch(key))))
+    sizes = set(re.findall(r"\$\{(hibench\.\w+)\.\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
+    keys = (re.fullmatch(r"(hibench\.\w+)\.(\w+)\.([\w.]+)", key) for key in values(conf))
+    return list(dict.fromkeys(key[2] for key in keys if key and (key[1], key[3]) in sizes))
 
 
 def version(pom: str, conf: str = "") -> str:

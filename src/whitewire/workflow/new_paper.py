@@ -19,7 +19,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
 from whitewire.printed import Ratio
-from whitewire.text import numbers, one_of, quoted, suggestion
+from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.plan import checked_paper
 
@@ -140,6 +140,26 @@ def _check(answers: Answers, source: str) -> None:
                 number(claim)
             except ValueError as error:
                 raise UserError(f"{source}: claims[{index}].printed: {error}") from None
+    _check_links(answers, source)
+
+
+def _check_links(answers: Answers, source: str) -> None:
+    """UserError where claims on one workload give the same links two names, which would be the same runs twice."""
+    names = dict[tuple[str, str], str]()
+    for index, claim in enumerate(answers["claims"]):
+        for key in ("fabric", "over"):
+            if claim["form"] == "not_testable" or key not in claim:
+                continue
+            name = claim[key]
+            first = names.setdefault((claim["workload"], _links(name)), name)
+            if first != name:
+                found = f"found {quoted(name)}, whose links are those of {first} in a claim on {claim['workload']} too"
+                raise UserError(f"{source}: claims[{index}].{key}: {found}; expected one name for both")
+
+
+def _links(fabric: str) -> str:
+    """What tells a network of the emulated testbed from others."""
+    return canonical(load_testbed(TESTBED)["fabrics"][fabric])
 
 
 def _try(text: str, name: str, source: str) -> None:
@@ -304,7 +324,9 @@ def _adapted(body: str, claims: Sequence[Mapping[str, Any]]) -> str:
     used = {claim[key] for claim in claims for key in ("fabric", "over") if key in claim}
     listed = re.search(r"fabric: \[(.*)\]", body)
     if listed:
-        every = sorted({*listed[1].split(", "), *used}, key=lambda name: (gbit_per_s(name), name))
+        same = set(map(_links, used))
+        others = {name for name in listed[1].split(", ") if _links(name) not in same}
+        every = sorted({*others, *used}, key=lambda name: (gbit_per_s(name), name))
         body = body.replace(listed[0], f"fabric: [{', '.join(every)}]")
     body = body.replace("two SATA drives per node (paper, Table 1)", "assumption: two SATA drives per node")
     for key, what in TO_DO.items():

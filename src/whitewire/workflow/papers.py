@@ -15,7 +15,7 @@ from whitewire.analysis.so_far import look_at
 from whitewire.budget import TOGETHER, Budget
 from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import levels_of
+from whitewire.design.rows import claimed_cells, compared_cells, levels_of
 from whitewire.levels import cell_id
 from whitewire.paths import KILLED_WITH_THIS, root
 from whitewire.records.checked import block_record
@@ -81,15 +81,17 @@ def _file(plan: Plan, block: str) -> str:
 def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     """The largest chance per second that runs of a block decide a claim before which the budget ended; 0 for none."""
     name = block.partition("/")[0]
+    paper = plan.described[name].on(record.get("rung", 0))
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
-    late = [row for row in plan.designs[name] if row["run_id"] in ended]
+    # Cells of no claim come last, and no interim analysis waits for them.
+    judged = claimed_cells(paper) | compared_cells(paper)
+    late = [(cell, row["replicate"]) for row in plan.designs[name] if row["run_id"] in ended
+            and (cell := cell_id(row["experiment"], levels_of(paper, row))) in judged]  # fmt: skip
     if not late:
         return 0.0
-    paper = plan.described[name].on(record.get("rung", 0))
-    first = min(row["replicate"] for row in late)
+    first = min(number for _, number in late)
     seen = max((runs for runs in paper.looks(plan.effort) if runs < first), default=0)
     designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
     folder = (root() / _file(plan, block)).parent
     look = look_at(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
-    near = any(cell_id(row["experiment"], levels_of(paper, row)) in look.near for row in late)
-    return look.worth if near else 0.0
+    return look.worth if any(cell in look.near for cell, _ in late) else 0.0

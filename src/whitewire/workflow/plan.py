@@ -79,7 +79,7 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         roles = without_servers(paper.roles(row["experiment"], levels))
         hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
         seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
-        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric")))
+        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
     for block in seconds:
         own = [row for row in rows if row["block"] == block]
         seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
@@ -135,7 +135,7 @@ class Plan:
     """The seconds that all runs should take which these blocks lack."""
     goes_on: bool = False
     """Whether the start goes on with blocks that it has finished, and its budget in the environment with it."""
-    tether: Path | None = None
+    watch: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
     begins: bool = True
     """Whether a start begins with it; not where a job of it reads all files again, on a node of its own."""
@@ -172,7 +172,7 @@ class Plan:
                 needs |= {(name, block): need for block, need in job_needs(paper, designs[name], testbed).items()}
         held = None
         if "apptainer" in deployment:
-            held = parent_watch.hold(HOME / ".cache" / "tethers")
+            held = parent_watch.hold(HOME / ".cache" / "parents")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         asked = _asked(config["claim"], described, designs)
         waiting = _waiting(described, asked, testbed, config["testbed"])
@@ -184,7 +184,7 @@ class Plan:
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
-            needs=needs, described=described, left_out=left_out, tether=held, begins=begins,
+            needs=needs, described=described, left_out=left_out, watch=held, begins=begins,
             budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
             waiting=waiting, whole=whole, goes_on=goes_on,
         )  # fmt: skip
@@ -330,7 +330,7 @@ class Plan:
         begun = Budget.of(seconds, self.waiting, self._claims(), self.lanes, self.whole)
         os.environ[budget.VARIABLE] = text = handed_on or begun.text()
         told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
-        told |= {parent_watch.VARIABLE: str(self.tether)} if self.tether else {}
+        told |= {parent_watch.VARIABLE: str(self.watch)} if self.watch else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
             on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors

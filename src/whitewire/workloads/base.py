@@ -24,12 +24,14 @@ from whitewire.workloads.bench import Bench, Outcome
 
 DATA, OUTPUT = "/data", "/output"
 """Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
-EVERY_RUN = frozenset({"fabric", "replication", "block_size_bytes"}) | factors.NETWORK | {"drive", "page_cache"}
+EVERY_RUN = frozenset({
+    "fabric", "transport", "replication", "block_size_bytes", "drive", "page_cache",
+}) | factors.NETWORK  # fmt: skip
 """Parameters that each run reads, whatever its workload."""
 
 ANY_RUN = factors.DRIVE | factors.NETWORK | {
     "drive", "page_cache",
-    "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "replication", "block_size_bytes",
+    "fabric", "transport", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "replication", "block_size_bytes",
 }  # fmt: skip
 """Factors of any run, whatever its workload."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from whitewire.errors import UserError
 from whitewire.paths import HIBENCH
+from whitewire.tools import hibench
 
 TREE, DESCRIPTION = "tree", "prepared.json"
 LEFT_OUT = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench/.*|(flink|storm|gearpump)bench/.*")
@@ -42,12 +43,15 @@ class Prepared:
 
     def lacks(self, program: str) -> str:
         """Why the copy has no such program, and what brings it; empty for one that it has."""
+        asked = f"{program} of HiBench {self.release}"
+        if program not in hibench.MICRO:
+            return f"{asked}: `make hibench` makes micro programs only; build a tree of your own (docs/use/hibench.md)"
         if program not in self.not_built:
             return ""
         remedy = f"`make hibench` without HIBENCH= brings commit {COMMIT[:12]}, which has it"
         if self.commit == COMMIT:
             remedy = "correct that and repeat `make hibench`"
-        return f"{program} of HiBench {self.release}: {self.not_built[program]}; {remedy}"
+        return f"{asked}: {self.not_built[program]}; {remedy}"
 
 
 def prepared(folder: Path = HIBENCH) -> Prepared | None:

@@ -46,6 +46,7 @@ def test_a_command_makes_the_runs_that_are_needed(effort, have, needed, command)
 def test_runs_that_other_programs_disturbed_are_made_again_within_the_same_budget():
     found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"busy": True})
     assert found["command"] == "AGAIN=busy make papers PAPERS=emulex-2012 EFFORT=quick"
+    assert found["claim_command"] == "AGAIN=busy make claim CLAIM=E-C06 EFFORT=quick"
 
 
 def test_minutes_are_said_where_no_effort_makes_enough_runs():
@@ -74,12 +75,14 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     said = "% likely to be decided within the budget, if the paper's number is right"
     assert any(line.startswith("  E-C06: about") and said in line for line in before)
     assert list(prospects.lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
-    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "command": "make papers PAPERS=emulex-2012"}])
+    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "claim_command": "make claim CLAIM=E-C06"}])
     assert "  E-C06: about 4 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in list(
         prospects.lines(LOADED, TESTBED, "quick", judged, 10)
     )
     slow = list(prospects.lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
     assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
+    older = judged.drop(columns="claim_command")
+    assert "  E-C06: about 4 min to a verdict, 70 % likely" in prospects.lines(LOADED, TESTBED, "quick", older, 10)
     judged["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))
 

@@ -168,6 +168,20 @@ def test_the_telling_line_of_a_failure():
     assert parser.failure("") == "no message"
 
 
+HIVE_ON_JAVA_17 = TREE.parent / "hive-3.0.0-on-java-17.txt"
+"""What Hive 3.0.0 says; the script that called it goes on."""
+
+
+def test_failures_that_scripts_do_not_notice():
+    assert parser.unnoticed(HIVE_ON_JAVA_17.read_text()).startswith("java.lang.ClassCastException: class jdk.internal")
+    failed = "FAILED: SemanticException [Error 10001]: Line 1:14 Table not found 'uservisits'"
+    assert parser.unnoticed(f"Hive Session ID = d4c96a16\n{failed}\n") == failed
+    job = "Job job_local1728420300_0001 failed with state FAILED due to: NA"
+    nutch = "FATAL indexer.Indexer: Indexer: java.io.IOException: Job failed!\nfinish HadoopNutchindexing bench\n"
+    assert parser.unnoticed(f"2026-11-29 09:08:36,408 INFO mapreduce.Job: {job}\n{nutch}") == job
+    assert parser.unnoticed("INFO mapreduce.Job: Job job_1_0001 completed successfully\nrm: `/x': No such file\n") == ""
+
+
 def test_programs_of_a_tree():
     paths = [str(path.relative_to(TREE)) for path in TREE.rglob("*.sh")]
     found, others = parser.programs(paths)
@@ -184,9 +198,14 @@ def test_programs_of_a_tree():
 
 def test_profiles_are_those_that_the_program_has_sizes_for():
     dfsioe = (TREE / "conf/workloads/micro/dfsioe.conf").read_text()
-    assert parser.profiles("dfsioe", dfsioe) == ["tiny"]
-    assert parser.profiles("terasort", (TREE / "conf/workloads/micro/terasort.conf").read_text()) == ["tiny", "small"]
-    assert parser.profiles("terasort", dfsioe) == []
+    assert parser.profiles(dfsioe) == ["tiny"]
+    assert parser.profiles((TREE / "conf/workloads/micro/terasort.conf").read_text()) == ["tiny", "small"]
+    assert parser.profiles("hibench.workload.input\t${hibench.hdfs.data.dir}/Sleep/Input\n") == []
+    # Of `nutchindexing`, whose sizes have another name.
+    nutch = "hibench.nutch.tiny.pages 25000\nhibench.nutch.small.pages 1000000\nhibench.nutch.base.hdfs /x\n"
+    assert parser.profiles(f"{nutch}hibench.nutch.pages ${{hibench.nutch.${{hibench.scale.profile}}.pages}}\n") == [
+        "tiny", "small",
+    ]  # fmt: skip
 
 
 def test_version():
@@ -453,10 +472,43 @@ def test_a_program_without_its_jar_is_lacking_and_no_fault(tree, tmp_path):
     assert bench.lacks("terasort") == ""
     jar = tree / "autogen/target/datatool.jar"
     says = f"dfsioe of HiBench {bench.version}: needs {jar}, which is not there; "
-    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package in {tree} makes it"
+    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package (Java 8) in {tree} makes it"
     jar.parent.mkdir(parents=True)
     jar.touch()
     assert bench.lacks("dfsioe") == ""
+
+
+def added(tree: Path, category: str, name: str, prepare: str = "run_hadoop_job x\n", conf: str = "") -> None:
+    """A further program of the tree."""
+    folder = tree / "bin/workloads" / category / name
+    for script in ("prepare/prepare.sh", "hadoop/run.sh"):
+        program(folder / script, prepare)
+    (own := tree / "conf/workloads" / category / f"{name}.conf").parent.mkdir(parents=True)
+    own.write_text(conf)
+
+
+def test_what_programs_of_other_projects_lack(tree, tmp_path):
+    """As in master: `pagerank` has its jobs in Pegasus' jar, `bayes` makes its input with Spark."""
+    pegasus = "hadoopbench/pegasus/target/pegasus-2.0-SNAPSHOT.jar"
+    added(tree, "websearch", "pagerank", conf=f"hibench.pagerank.pegasus.dir\t\t${{hibench.home}}/{pegasus}\n")
+    added(tree, "ml", "bayes", prepare="run_hadoop_job x\nrun_spark_job --jars ${DATATOOLS} y\n")
+    program(tree / "autogen/target/datatool.jar", "")
+    bench = bench_on(tree, tmp_path)
+    assert f"pagerank of HiBench {bench.version}: needs {tree}/{pegasus}, which is not" in bench.lacks("pagerank")
+    program(tree / pegasus, "")
+    assert bench.lacks("pagerank") == ""
+    assert "bayes of HiBench 7.1.1-layout: makes its input with Spark" in bench.lacks("bayes")
+
+
+def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
+    """Its jar is there and holds `dfsioe` alone."""
+    added(tree, "websearch", "pagerank")
+    program(tree / "autogen/target/datatool.jar", "")
+    copy = Prepared(COMMIT, "", "8.0-SNAPSHOT", "", "3.11.7", "", "", ["dfsioe"], {})
+    (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
+    bench = bench_on(tree, tmp_path)
+    assert bench.lacks("dfsioe") == ""
+    assert "pagerank of HiBench 8.0-SNAPSHOT: `make hibench` makes micro programs only" in bench.lacks("pagerank")
 
 
 @pytest.mark.parametrize(
@@ -572,6 +624,7 @@ def test_two_runs_of_one_program(tree, tmp_path):
         ("sleep", None, "inside the client and not on YARN"),
         ("terasort", ("EXAMPLES_JAR terasort", "EXAMPLES_JAR broken"), "status 3: java.io.IOException: no space left"),
         ("terasort", ("gen_report", "true"), "0 rows in its report, expected one"),
+        ("terasort", ("run_hadoop_job", f"cat {HIVE_ON_JAVA_17}; true"), "run.sh: java.lang.ClassCastException: class"),
         ("terasort", ("run_hadoop_job", "sleep 60; true"), "no end after 1 s"),
     ],
 )  # fmt: skip

@@ -11,11 +11,12 @@ from whitewire import factors
 TESTS = Path(__file__).resolve().parents[2]
 WORKLOADS, HADOOP = "integration/test_workloads.py", "integration/test_factors_of_hadoop.py"
 NETWORKS, TREATMENTS = "integration/test_networks.py", "integration/test_treatments.py"
+TRANSPORTS = "integration/test_transports.py"
 EXPERIMENTS = "integration/test_experiments.py"
 """One run of each experiment of each paper, held to its proofs as any run is."""
 COVERED = {
     "fabric": WORKLOADS, "uplink": NETWORKS, "mtu": TREATMENTS, "slow_host": NETWORKS, "slow_drives": NETWORKS,
-    "cross_traffic": NETWORKS, "drive": NETWORKS,
+    "cross_traffic": NETWORKS, "drive": NETWORKS, "transport": TRANSPORTS,
     "size_bytes": TREATMENTS, "block_size_bytes": TREATMENTS, "replication": TREATMENTS,
     "file_size_bytes": WORKLOADS, "output_replication": WORKLOADS, "lost_replicas": WORKLOADS, "store": WORKLOADS,
     "clients": WORKLOADS, "puts_per_client": WORKLOADS, "maps": WORKLOADS, "reduces": WORKLOADS,

@@ -44,7 +44,7 @@ from whitewire.records.jobs import NET
 from whitewire.records.result import Result
 from whitewire.tidy import tables
 
-CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1])
+CLUSTER = json.dumps([{"namenode": 1, "datanode": 4}, [], 1, 1, 0, ""])
 LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
 
 
@@ -94,10 +94,12 @@ def test_all_judged_kinds_of_a_paper_have_their_scatter_at_the_first_interim_ana
 
 def test_a_key_is_another_on_another_cluster():
     key = ("terasort", "hdfs", 4, 4, 4)
-    larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1])
-    site = json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None])
+    larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1, 0, ""])
+    site, over_rdma = (json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None, 0, transport])
+                       for transport in ("", "rsockets"))  # fmt: skip
     assert name_of(key, CLUSTER, "1a2b3c") == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1 | 1a2b3c"
-    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site)}) == 3
+    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site, over_rdma)}) == 4
+    assert name_of(key, over_rdma, "1a2b3c").endswith("| 10gbe k=1 | transport=rsockets | 1a2b3c")
 
 
 def record(seconds, wire=1000, start=100.0, dropped=0):

@@ -41,7 +41,7 @@ def test_a_worker_offers_no_more_than_its_testbed_says():
 )
 def test_the_slots_of_each_paper(tmp_path, paper, expected):
     groups = clusters_at_quick(paper, tmp_path)
-    assert {json.loads(key)[-1] for key in groups} == expected
+    assert {json.loads(key)[3] for key in groups} == expected
 
 
 def test_jobs_on_a_parallel_file_system_use_a_part_of_a_larger_cluster(tmp_path):

@@ -120,7 +120,7 @@ def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
     turns.put_back(first)
     turns.spare = replace(turns.deadline, ends=0.0)
     assert all_of(turns) == ["2", "4"]
-    assert turns.left == {"3": BUDGET, "5": BUDGET}
+    assert turns.left == {"3": Reason(BUDGET), "5": Reason(BUDGET)}
 
 
 def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():

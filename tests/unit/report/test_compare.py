@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
 from tests.support.kept import rewritten
 from whitewire.cli import main
-from whitewire.report import comparison
+from whitewire.report import compare, comparison, rebuild, reference
 
 PAPER = "made-up-2026"
 
@@ -320,9 +320,25 @@ def project(tmp_path, monkeypatch):
           design=[run(block="smoke-1")])  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "whitewire.report.compare.render", lambda qmd, results, output, formats: [output / f"{qmd.stem}.html"]
+        "whitewire.report.compare.render", lambda qmd, results, output, formats, pages: [output / f"{qmd.stem}.html"]
     )
     return tmp_path
+
+
+def test_a_page_leads_to_the_start_pages_that_there_are(project, monkeypatch):
+    monkeypatch.setattr(reference, "folder", lambda: project / "results" / "reference")
+    sides = {name: project / "results" / name for name in ("mine", "reference", "bare")}
+    sides["theirs"] = project / "results" / "opened" / "sent" / "results" / "lab & co"
+    for folder in sides.values():
+        folder.mkdir(parents=True)
+    for opened in (sides["mine"], rebuild.target("reference"), project / "results" / "opened" / "sent"):
+        rebuild.start_page(opened).parent.mkdir(parents=True)
+        rebuild.start_page(opened).touch()
+    assert compare.start_pages(project / "results" / "compare" / "a-b", sides) == {
+        "All papers of mine": "../../mine/reports/index.html",
+        "All papers of reference": "../../opened/reference/reports/index.html",
+        "All papers of theirs": "../../opened/sent/reports/index.html",
+    }
 
 
 @pytest.mark.parametrize("a", ["emulated", "results/emulated", "./results/emulated/"])

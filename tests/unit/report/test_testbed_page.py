@@ -95,10 +95,10 @@ SHOWN = {
     "role", "target", "processor", "processors", "memory", "kernel", "clock", "depth", "streams", "interface",
     "mtu", "queue", "offloads", "driver", "version", "firmware", "kind", "subject", "unit", "cause", "part", "said",
     "reason", "paper", "fit", "because", "operation", "mode", "rate", "folder", "modes", "problem", "without",
-    "shape", "effort", "asks", "asked", "of", "goal", "outcome", "again", "cell", "lane", "metric", "agrees", "source",
+    "shape", "effort", "asked", "of", "goal", "outcome", "again", "cell", "lane", "metric", "agrees", "source",
     "left",
 }  # fmt: skip
-AS_CODE = {"paper", "folder", "shape", "asks", "again", "metric"}
+AS_CODE = {"paper", "folder", "shape", "again", "metric"}
 """Which have neither backticks nor bars there."""
 
 

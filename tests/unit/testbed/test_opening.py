@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import tempfile
 import threading
@@ -204,3 +206,22 @@ def test_few_connections_are_opened_at_once(tmp_path):
     seen = [int(line) for line in Path(f"{tmp_path}.most").read_text().split()]
     assert len(seen) == len(threads)
     assert 1 < max(seen) <= opening.AT_ONCE
+
+
+def test_a_process_of_another_user_ends_with_its_input(monkeypatch):
+    """oarsh runs as OAR's user: the kernel refuses every signal of ours."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    reads, waits = (
+        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        for argv in (["cat"], ["sleep", "60"])
+    )
+    opening.end_here(reads)
+    monkeypatch.setattr(opening, "ALONE_S", 0.2)
+    opening.end_here(waits)
+    assert (reads.poll(), waits.poll()) == (0, None)
+    waits.kill()
+    waits.wait()

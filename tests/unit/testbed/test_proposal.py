@@ -111,6 +111,7 @@ def test_what_a_line_rests_on_is_beside_it():
     assert "# Machines: 5 x Dell Inc. PowerEdge R640\n" in text
     assert "interface: ens1f0} # 10.10.0.0/24; mlx5_core; MTU 9000\n" in text
     assert "  # RDMA devices on all hosts: mlx5_0; `make testbed` measures them\n" in text
+    assert "  # Hadoop's own traffic over them: `transports` (docs/sites/transports.md)\n" in text
     assert "# Drives of the hosts: nvme0n1 894 GiB flash, sda 3726 GiB rotating\n" in text
     image = "# image: {path: /shared/hadoop.sif} # apptainer version 1.3.4 on all hosts: all can run in an image; "
     assert f"\n{image}docs/sites/containers.md\n" in text

@@ -38,11 +38,13 @@ from whitewire.testbed.site.remote import link_of, reading
 from whitewire.testbed.site.remote_host import Layout
 from whitewire.testbed.site.remote_samples import Row
 from whitewire.testbed.site.schedulers import slurm
+from whitewire.tools import rdma_counters
+from whitewire.tools.rdma_counters import Moved
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
 SHELLS = [name for name in ("sh", "bash", "zsh", "ksh", "tcsh", "fish", "busybox") if shutil.which(name)]
-SCRIPTS = ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "RECEIVE", "BEST_SHELL")
+SCRIPTS = ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "RECEIVE", "BEST_SHELL", "PORT", "PRELOADED")
 
 
 @pytest.fixture
@@ -693,6 +695,72 @@ def test_a_good_host_has_no_problem():
 )
 def test_problems_are_named_with_what_is_found_and_needed(report, problem):
     assert preflight.problems(report(), NEEDS) == [problem]
+
+
+OVER_RDMA = replace(NEEDS, rdma=True)
+ABLE = {"ports": "mlx5_0/1 ACTIVE eno1 eno1.100\nmlx5_1/1 DOWN eno2", "locked": "unlimited", "preloaded": ""}
+"""What a host answers that can do RDMA on eno1."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"locked": "4194304"}, ""),
+        ({"locked": "64"}, "only 64 KiB of memory may be locked (ulimit -l), 1048576 needed: raise memlock in"),
+        ({"preloaded": "librspreload.so"}, "librspreload.so cannot be preloaded: it is missing, or of another kind"),
+        ({"ports": ""}, "no RDMA port on eno1, found none"),
+        ({"ports": "mlx5_1/1 ACTIVE eno2"}, "no RDMA port on eno1, found mlx5_1/1 ACTIVE on eno2"),
+        ({"ports": "mlx5_0/1 DOWN eno1"}, "RDMA port mlx5_0/1 is DOWN"),
+    ],
+)
+def test_what_a_host_lacks_for_a_transport_is_named(changes, problem):
+    found = preflight.problems(seen(**ABLE | changes), OVER_RDMA)
+    assert len(found) == bool(problem) and problem in "".join(found)
+
+
+def test_ports_count_only_where_a_transport_needs_them_and_are_noted():
+    assert preflight.problems(seen(), NEEDS) == []
+    assert preflight.problems(seen(**ABLE | {"ports": "", "locked": "64"}), NEEDS) == []
+    note = "RDMA ports: mlx5_0/1 ACTIVE on eno1 eno1.100, mlx5_1/1 DOWN on eno2 on datanode1"
+    assert note in preflight.notes([seen(**ABLE)])
+    described = example("ssh") | {"transports": {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}}
+    assert preflight.Needs.of(described, 1).rdma and not preflight.Needs.of(example("ssh"), 1).rdma
+    assert not preflight.Needs.of(described, 1, bare=True).rdma
+
+
+def test_a_library_that_is_not_there_is_found_by_the_loader_itself():
+    asked = shell.script(shell.asking({"preloaded": shell.PRELOADED}))
+    done = sh(["env", "PRELOAD=libnothing.so.9 libc.so.6", *asked])
+    assert shell.answers(done.stdout.decode()) == {"": "", "preloaded": "libnothing.so.9"}
+
+
+def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
+    """A RoCE card by its GIDs' interfaces, a card of two iWARP ports by its interfaces' numbers, soft RoCE by name."""
+    for name, text in {
+        "mlx5_0/ports/1/state": "4: ACTIVE", "mlx5_0/ports/1/gid_attrs/ndevs/0": "ens1",
+        "mlx5_0/ports/1/counters/port_xmit_data": "250", "mlx5_0/ports/1/counters/port_rcv_data": "500",
+        "cxgb4_0/ports/1/state": "4: ACTIVE", "cxgb4_0/ports/2/state": "1: DOWN",
+        "cxgb4_0/device/net/ens2/dev_port": "0", "cxgb4_0/device/net/ens3/dev_port": "1",
+        "cxgb4_0/ports/2/hw_counters/ip4OutSegs": "7", "cxgb4_0/ports/2/hw_counters/ip4InSegs": "8",
+        "rxe0/ports/1/state": "4: ACTIVE", "rxe0/parent": "ens1",
+    }.items():  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    at_home = {name: text.replace("/sys/class/infiniband", str(tmp_path)) for name, text in shell.TRANSPORTS.items()}
+    told = shell.answers(sh(shell.script(shell.asking(at_home))).stdout.decode())
+    assert sorted(told["ports"].splitlines()) == [
+        "cxgb4_0/1 ACTIVE ens2", "cxgb4_0/2 DOWN ens3", "mlx5_0/1 ACTIVE ens1", "rxe0/1 ACTIVE ens1",
+    ]  # fmt: skip
+    assert told["locked"] == "unlimited" or told["locked"].isdecimal()
+    script = shell.PORT.replace("/sys/class/infiniband", str(tmp_path))
+    two = rdma_counters.parse(sh(shell.script(script, "ens1")).stdout.decode())
+    assert (two.name, two.sent.bytes, two.received.bytes) == ("mlx5_0/1 rxe0/1", 1000, 2000)
+    one = rdma_counters.parse(sh(shell.script(script, "ens3")).stdout.decode())
+    assert (one.name, one.sent, one.received.packets) == ("cxgb4_0/2", Moved(None, 7), 8)
+    none = rdma_counters.parse(sh(shell.script(script, "lo")).stdout.decode())
+    assert (none.name, none.sent) == ("", Moved()) and none.segments > 0
 
 
 def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():

@@ -145,6 +145,10 @@ FAULTS = {
         {"claims": [{"statement": "S", "form": "ratio", "printed": "6x", "fabric": "10gbe", **PUTS}]},
         "claims[0].over: found nothing, expected it for form ratio",
     ),
+    "two names of the same links": (
+        claim(fabric="10g-ipoib", over="10gbe"),
+        'claims[0].over: found "10gbe", whose links are those of 10g-ipoib in a claim on hdfs_put too; expected one',
+    ),
     "more claims than a paper has": (
         {"claims": [{"statement": "S", "form": "not_testable", "missing": "M"}] * 501}, "expected at most 500 items",
     ),
@@ -200,6 +204,12 @@ def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, worklo
     assert [claim["test"]["metric"] for claim in paper.claims] == [names[0] for names in begun.metrics.values()]
     told = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
     assert "too many" not in told and "beyond the jobs' floor" not in told
+
+
+def test_a_network_of_another_name_takes_the_place_of_the_templates(project):
+    assert made(project, answers(**claim(fabric="10g-ipoib", over="1gbe-shared"))) == 0
+    paper = yaml.safe_load((project / "config" / "papers" / "acme-2019.yaml").read_text())
+    assert paper["experiments"][0]["factors"]["fabric"] == ["1gbe", "1gbe-shared", "2gbe", "5gbe", "10g-ipoib", "20gbe"]
 
 
 def test_claims_on_two_workloads_make_two_experiments_with_controls(project):

@@ -99,7 +99,7 @@ def test_a_file_of_another_machine_stays(tmp_path):
     assert (tmp_path / "node7-123").exists()
 
 
-def test_a_file_system_without_locks_gives_no_tether(tmp_path, monkeypatch):
+def test_a_file_system_without_locks_gives_no_parent_watch(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
@@ -109,7 +109,7 @@ def test_a_file_system_without_locks_gives_no_tether(tmp_path, monkeypatch):
 
 def test_a_rules_command_names_the_file_and_quotes_it(tmp_path):
     path = parent_watch.hold(tmp_path / "it's here")
-    plan = Plan(["a"], "emulated", "smoke", 1, {}, frozenset({"apptainer"}), tether=path)
+    plan = Plan(["a"], "emulated", "smoke", 1, {}, frozenset({"apptainer"}), watch=path)
     done = subprocess.run(
         ["bash", "-c", f"{plan.preamble}; printenv {parent_watch.VARIABLE}"], capture_output=True, text=True, check=True
     )

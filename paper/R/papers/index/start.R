@@ -67,10 +67,6 @@ calibration_link <- function() {
   if (is_set()) "All ratios together: [emulated against published](calibration.html)." else ""
 }
 
-figure_papers <- function(papers) {
-  figure_verdicts(papers) + scale_y_discrete(labels = function(x) vapply(x, paper_short, character(1)))
-}
-
 # How far an estimate lies from what the claim asks for: as a factor, nought where either is missing.
 distance_of <- function(table) {
   distance <- abs(log(table$estimate / as_value(table$expected)))
@@ -118,19 +114,25 @@ card_findings <- function(paper) {
         collapse = "\n\n")
 }
 
-# The verdicts of one paper as a bar that also reads well on a phone; each piece leads to its claims in the table.
+# The verdicts of one paper as a bar; each piece leads to its claims in the table. Those by runs lie apart from those on
+# its own numbers.
 verdict_strip <- function(paper) {
   counts <- verdict_counts(paper)
   counts <- counts[order(counts$by), ]
   words <- as.character(counts$verdict)
-  apart <- ifelse(duplicated(counts$by) | seq_along(words) == 1, "", " class=\"next\"")
+  apart <- 6 * (cumsum(!duplicated(counts$by)) - 1)
+  wide <- pmax(15, 400 * counts$claims / sum(counts$claims))
+  wide <- wide / sum(wide) * (400 - max(apart))
+  left <- cumsum(c(0, wide))[seq_along(wide)] + apart
   missed <- words %in% c("more than claimed", "less than claimed", "other size than claimed")
   address <- paste0("#paper=", paper, "&amp;verdict=", gsub(" ", "+", ifelse(missed, "direction only", words)))
   told <- paste(counts$claims, words)
-  pieces <- sprintf("<a%s href=\"%s\" style=\"flex:%d;background:%s\" title=\"%s\" aria-label=\"%s\">%d</a>",
-                    apart, address, counts$claims, verdict_colours[words], told, told, counts$claims)
-  paste0("```{=html}\n<div class=\"strip\" role=\"group\" aria-label=\"", counts_told(counts, "%d %s"), "\">",
-         paste(pieces, collapse = ""), "</div>\n```\n\n")
+  pieces <- sprintf(paste0(
+    "<a href=\"%s\" aria-label=\"%s\"><title>%s</title><rect x=\"%.1f\" width=\"%.1f\" height=\"22\" fill=\"%s\"/>",
+    "<text x=\"%.1f\" y=\"15.5\" fill=\"%s\">%d</text></a>"
+  ), address, told, told, left, wide - 1, verdict_colours[words], left + wide / 2, verdict_ink(words), counts$claims)
+  paste0("```{=html}\n<svg class=\"strip\" viewBox=\"0 0 400 22\" role=\"group\" aria-label=\"",
+         counts_told(counts, "%d %s"), "\">", paste(pieces, collapse = ""), "</svg>\n```\n\n")
 }
 
 # Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.

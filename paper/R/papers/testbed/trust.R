@@ -65,11 +65,11 @@ trust_table <- function() {
     return(not_asked())
   }
   md_table(data.frame(
-    Part = code(found$part), Asked = safe(found$asked), n = paste(trimmed(found$n), safe(found$of)),
+    Asked = safe(found$asked), n = paste(trimmed(found$n), safe(found$of)),
     Found = trust_percent(found$value, found$low, found$high), Goal = safe(found$goal),
     Outcome = ifelse(found$outcome == "met", "met", paste0("**", safe(found$outcome), "**")),
     `Again` = code(found$again), check.names = FALSE
-  ), widths = c(12, 26, 15, 17, 10, 12, 16))
+  ), widths = c(28, 14, 18, 10, 10, 22))
 }
 
 trust_load_table <- function() {
@@ -108,7 +108,7 @@ trust_scales_table <- function() {
     k = paste(trimmed(found$k_other), "over", trimmed(found$k)),
     Ratio = with_interval(found$ratio, found$low, found$high), Runs = paste(found$n_other, "and", found$n),
     `Within 3 %` = safe(found$agrees), check.names = FALSE
-  ), widths = c(30, 15, 14, 20, 10, 11))
+  ), widths = c(22, 23, 14, 20, 10, 11))
 }
 
 trust_order_table <- function() {

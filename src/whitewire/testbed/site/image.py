@@ -62,13 +62,15 @@ class Image:
         begin = shell.environment(["apptainer", *words], {}, path)
         return f'set --; {bind}; exec {begin} "$@" {shlex.join([self.file, "/bin/sh", "-c", text])}'
 
-    def questions(self, path: str, java: str) -> str:
+    def questions(self, path: str, java: str, preload: str = "") -> str:
         """The sh text that answers shell.IMAGE outside and, after what Apptainer says (`exec`), shell.SOFTWARE inside.
+
+        `preload`: libraries, of which it answers too whether they can be preloaded inside.
 
         `end` is answered last: what follows are Apptainer's words again.
         """
-        asked = shell.script(shell.asking(shell.SOFTWARE | {"end": ":"}), java)
-        inside = self.around(f"exec {shell.environment(asked, {}, path)}", path)
+        asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
+        inside = self.around(f"exec {shell.environment(asked, {'PRELOAD': preload}, path)}", path)
         outside = shlex.join(shell.script(shell.asking(shell.IMAGE), self.file))
         return f"{outside}\necho '{shell.SECTION}exec'\n( {inside} ) 2>&1"
 

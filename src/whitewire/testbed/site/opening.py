@@ -24,6 +24,8 @@ PAUSES_S = (0.5, 1.0, 2.0)
 open: fewer are then open at a time, where the server's limit is below AT_ONCE."""
 LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
 CLOSED = "the connection was closed before the host said a word"
+ALONE_S = 5.0
+"""Longest wait for the end of a process that takes no signal."""
 
 
 class NotReady(Exception):
@@ -35,11 +37,23 @@ class Wordless(NotReady):
 
 
 def end_here(popen: subprocess.Popen[bytes]) -> None:
-    """End a local process and what it started; it leads a session of its own."""
+    """End a local process and what it started; it leads a session of its own.
+
+    One that runs as another user, as oarsh does, takes no signal from us. Its input ends instead, which ends what reads
+    it on the host; what does not end by that within ALONE_S is left alone: its host knows it by its marker.
+    """
+    longest = None
     if popen.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.killpg(popen.pid, signal.SIGKILL)
-    popen.wait()
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            longest = ALONE_S
+            if popen.stdin is not None:
+                popen.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        popen.wait(longest)
 
 
 def opened(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], seconds: float) -> subprocess.Popen[bytes]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, TextIO, TypeVar
 
+from whitewire.description import transports
+from whitewire.description.transports import Transport
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
 from whitewire.testbed.each import on_each
@@ -61,6 +63,14 @@ class Folder:
 
 
 @dataclass(frozen=True)
+class RdmaPort:
+    """An RDMA port as its host has it: its state (`ACTIVE` where it can be used), the interfaces that it belongs to."""
+
+    state: str
+    interfaces: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Report:
     """What one host said; `silent` is why it said nothing (then the rest is empty)."""
 
@@ -88,6 +98,11 @@ class Report:
     listening: frozenset[int] = frozenset()
     missing: Sequence[str] = ()
     folders: Sequence[Folder] = ()
+    ports: Mapping[str, RdmaPort] = field(default_factory=dict)
+    """RDMA ports by name, and KiB of memory that a process may lock: only where transports need them."""
+    locked: float = math.inf
+    preloaded: Sequence[str] = ()
+    """Libraries of transports that the loader cannot put before a program."""
     history: str = ""
     """Why the site's configuration does not say where its history server is."""
 
@@ -106,6 +121,8 @@ class Needs:
     java: bool = True
     image: str = ""
     """SHA-256 of the image, the same on all hosts; empty: none."""
+    rdma: bool = False
+    """Whether a transport needs an RDMA port on one of the networks."""
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
@@ -124,6 +141,7 @@ class Needs:
             rates=rates,
             ports=only_iperf3 if "cluster" in config else PORTS,
             only=only,
+            rdma=any(transport.kind == transports.RDMA for transport in transports.defined(config)),
         )
 
 
@@ -164,7 +182,15 @@ def report(place: Place, skew: float, said: str) -> Report:
         missing=[*told["missing"].split(), *told["programs"].split()],
         folders=[_folder(line) for line in told["folders"].splitlines()],
         history=_history(told["site"]),
+        ports=dict(map(_port, told.get("ports", "").splitlines())),
+        locked=int(told["locked"]) if told.get("locked", "").isdecimal() else math.inf,
+        preloaded=told.get("preloaded", "").split(),
     )
+
+
+def _port(line: str) -> tuple[str, RdmaPort]:
+    name, state, *interfaces = line.split()
+    return name, RdmaPort(state, interfaces)
 
 
 def _history(said: str) -> str:
@@ -243,10 +269,45 @@ def problems(host: Report, needs: Needs) -> list[str]:
         found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
     for fabric, rate in needs.rates.items():
         found += _problems_of_link(host, fabric, rate)
+    found += _problems_of_transports(host, needs)
     taken = sorted(host.listening & set(needs.ports.get(host.place.role, ())))
     if taken:
         found.append(f"something listens on port {', '.join(map(str, taken))}")
     return found
+
+
+LOCKED_KIB = 1024 * 1024
+"""Memory that a process must be allowed to lock: some 300 KiB for each of its connections over RDMA."""
+
+
+def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
+    inside = " in the image" if host.image else ""
+    found = [f"{library} cannot be preloaded{inside}: it is missing, or of another kind" for library in host.preloaded]
+    if not needs.rdma:
+        return found
+    if host.locked < LOCKED_KIB:
+        found.append(
+            f"only {host.locked:.0f} KiB of memory may be locked (ulimit -l), {LOCKED_KIB} needed: raise memlock in "
+            "/etc/security/limits.d, or LimitMEMLOCK of sshd or of the scheduler's daemon"
+        )
+    named = {name for fabric in host.place.links for name in _interface(host, fabric)}
+    own = {name: port for name, port in host.ports.items() if named & set(port.interfaces)}
+    if not own:
+        found.append(f"no RDMA port on {', '.join(sorted(named))}, found {_ports(host) or 'none'}")
+    found += [f"RDMA port {name} is {port.state}" for name, port in own.items() if port.state != "ACTIVE"]
+    return found
+
+
+def _ports(host: Report) -> str:
+    return ", ".join(f"{name} {port.state} on {' '.join(port.interfaces)}" for name, port in host.ports.items())
+
+
+def _interface(host: Report, fabric: str) -> list[str]:
+    """The interface by which a host is on a fabric; none where that cannot be said."""
+    try:
+        return [resolve(host.place, fabric, host.present)[0].name]
+    except ValueError:
+        return []
 
 
 def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[str]:
@@ -281,6 +342,8 @@ def notes(hosts: Sequence[Report]) -> list[str]:
         found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
     if images := {host.place.name: f"{host.image[:12]} in {host.apptainer}" for host in talking if host.image}:
         found.append(f"image: {_grouped(images)}")
+    if ported := {host.place.name: _ports(host) for host in talking if host.ports}:
+        found.append(f"RDMA ports: {_grouped(ported)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
@@ -362,20 +425,31 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
-def questions(host: RemoteHost) -> tuple[str, float]:
-    """The sh text that asks a host all but its clock, and the longest time for its answers."""
+def questions(host: RemoteHost, preload: str = "") -> tuple[str, float]:
+    """The sh text that asks a host all but its clock, and the longest time for its answers.
+
+    `preload`: libraries of transports, which have to be where commands run.
+    """
     if host.image is None:
-        return shell.asking(shell.PREFLIGHT), ANSWER_S
-    of_machine, of_image = shell.asking(shell.MACHINE), host.image.questions(host.layout.path, host.layout.java)
+        return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), ANSWER_S
+    of_machine = shell.asking(shell.MACHINE)
+    of_image = host.image.questions(host.layout.path, host.layout.java, preload)
     return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
 
 
-def look(host: RemoteHost, site: str = "") -> Report:
-    """Ask one host whether it can be used. `site`: a cluster's configuration folder."""
-    text, seconds = questions(host)
+def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Report:
+    """Ask one host whether it can be used.
+
+    `site`: a cluster's configuration folder; `ways`: the testbed's transports.
+    """
+    preload = " ".join(dict.fromkeys(library for way in ways for library in way.preload))
+    text, seconds = questions(host, preload)
+    if any(way.kind == transports.RDMA for way in ways):
+        text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before what shifts the arguments
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
+    variables = {"SITE": site, "PRELOAD": preload}
     try:
-        return asked(host, text, arguments, {"SITE": site}, partial(report, host.place), seconds)
+        return asked(host, text, arguments, variables, partial(report, host.place), seconds)
     except NotReady as why:
         return Report(host.place, silent=str(why))
 
@@ -421,7 +495,8 @@ def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
     send_image(testbed)
-    reports = on_each(testbed.hosts, partial(look, site=site), len(testbed.hosts))
+    ways = () if bare else transports.defined(testbed.config)
+    reports = on_each(testbed.hosts, partial(look, site=site, ways=ways), len(testbed.hosts))
     digest = testbed.image.digest if testbed.image else ""
     needs = replace(
         needs,

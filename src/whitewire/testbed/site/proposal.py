@@ -187,7 +187,10 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
     if with_rdma := site.where(lambda facts: facts.rdma):
         devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
         told = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
-        lines.append(f"  # {_comment(told)}")
+        lines += [
+            f"  # {_comment(told)}",
+            "  # Hadoop's own traffic over them: `transports` (docs/sites/transports.md)",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -34,8 +34,9 @@ from whitewire.testbed.site.inventory import Interface, interfaces, resolve
 from whitewire.testbed.site.preflight import preflight
 from whitewire.testbed.site.remote_host import ASK_S, Layout, RemoteHost
 from whitewire.testbed.site.remote_samples import RemoteSampler
-from whitewire.tools import Unreadable, link
+from whitewire.tools import Unreadable, link, rdma_counters
 from whitewire.tools.link import Link
+from whitewire.tools.rdma_counters import Port
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up."""
@@ -215,6 +216,13 @@ class RemoteTestbed(Testbed):
 
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
+
+    def rdma_ports(self) -> dict[str, Port]:
+        def read(host: RemoteHost) -> Port:
+            done = host.run_again(shell.script(shell.PORT, host.interface), timeout=ASK_S).check()
+            return rdma_counters.parse(done.stdout.decode(errors="replace"))
+
+        return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
 
     def sampler(self, by_host: bool = False) -> RemoteSampler:
         return RemoteSampler(self, by_host)

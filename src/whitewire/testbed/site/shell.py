@@ -128,6 +128,50 @@ read -r line < /proc/stat; echo "$line"
 """
 """All counters at once: of interface $1, of TCP and of the processors."""
 
+EACH_PORT = """
+each_port() {
+    for device in /sys/class/infiniband/*; do
+        for port in "$device"/ports/*; do
+            [ -e "$port/state" ] || continue
+            names=$(cat "$device/parent" "$port"/gid_attrs/ndevs/* | sort -u)
+            if [ -z "$names" ]; then
+                alone=$(ls "$device/ports" | wc -l)
+                for net in "$device"/device/net/*; do
+                    number=$(cat "$net/dev_port")
+                    if [ "$alone" -eq 1 ] || [ "$((number + 1))" = "${port##*/}" ]; then names="$names ${net##*/}"; fi
+                done
+            fi
+            "$1" "${device##*/}/${port##*/}" "$port" $names
+        done
+    done
+}
+"""
+"""each_port COMMAND: run a command for each RDMA port of the host with its name (device/number), its folder and the
+network interfaces that it belongs to.
+
+Those are the interfaces of its GIDs (RoCE) and of a software device. Without any (InfiniBand, iWARP) they are those of
+the same card; where a card has several ports, the interface with the port's number (`dev_port` counts from 0)."""
+
+PORT = (
+    EACH_PORT
+    + """
+interface=$1
+counted() {
+    name=$1; port=$2; shift 2
+    for net; do
+        [ "$net" = "$interface" ] || continue
+        echo "rdma $name"
+        for file in "$port"/counters/port_*_data "$port"/hw_counters/*; do
+            read -r value < "$file" && echo "rdma $name ${file##*/} $value"
+        done
+    done
+}
+each_port counted 2>/dev/null
+grep ^TcpExt: /proc/net/netstat
+"""
+)
+"""Counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters."""
+
 ABOUT = {
     "processor": "grep -m 1 '^model name' /proc/cpuinfo",
     "processors": "getconf _NPROCESSORS_ONLN",
@@ -213,6 +257,20 @@ SOFTWARE = {
 """Likewise of what commands find: in the image, where a host has one. $1: the java command."""
 PREFLIGHT = SOFTWARE | MACHINE
 """Both; `folders` is the last, since it shifts the arguments."""
+
+TRANSPORTS = {
+    "ports": EACH_PORT
+    + """
+    told() { read -r _ state < "$2/state"; name=$1; shift 2; echo "$name $state" "$@"; }
+    each_port told""",
+    "locked": "ulimit -l",
+}
+"""Asked besides where a testbed has transports of kind rdma. `ports`: name, state, interfaces; `locked`: KiB of memory
+that a process may lock, or `unlimited`."""
+PRELOADED = """for library in $PRELOAD; do
+        said=$(LD_PRELOAD=$library env true 2>&1) && [ -z "$said" ] || echo "$library"
+    done"""
+"""Of the libraries in $PRELOAD, those that the loader cannot put before a program."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",

@@ -1,8 +1,9 @@
 """OAR: a line of $OAR_NODEFILE for each core; `oarsh` is ssh into the job's cpuset on a node.
 
 oarsh takes no options of ssh that say something of connections, and not the user's configuration.
-Sources: oarsh(1), oarsub(1): --checkpoint and --signal, SIGUSR2 by default, so many seconds before the walltime;
-OAR_JOB_WALLTIME_SECONDS counts from the time of the node file.
+Its first program changes the user, so no signal of ours ends it (opening.end_here).
+Sources: oarsh(1), oarsub(1): --checkpoint and --signal, SIGUSR2 by default, so many seconds before the walltime, to the
+job's first process alone; OAR_JOB_WALLTIME_SECONDS counts from the time of the node file.
 """
 
 from __future__ import annotations

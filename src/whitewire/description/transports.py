@@ -1,0 +1,82 @@
+"""The ways by which Hadoop's own traffic may go (`transports` of a testbed), and which of them a run means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from whitewire.errors import UserError
+from whitewire.text import quoted, suggestion
+
+TCP, RDMA = "tcp", "rdma"
+KINDS = (TCP, RDMA)
+"""Kinds of transport: the kernel's TCP, or the RDMA port of the host."""
+NEEDED = (
+    "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
+    "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"
+)
+"""What a cell over RDMA needs that a testbed has not."""
+
+
+@dataclass(frozen=True)
+class Transport:
+    """A way, and what daemons, clients and tasks of a cluster are started with for it.
+
+    `preload`: libraries that replace the C library's sockets; `environment`: further variables; `java`: options of each
+    JVM; `settings`: of Hadoop, by name.
+    """
+
+    name: str
+    kind: str
+    preload: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    java: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of every command of a cluster."""
+        preloaded = {"LD_PRELOAD": ":".join(self.preload)} if self.preload else {}
+        return {**self.environment, **preloaded}
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All that it is, as JSON."""
+        return asdict(self)
+
+
+def defined(testbed: Mapping[str, Any]) -> list[Transport]:
+    """Every transport of a testbed: the kernel's TCP, then those of its description."""
+    return [Transport(TCP, TCP), *(Transport(name, **of) for name, of in testbed.get("transports", {}).items())]
+
+
+def find(testbed: Mapping[str, Any], level: str) -> Transport | None:
+    """The transport that a paper's level names: the one of that name, else the first of that kind; None without one."""
+    found = defined(testbed)
+    return next((one for one in found if one.name == level), next((one for one in found if one.kind == level), None))
+
+
+def levels(testbed: Mapping[str, Any]) -> set[str]:
+    """All levels of the factor `transport` that a testbed can make: names and kinds."""
+    return {word for one in defined(testbed) for word in (one.name, one.kind)}
+
+
+def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
+    """The transport of a run with these parameters, which the testbed has."""
+    found = find(testbed, parameters.get("transport", TCP))
+    assert found is not None, "cells of a transport that is not there are left out of the design"
+    return found
+
+
+def check_levels(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
+    """UserError where an experiment names what is neither a kind of transport nor a transport of the testbed."""
+    known = sorted({*KINDS, *levels(testbed)})
+    asked = [("factors", level) for level in experiment["factors"].get("transport", ())]
+    asked += [("parameters", experiment["parameters"]["transport"])] if "transport" in experiment["parameters"] else []
+    for key, level in asked:
+        if level not in known:
+            raise UserError(
+                f"{where}.{key}.transport: found {quoted(level)}, expected a kind or a name of a transport of the "
+                f"testbed ({', '.join(known)}){suggestion(level, known)}"
+            )

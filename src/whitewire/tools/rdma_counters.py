@@ -1,0 +1,85 @@
+"""What a host's RDMA ports have sent and received, by the counters that drivers keep below /sys/class/infiniband. Pure.
+
+InfiniBand and most RoCE drivers count data in units of four octets (`port_xmit_data`, `port_rcv_data`; kernel,
+Documentation/ABI/stable/sysfs-class-infiniband). Others count bytes (irdma, bnxt_re, efa, mana) or packets only (cxgb4,
+rxe) among their hw_counters. siw keeps none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from whitewire.tools import Unreadable
+
+WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
+WORD = 4
+"""Octets of a unit of those."""
+BYTES = {
+    "sent": ("tx_bytes", "ip4OutOctets", "ip6OutOctets"),
+    "received": ("rx_bytes", "ip4InOctets", "ip6InOctets"),
+}
+PACKETS = {
+    "sent": ("sent_pkts", "ip4OutSegs", "ip6OutSegs"),
+    "received": ("rcvd_pkts", "ip4InSegs", "ip6InSegs"),
+}
+WAYS = ("sent", "received")
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What went over a port one way since it came up. None: its driver does not count it."""
+
+    bytes: int | None = None
+    packets: int | None = None
+
+
+@dataclass(frozen=True)
+class Port:
+    """A host's port (device/number; empty: none on the interface), and what its kernel's TCP has sent.
+
+    `segments`: TCP segments with data, sent for the first time (TCPOrigDataSent).
+    """
+
+    name: str
+    sent: Moved
+    received: Moved
+    segments: int
+
+
+def parse(said: str) -> Port:
+    """From what shell.PORT prints: `rdma PORT COUNTER VALUE` lines, and the lines of /proc/net/netstat.
+
+    Several ports of one interface, as of two devices in a bond, count together. Raises Unreadable.
+    """
+    counters: dict[str, int] = {}
+    names: list[str] = []
+    tables: list[list[str]] = []
+    for line in said.splitlines():
+        first, *rest = line.split()
+        if first == "rdma" and len(rest) == 1:
+            names.append(rest[0])
+        elif first == "rdma" and len(rest) == 3 and rest[2].isdecimal():
+            counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
+        elif first == "TcpExt:":
+            tables.append(rest)
+    try:
+        segments = int(dict(zip(*tables, strict=True))["TCPOrigDataSent"])
+    except (KeyError, ValueError, TypeError):
+        raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer") from None
+    sent, received = (moved(counters, way) for way in WAYS)
+    return Port(" ".join(dict.fromkeys(names)), sent, received, segments)
+
+
+def moved(counters: Mapping[str, int], way: str) -> Moved:
+    """Bytes and packets of one way, by whichever of the counters the driver keeps."""
+    if WORDS[way] in counters:
+        count: int | None = WORD * counters[WORDS[way]]
+    else:
+        count = _sum(counters, BYTES[way])
+    return Moved(count, _sum(counters, PACKETS[way]))
+
+
+def _sum(counters: Mapping[str, int], names: tuple[str, ...]) -> int | None:
+    found = [counters[name] for name in names if name in counters]
+    return sum(found) if found else None

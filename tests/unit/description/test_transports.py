@@ -1,0 +1,95 @@
+"""Transports of a testbed's file: what they set up, which one a paper means, and faults of the file."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from whitewire import paths
+from whitewire.description import transports
+from whitewire.description.testbed import digest, read_testbed
+from whitewire.description.transports import Transport
+from whitewire.errors import UserError
+
+RSOCKETS = {
+    "kind": "rdma",
+    "preload": ["librspreload.so"],
+    "environment": {"RS_SQ_SIZE": "512"},
+    "java": [
+        "-Djava.nio.channels.spi.SelectorProvider=sun.nio.ch.PollSelectorProvider",
+        "-Djava.net.preferIPv4Stack=true",
+    ],
+    "settings": {"dfs.datanode.transferTo.allowed": False},
+}
+POLL = {"kind": "tcp", "java": RSOCKETS["java"]}
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes a shipped testbed with these transports and reads it."""
+
+    def write(ways, kind="ssh.example"):
+        raw = yaml.safe_load((paths.HOME / "config" / "testbeds" / f"{kind}.yaml").read_text())
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump(raw | {"transports": ways}))
+        return read_testbed(path)
+
+    return write
+
+
+def test_tcp_is_always_there_and_a_level_is_a_name_or_a_kind(written):
+    testbed = written({"poll": POLL, "rsockets": RSOCKETS, "smc": {"kind": "rdma", "preload": ["libsmc-preload.so"]}})
+    assert [one.name for one in transports.defined(testbed)] == ["tcp", "poll", "rsockets", "smc"]
+    named = {
+        level: getattr(transports.find(testbed, level), "name", None) for level in ("tcp", "rdma", "smc", "poll", "x")
+    }
+    assert named == {"tcp": "tcp", "rdma": "rsockets", "smc": "smc", "poll": "poll", "x": None}
+    assert transports.levels(testbed) == {"tcp", "rdma", "poll", "rsockets", "smc"}
+    assert transports.of(testbed, {}) == Transport("tcp", "tcp")
+    assert transports.find({}, "rdma") is None and transports.levels({}) == {"tcp"}
+
+
+def test_commands_get_the_library_and_further_variables():
+    made = Transport("rsockets", **RSOCKETS)
+    assert made.variables == {"LD_PRELOAD": "librspreload.so", "RS_SQ_SIZE": "512"}
+    assert Transport("tcp", "tcp").variables == {}
+
+
+def test_links_are_not_measured_again_for_a_transport(written):
+    assert digest(written({"rsockets": RSOCKETS})) == digest(written({"poll": POLL}))
+
+
+@pytest.mark.parametrize(
+    ("ways", "kind", "said"),
+    [
+        ({"a": {"kind": "rmda"}}, "ssh.example", 'transports.a.kind: found "rmda", expected one of rdma, tcp'),
+        ({"a": {"preload": ["x.so"]}}, "ssh.example", "transports.a.kind: found nothing"),
+        ({"a": {"kind": "rdma", "preloads": ["x.so"]}}, "ssh.example", "transports.a.preloads: found an unknown key"),
+        ({"a": {"kind": "rdma", "preload": ["x.so y.so"]}}, "ssh.example", "transports.a.preload[0]: found"),
+        ({"a": {"kind": "rdma", "java": ["-Da=b c"]}}, "ssh.example", "transports.a.java[0]: found"),
+        ({"a": {"kind": "rdma", "environment": {"A": 1}}}, "ssh.example", "transports.a.environment.A: found 1"),
+        ({"tcp": {"kind": "tcp"}}, "ssh.example", "transports.tcp: found the name of a kind of transport"),
+        ({"a": {"kind": "rdma"}}, "emulated", 'transports.a.kind: found "rdma", expected "tcp": hosts of kind'),
+    ],
+)  # fmt: skip
+def test_faults_of_the_file_are_named(written, ways, kind, said):
+    with pytest.raises(UserError, match="transports") as fault:
+        written(ways, kind)
+    assert said in str(fault.value)
+
+
+def test_a_transport_that_nobody_has_is_refused_with_the_nearest_name():
+    experiment = {"factors": {"transport": ["tcp", "rdma"]}, "parameters": {}}
+    transports.check_levels({}, experiment, "paper")
+    wrong = copy.deepcopy(experiment)
+    wrong["factors"]["transport"][1] = "rsocket"
+    with pytest.raises(UserError) as fault:
+        transports.check_levels({"transports": {"rsockets": RSOCKETS}}, wrong, "paper: experiments[0] (a)")
+    assert str(fault.value) == (
+        'paper: experiments[0] (a).factors.transport: found "rsocket", expected a kind or a name of a transport of the '
+        'testbed (rdma, rsockets, tcp); did you mean "rsockets"?'
+    )
+    with pytest.raises(UserError, match=r"parameters\.transport"):
+        transports.check_levels({}, {"factors": {}, "parameters": {"transport": "x"}}, "paper")

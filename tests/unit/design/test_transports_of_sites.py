@@ -1,0 +1,129 @@
+"""What papers ask over RDMA is made where a testbed has such a transport, and says elsewhere what it needs."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from whitewire.analysis import judging
+from whitewire.analysis.runs import on_testbed
+from whitewire.description import checks, transports
+from whitewire.description.project import paper_path
+from whitewire.description.reading import load_yaml
+from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design import treatments
+from whitewire.design.rows import make_design
+from whitewire.errors import CannotMake, UserError
+from whitewire.measure import groups, services
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.paths import HOME
+from whitewire.tools.rdma_counters import Moved, Port
+
+EXAMPLE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
+FABRICS = {"10gbe": {"rate_mbit_per_s": 10000}, "40gbe": {"rate_mbit_per_s": 40000}}
+RSOCKETS = {"kind": "rdma", "preload": ["librspreload.so"], "java": ["-Dpoll=yes"]}
+SITE = EXAMPLE | {"fabrics": FABRICS, "transports": {"rsockets": RSOCKETS}}
+WITHOUT = EXAMPLE | {"fabrics": FABRICS}
+NO_RUNS = pd.DataFrame(
+    columns=["experiment", "metric", "valid", "value", "unit", "full_scale_value", "full_scale_unit"]
+)
+CLAIMS = {"chelsio-iwarp": ("C-C01", "C-C04"), "mellanox-mapr": ("M-C11",)}
+EXPERIMENT = "terasort-transport"
+
+
+def paper(name, testbed=SITE):
+    return checks.load_paper(paper_path(name), fabric_names(testbed))
+
+
+def rows_of(name, testbed, effort="quick"):
+    return [row for row in make_design(paper(name), testbed, effort, 1) if row["experiment"] == EXPERIMENT]
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_both_ways_are_measured_where_there_are_two(name):
+    assert {row["transport"] for row in rows_of(name, SITE)} == {"tcp", "rdma"}
+    assert {row["transport"] for row in rows_of(name, SITE, "smoke")} == {"tcp", "rdma"}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_tcp_alone_is_nothing_to_compare_and_is_not_measured(name):
+    assert rows_of(name, WITHOUT) == []
+    assert rows_of(name, load_testbed("emulated")) == []
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize(("testbed", "status"), [(WITHOUT, "measured"), (load_testbed("emulated"), "emulated")])
+def test_elsewhere_the_verdict_says_what_is_needed(name, testbed, status):
+    loaded = paper(name, testbed)
+    runs = on_testbed(loaded, testbed, "quick", NO_RUNS)
+    for claim in (claim for claim in loaded.claims if claim["id"] in CLAIMS[name]):
+        row = judging._row(loaded, claim, runs, status, (), None)
+        assert row["verdict"] == "not testable here" and row["reason"] == transports.NEEDED
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_with_a_transport_only_runs_are_missing(name):
+    loaded = paper(name)
+    runs = on_testbed(loaded, SITE, "quick", NO_RUNS)
+    for claim in (claim for claim in loaded.claims if claim["id"] in CLAIMS[name]):
+        row = judging._row(loaded, claim, runs, "measured", (), None)
+        assert row["route"] == "measured" and row["verdict"] == "inconclusive"
+
+
+def test_another_definition_is_another_run_and_tcp_stays_the_same():
+    changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
+    ids = [{row["transport"]: row["run_id"] for row in rows_of("chelsio-iwarp", one)} for one in (SITE, changed)]
+    assert ids[0]["tcp"] == ids[1]["tcp"] and ids[0]["rdma"] != ids[1]["rdma"]
+
+
+def test_services_are_started_for_each_transport():
+    loaded = paper("chelsio-iwarp")
+    plan = BlockPlan(loaded, SITE, "quick")
+    runs = [plan.run(row) for row in rows_of("chelsio-iwarp", SITE)]
+    clusters = groups.clusters(loaded, runs, SITE)
+    assert [{run.levels["transport"] for run in own} for own in clusters.values()] in ([{"tcp"}, {"rdma"}],
+                                                                                      [{"rdma"}, {"tcp"}])  # fmt: skip
+    assert sorted(json.loads(key)[5] for key in clusters) == ["", "rsockets"]
+    assert services.unavailable(SITE, runs) == []
+    theirs = SITE | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
+    ((lost, why),) = services.unavailable(theirs, runs)
+    assert lost == [run.row["run_id"] for run in runs if run.levels["transport"] == "rdma"]
+    assert why == services.THEIR_DAEMONS
+
+
+def floors_of(testbed):
+    """Names of the floors of each transport's runs."""
+    loaded = paper("chelsio-iwarp", testbed)
+    plan = BlockPlan(loaded, testbed, "quick")
+    clusters = groups.clusters(loaded, [plan.run(row) for row in rows_of("chelsio-iwarp", testbed)], testbed)
+    return {own[0].levels["transport"]: set(plan.floors(key, own, {}).names.values()) for key, own in clusters.items()}
+
+
+def test_floors_over_a_transport_are_its_own():
+    changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
+    own, others = floors_of(SITE), floors_of(changed)
+    assert own["tcp"] == others["tcp"] and own["rdma"].isdisjoint(own["tcp"] | others["rdma"])
+
+
+def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network():
+    good, nothing = Port("mlx5_0/1", Moved(1), Moved(1), 0), Moved()
+    blind, none = (Port(name, nothing, nothing, 0) for name in ("siw0/1", ""))
+    hosts = {"datanode1": good, "datanode2": blind, "client1": none}
+    (tcp, rsockets) = transports.defined(SITE)
+    testbed = SimpleNamespace(rdma_ports=lambda: hosts)
+    services.check_ports(testbed, tcp)
+    with pytest.raises(CannotMake, match="transport rsockets: .* on datanode2, client1$"):
+        services.check_ports(testbed, rsockets)
+    services.check_ports(SimpleNamespace(rdma_ports=lambda: {"datanode1": good}), rsockets)
+
+
+def test_a_level_that_no_testbed_has_is_refused():
+    loaded = paper("chelsio-iwarp")
+    wrong = loaded.raw["experiments"]
+    number = next(place for place, each in enumerate(wrong) if each["id"] == EXPERIMENT)
+    wrong[number]["factors"]["transport"] = ["tcp", "rdmaa"]
+    with pytest.raises(UserError, match=r"factors\.transport: found \"rdmaa\""):
+        treatments.check(loaded, SITE)
