@@ -95,6 +95,7 @@ class HiBench:
         return {
             "PATH": ":".join([*self.extra_path, path]),
             **({"JAVA_HOME": str(PurePosixPath(java).parents[1])} if java else {}),
+            "HADOOP_HOME": self.folder,  # where Hive looks for `hadoop`; HiBench does not export it
             "HIBENCH_CONF_FOLDER": f"{self.folder}/conf",
             "PYTHONDONTWRITEBYTECODE": "1",  # or its scripts leave .pyc files in the tree
         }

@@ -608,6 +608,17 @@ def test_a_run_from_configuration_to_report(tree, tmp_path):
 
 
 @needs_bc
+def test_programs_that_scripts_call_find_hadoop(tree, tmp_path):
+    """Hive starts $HADOOP_HOME/bin/hadoop."""
+    script = tree / "bin/workloads/micro/terasort/hadoop/run.sh"
+    script.write_text(script.read_text().replace("run_hadoop_job", "env | grep ^HADOOP_HOME=; run_hadoop_job"))
+    bench = bench_on(tree, tmp_path)
+    bench.configure(hadoop_that_talks(tmp_path), Job("terasort", "tiny", 3, 2, ["namenode"], WORKERS, {}))
+    (reported,) = bench.measure(30)
+    assert f"HADOOP_HOME={bench.folder}\n" in reported.output
+
+
+@needs_bc
 def test_two_runs_of_one_program(tree, tmp_path):
     bench = bench_on(tree, tmp_path)
     bench.configure(hadoop_that_talks(tmp_path), Job("dfsioe", "tiny", 3, 2, ["namenode"], WORKERS, {}))
