@@ -79,8 +79,8 @@ def by_chance(estimates: int) -> int:
 
 
 def of(table: pd.DataFrame) -> Agreement:
-    """From the table of sides.verdicts. Two results agree where no claim on which both tell has another verdict, and no
-    more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
+    """From the table of comparison.verdicts. Two results agree where no claim on which both tell has another verdict,
+    and no more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
     judged = table[table["stands"] != ""]
     by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
     told = by_runs[by_runs["differs"].isin([comparison.YES, comparison.NO]) & (by_runs["overlap"] != "")]
