@@ -160,10 +160,10 @@ def test_finished_workflow_does_nothing(finished):
 
 
 def contents(results):
-    """What the stages made, by path; not what Snakemake or a start writes beside it, nor the start page, which is made
-    again when a rule fails."""
+    """What the stages made, by path; not what Snakemake or a start writes beside it, nor the start page with its
+    figures and data, which is made again when a rule fails."""
     kept = (path for path in results.rglob("*") if path.is_file() and "logs" not in path.parts)
-    kept = (path for path in kept if path != results / "reports" / "index.html")
+    kept = (path for path in kept if path != results / "reports" / "index.html" and path.parent.name != "index")
     made = {str(path.relative_to(results)): path for path in kept if not path.name.startswith(".snakemake")}
     return {name: path.read_bytes() for name, path in made.items()}
 
@@ -376,8 +376,8 @@ def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal)
     home = repository(tmp_path / "wire")
     # The child's own child shows that the group is ended, not only its leader.
     script = 'touch "$TMPDIR/left"; setpriv --pdeathsig KILL sleep 61 & sleep 0.5; echo "$(jobs -p)"; wait'
-    alone, options = [str(home / "scripts" / "alone"), "bash", "-c"], {"env": environment(), "text": True}
-    process = subprocess.Popen([*alone, script], stdout=subprocess.PIPE, **options)
+    exclusive, options = [str(home / "scripts" / "exclusive"), "bash", "-c"], {"env": environment(), "text": True}
+    process = subprocess.Popen([*exclusive, script], stdout=subprocess.PIPE, **options)
     grandchild = int(process.stdout.readline())
     assert alive(grandchild)
     process.send_signal(getattr(__import__("signal"), f"SIG{signal}"))
@@ -388,7 +388,7 @@ def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal)
     assert not alive(grandchild)
     if signal != "KILL":
         assert not (home / "whitewire-tmp").exists()
-    again = subprocess.run([*alone, 'ls "$TMPDIR"'], capture_output=True, timeout=10, **options)
+    again = subprocess.run([*exclusive, 'ls "$TMPDIR"'], capture_output=True, timeout=10, **options)
     assert (again.returncode, again.stdout) == (0, "")
 
 

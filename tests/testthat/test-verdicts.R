@@ -65,7 +65,7 @@ test_that("a set of published measurements has the command of sets, and none for
   withr::local_envvar(WHITEWIRE_START = "make calibrate")
   expect_identical(make_text(row(route = "emulated")), "")
   expect_identical(claim_line(), "")
-  expect_identical(going_on(row(command = set)), set)
+  expect_identical(going_on(row(command = set)), sprintf(": `%s`", set))
 })
 
 test_that("a citation says what made the runs, what is claimed, what was found and the verdict; a badge goes with it", {

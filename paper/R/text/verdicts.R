@@ -85,8 +85,11 @@ estimate_text <- function(table) {
 # A verdict's reason without its second readings, which have a table of their own.
 own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
 
-# ": `make claim …`", what goes on with an open claim; nothing where the table does not say it.
-going_on <- function(table) ifelse(is.na(table$claim_command), "", sprintf(": `%s`", table$claim_command))
+# ": `make claim …`", what goes on with an open claim, or with its set; nothing where the table does not say it.
+going_on <- function(table) {
+  command <- if (is_set()) table$command else table$claim_command
+  ifelse(is.na(command), "", sprintf(": `%s`", command))
+}
 
 reason_text <- function(table) {
   more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),

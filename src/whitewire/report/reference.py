@@ -21,7 +21,7 @@ from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
 LARGE_BYTES = 1 << 15
-"""Tables of more are kept compressed."""
+"""Tables of more are kept compressed, but for verdicts, which comparisons and appendices read where they are."""
 MOST_BYTES = 3_000_000
 """Of all files together."""
 AGAIN = "make it anew with `make reference`"
@@ -111,7 +111,8 @@ def _files(own: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _stored(name: str, content: bytes) -> str:
-    return f"{name}.gz" if name.endswith(".csv") and len(content) > LARGE_BYTES else name
+    large = name.endswith(".csv") and len(content) > LARGE_BYTES and Path(name).name != bundle.VERDICTS
+    return f"{name}.gz" if large else name
 
 
 def _is_packed(name: str) -> bool:

@@ -55,11 +55,15 @@ def parse(said: str) -> Port:
     counters: dict[str, int] = {}
     names: list[str] = []
     tables: list[list[str]] = []
-    for line in said.splitlines():
+    if said and not said.endswith("\n"):
+        raise Unreadable("RDMA counters: found output that is cut off, expected a line's end")
+    for line in filter(str.strip, said.splitlines()):
         first, *rest = line.split()
         if first == "rdma" and len(rest) == 1:
             names.append(rest[0])
-        elif first == "rdma" and len(rest) == 3 and rest[2].isdecimal():
+        elif first == "rdma" and rest[2:] and rest[2] != "N/A":  # which the kernel says of a counter that a port lacks
+            if not (len(rest) == 3 and rest[2].isdecimal()):
+                raise Unreadable(f"{rest[1]}: found {' '.join(rest[2:])[:40]!r}, expected a whole number")
             counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
         elif first == "TcpExt:":
             tables.append(rest)

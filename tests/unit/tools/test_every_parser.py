@@ -13,6 +13,7 @@ import pytest
 
 from tests.unit.measure.test_jobs import ANSWERS, LOGGED, RESULT, SAID
 from tests.unit.testbed.test_remote import JOB
+from tests.unit.tools.test_rdma_counters import DRIVERS, NETSTAT
 from whitewire.errors import UserError
 from whitewire.testbed.site.schedulers import slurm
 from whitewire.tools import (
@@ -29,6 +30,7 @@ from whitewire.tools import (
     namenode,
     nnbench,
     perftest,
+    rdma_counters,
     site_xml,
     testdfsio,
 )
@@ -122,6 +124,7 @@ OUTPUTS = [
     output("perftest/new_send_lat.client.txt", of_bytes(perftest.latency, "ib_send_lat")),
     output("perftest/ibv_devinfo.txt", of_bytes(ibv_devinfo.parse), counted=True),
     output("perftest/ibv_devinfo_v.txt", of_bytes(ibv_devinfo.parse)),
+    Output("rdma_counters", f"{DRIVERS['mlx5'][0]}\n{NETSTAT}", rdma_counters.parse),
     output("cases/testdfsio/exponent-small.txt", testdfsio.parse),
     output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio.parse),
     output("topology-2-racks.txt", namenode.racks, counted=True),
