@@ -30,10 +30,6 @@ K = 64
 """The slowest link has 1000/64 Mbit/s, the fastest 62.5: two processors serve all of it with time to spare."""
 PUTS, CLIENTS = 4, (1, 2)
 """Puts of each client; numbers of clients: of one its own link sets the time, of two also DataNodes that both use."""
-DATANODES = 4
-"""Each has a copy of every block. Were there fewer copies, HDFS would choose who has them, and times of two clients
-would scatter by its choice: by 12 % with two copies, which no number of runs in an hour averages to the 2 % that
-matter."""
 EXPERIMENT, METRIC = "known", "throughput"
 KINDS = ("hdfs_put", "testdfsio", "terasort")
 """Workloads that are made beside other lanes."""
@@ -73,9 +69,9 @@ def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int]
         "blocks": dict.fromkeys(("smoke", "quick", "full"), 1),
         "experiments": [{
             "id": EXPERIMENT, "title": "Puts on links of known ratio", "workload": "hdfs_put",
-            "roles": {"namenode": 1, "datanode": DATANODES, "client": max(clients)},
+            "roles": {"namenode": 1, "datanode": 4, "client": max(clients)},
             "factors": {"fabric": [link(ratio) for ratio in (1, *wanted)], "clients": list(clients)},
-            "parameters": {"file_size_bytes": 5e9, "block_size_bytes": 67108864, "replication": DATANODES,
+            "parameters": {"file_size_bytes": 5e9, "block_size_bytes": 67108864, "replication": 2,
                            "puts_per_client": PUTS},
         }],
         "controls": [_control(number, *each) for number, each in enumerate(_names(wanted, clients), start=1)],

@@ -201,7 +201,7 @@ def test_loads_of_other_runs_are_one_line(results):
 
 def test_blocks_of_another_description_of_their_paper_are_told_with_what_to_do(results, monkeypatch):
     path = trusted.described(results)
-    path.write_text(path.read_text().replace("replication: 4", "replication: 1"))
+    path.write_text(path.read_text().replace("replication: 2", "replication: 1"))
     monkeypatch.setattr(trusted, "described", lambda _: path)
     lines = told(results)
     said = (
