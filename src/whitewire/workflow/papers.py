@@ -43,9 +43,10 @@ def run(options: Sequence[str]) -> int:
 
 def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
     """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
+    whole = plan.whole()
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
-        max(1, min(plan.in_all[0], len(blocks))), {block: plan.whole.get(block, 0.0) for block in blocks},
+        max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: {**record.get("spent", {}), TOGETHER: record["seconds"]} for block, record in blocks.items()},
     )  # fmt: skip
 

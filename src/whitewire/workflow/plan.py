@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,8 @@ class Plan:
     """How many lanes there are, also for rounds of one block, and how many there may come to be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
-    whole: Mapping[str, float] = field(default_factory=dict, repr=False)
-    """The seconds that all runs should take which these blocks lack."""
+    whole: Callable[[], Mapping[str, float]] = field(default=dict, repr=False)
+    """The seconds that all runs should take which these blocks lack; a start asks once, and none of its jobs."""
     goes_on: bool = False
     """Whether the start goes on with blocks that it has finished, and its budget in the environment with it."""
     watch: Path | None = None
@@ -175,18 +176,17 @@ class Plan:
             held = parent_watch.hold(HOME / ".cache" / "parents")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         asked = _asked(config["claim"], described, designs)
-        waiting = _waiting(described, asked, testbed, config["testbed"])
-        whole = _whole(described, asked, testbed, config["testbed"])
+        lacking = _by_block(asked, config["testbed"])
         goes_on = bool(os.environ.get(GOES_ON))
-        if goes_on:
-            waiting = dict(Budget.read(os.environ[budget.VARIABLE]).expected)
+        handed_on = Budget.read(os.environ[budget.VARIABLE]).expected if goes_on else None
+        waiting = handed_on if handed_on is not None else _waiting(described, lacking, testbed)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed))
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs, deployment,
             hibench="hibench" in testbed and _of_suite(designs), site=not capabilities_of(testbed).local,
             needs=needs, described=described, left_out=left_out, watch=held, begins=begins,
             budget=config["budget"], claim=config["claim"], lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all,
-            waiting=waiting, whole=whole, goes_on=goes_on,
+            waiting=waiting, whole=partial(_whole, described, lacking, testbed), goes_on=goes_on,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -326,9 +326,10 @@ class Plan:
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
         handed_on = "" if self.begins and not self.goes_on else os.environ.get(budget.VARIABLE, "")
-        seconds = budget.seconds_of(self.budget)
-        begun = Budget.of(seconds, self.waiting, self._claims(), self.lanes, self.whole)
-        os.environ[budget.VARIABLE] = text = handed_on or begun.text()
+        os.environ[budget.VARIABLE] = text = (
+            handed_on
+            or Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes, self.whole()).text()
+        )
         told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
         told |= {parent_watch.VARIABLE: str(self.watch)} if self.watch else {}
         if self.begins and self.in_all[1] > 1:
@@ -412,9 +413,8 @@ def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignR
     return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
 
 
-def _waiting(
-    papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any], name: str
-) -> dict[str, float]:
+def _waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+             ) -> dict[str, float]:  # fmt: skip
     """Blocks that lack runs, and the seconds that these should take, in the order of measuring.
 
     The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
@@ -422,7 +422,7 @@ def _waiting(
     first look counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
-    for block, rows in _by_block(designs, name).items():
+    for block, rows in lacking.items():
         paper = block.partition("/")[0]
         found.setdefault(paper, {})[block] = seconds_of(papers[paper], _least(papers[paper], rows), testbed)
     times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
@@ -431,11 +431,10 @@ def _waiting(
     return {block: seconds for paper in order for block, seconds in found[paper].items()}
 
 
-def _whole(papers: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any],
-           name: str) -> dict[str, float]:  # fmt: skip
+def _whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+           ) -> dict[str, float]:  # fmt: skip
     """Seconds that all runs should take which blocks lack, by block."""
-    found = _by_block(designs, name)
-    return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in found.items()}
+    return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
 
 
 def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str) -> dict[str, list[DesignRow]]:

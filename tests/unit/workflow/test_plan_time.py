@@ -31,7 +31,7 @@ def two():
 
 def planned(two, **more):
     testbed, papers, designs = two
-    waiting = plan._waiting(papers, designs, testbed, "nowhere")
+    waiting = plan._waiting(papers, plan._by_block(designs, "nowhere"), testbed)
     return plan.Plan(list(papers), "nowhere", "quick", 1, designs, described=papers, waiting=waiting, **more)
 
 
@@ -52,7 +52,9 @@ def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(t
     testbed, papers, designs = two
     study = load_paper(project.paper_path("hibench"), fabric_names(testbed))
     rows = make_design(study, testbed, "quick", 1)
-    waiting = plan._waiting({"hibench": study, **papers}, {"hibench": rows, **designs}, testbed, "nowhere")
+    waiting = plan._waiting(
+        {"hibench": study, **papers}, plan._by_block({"hibench": rows, **designs}, "nowhere"), testbed
+    )
     assert list(waiting) == ["chelsio-iwarp/quick-1", "emulex-2012/quick-1", "hibench/quick-1"]
     assert (
         len(papers["emulex-2012"].claims) / waiting["emulex-2012/quick-1"]
@@ -74,9 +76,9 @@ def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
 
 def test_all_runs_of_a_block_count_for_what_it_may_use(two):
     testbed, papers, designs = two
-    found = plan._whole(papers, designs, testbed, "nowhere")
+    found = plan._whole(papers, plan._by_block(designs, "nowhere"), testbed)
     assert found == {f"{name}/quick-1": plan.seconds_of(papers[name], designs[name], testbed) for name in papers}
-    made = planned(two, whole=found)
+    made = planned(two, whole=lambda: found)
     assert all(found[block] > seconds for block, seconds in made.waiting.items())
     made.preamble  # noqa: B018
     assert Budget.read(os.environ[budget.VARIABLE]).whole == found
