@@ -248,7 +248,7 @@ def test_fabric_shapes_both_directions_and_counters_count(hosts, tmp_path, name,
     if way == "from a host":
         client, server = server, client
     expected, starved = fabric.rate * FRAME_SHARE, True
-    for _ in range(15):  # tests share the machine, and a busy one is too slow; bench/link_fidelity.py measures it
+    for _ in range(15):  # tests share the machine, and a busy one is too slow; `make trust` measures it
         ticks, idle = processor_ticks()
         goodput, sent, received = one_second_of_iperf3(hosts, client, server, fabric, tmp_path / "server")
         all_ticks, all_idle = processor_ticks()

@@ -16,10 +16,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
         (["cluster.py", "--replicates", "1"], "CPU s per GB"),
         (["jobs.py", "--replicates", "1"], "of the CPU time"),
         (["cephfs.py", "--starts", "1", "--repeats", "1"], "remount of"),
-        (["link_fidelity.py", "--rounds", "1"], "largest median error"),
         (["chaos.py", "--kinds", "kill", "--times", "1", "--testbeds", "emulated"], "1 of 1 faults in"),
     ],
-    ids=("cluster", "jobs", "cephfs", "link_fidelity", "chaos"),
+    ids=("cluster", "jobs", "cephfs", "chaos"),
 )
 def test_a_bench_runs(can_emulate, argv, said):
     script, *arguments = argv
