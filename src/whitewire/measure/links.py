@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import subprocess
 import time
@@ -285,4 +284,4 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
 
 
 def write(folder: Path, rows: Sequence[Mapping]) -> None:
-    atomic.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")
+    atomic.write(folder / "probes.json", atomic.as_json(list(rows)))
