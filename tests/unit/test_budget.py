@@ -135,7 +135,8 @@ def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
 
 
 def test_it_goes_through_the_environment():
-    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0})
+    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0}, earlier={"a/quick-1": 4.0},
+                    spent={"a/quick-1": {"runs": 3.0}})  # fmt: skip
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf)
     assert Budget.read(Budget.of(90.0, {}, {}).text()).seconds == 90.0
