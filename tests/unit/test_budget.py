@@ -92,7 +92,7 @@ def test_a_block_knows_when_its_start_began():
     assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
 
 
-def test_others_spoil_a_block_only_until_its_first_look():
+def test_others_disturb_a_block_only_until_its_first_look():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
     assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)
     assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf

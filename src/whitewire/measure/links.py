@@ -25,7 +25,7 @@ from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them costs the runs at its
-scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to settle."""
 ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same where a drive that stays beyond its bound is named and stops nothing yet."""
