@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate reference \
+.PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate docs reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
 # The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
@@ -113,6 +113,9 @@ appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markd
 
 crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw output too, with PRIVATE=keep all names
 	@case "$$RAW" in ''|0|no) RAW= ;; *) RAW=--raw ;; esac; exec whitewire crate $$RAW $${PRIVATE:+--private="$$PRIVATE"}
+
+docs: setup-report ## write the generated pages of documentation to build/docs: keys, factors, similitude
+	@exec whitewire docs
 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}

@@ -10,8 +10,8 @@ late a timer of 1 ms wakes, how long the cluster's threads that are ready wait f
 bound is searched that keeps the bias of what it lets pass below 2 %. What was measured stays in --folder, one row per
 run in runs.csv; --show only reads that.
 
---of takes whole results instead, of one k and design: by how much runs take longer than the calm runs of their cell, by
-how late processes woke in them, and by what other programs used.
+--of takes whole results instead, of one k and design: by how much runs take longer than the undisturbed runs of their
+cell, by how late processes woke in them, and by what other programs used.
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ def keep(path: Path, folder: Path, made: Made, told: Mapping[str, Mapping[str, f
 
 def show(path: Path) -> None:
     table = pd.read_csv(path)
-    calm = table[table["load"] == 0].groupby("cell")["value"]
-    middle, scatter = calm.median(), calm.std(ddof=1) / calm.median()
+    unloaded = table[table["load"] == 0].groupby("cell")["value"]
+    middle, scatter = unloaded.median(), unloaded.std(ddof=1) / unloaded.median()
     rate = {name: CELLS[name][3].startswith("throughput") for name in middle.index}
     table["bias"] = [
         (value / middle[cell] - 1) if rate[cell] else (middle[cell] / value - 1)
@@ -278,21 +278,21 @@ def area(score: np.ndarray, wrong: np.ndarray) -> float:
     return float(np.mean((bad[:, None] > good[None, :]) + 0.5 * (bad[:, None] == good[None, :])))
 
 
-CALM_MS, CALM_CORES = 0.25, 0.35
-"""Lateness and others' use of a run that others may be held against."""
-LATENESS = (0.0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, np.inf)
+UNDISTURBED_MS, UNDISTURBED_CORES = 0.25, 0.35
+"""Wake-up latency and others' use in a run that others may be held against."""
+WAKE_LATENCY_MS = (0.0, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, np.inf)
 OUTSIDE = (0.0, 0.35, 0.6, 1.0, 1.4, np.inf)
 
 
 def show_results(folders: Sequence[Path]) -> None:
-    """Of all runs, valid or not for lack of processors, of cells that have calm ones."""
+    """Of all runs, valid or not for lack of processors, of cells that have undisturbed ones."""
     tables = [one for folder in folders for path in sorted(folder.glob("*/tidy/runs.csv*")) for one in _runs_of(path)]
     runs = pd.concat(tables, ignore_index=True)
-    calm = runs[(runs["cpu_late"] <= CALM_MS) & (runs["cpu_outside"] <= CALM_CORES)]
-    of_calm = calm.groupby(["paper", "cell"])["log"].median()
-    runs = runs.join(of_calm.rename("calm"), on=["paper", "cell"]).dropna(subset=["calm"])
-    runs["longer"] = np.expm1(runs["log"] - runs["calm"])
-    for name, edges in (("cpu_late", LATENESS), ("cpu_outside", OUTSIDE)):
+    undisturbed = runs[(runs["cpu_late"] <= UNDISTURBED_MS) & (runs["cpu_outside"] <= UNDISTURBED_CORES)]
+    of_cell = undisturbed.groupby(["paper", "cell"])["log"].median()
+    runs = runs.join(of_cell.rename("undisturbed"), on=["paper", "cell"]).dropna(subset=["undisturbed"])
+    runs["longer"] = np.expm1(runs["log"] - runs["undisturbed"])
+    for name, edges in (("cpu_late", WAKE_LATENCY_MS), ("cpu_outside", OUTSIDE)):
         runs["from"] = pd.cut(runs[name], edges, labels=edges[:-1])
         groups = runs.groupby(["kind", "from"], observed=True)["longer"]
         found = groups.agg(["size", "median", "mean", "sem"])

@@ -115,8 +115,8 @@ def measure(args: argparse.Namespace) -> None:
 
 def show(path: Path) -> None:
     table = pd.read_csv(path)
-    calm = table[table["load"] == 0].groupby("kind")["seconds"].median()
-    table["longer"] = table["seconds"] / table["kind"].map(calm) - 1
+    unloaded = table[table["load"] == 0].groupby("kind")["seconds"].median()
+    table["longer"] = table["seconds"] / table["kind"].map(unloaded) - 1
     groups = table.groupby(["kind", "load"])
     shown = groups[["longer", *COLUMNS[3:]]].median().assign(runs=groups.size(), sem=groups["longer"].sem())
     print(shown.to_string(float_format=lambda value: f"{value:.3f}"))

@@ -38,7 +38,6 @@ function Span(span)
   -- So is how to cite a claim; its command is of use where it can be copied.
   if span.classes:includes("cite") then return (typst or plain) and {} or folded(span, "cite", "Cite") end
   if span.classes:includes("make") and (typst or plain) then return {} end
-  if brief and span.classes:includes("rest") then return {} end
   if span.classes:includes("rest") then return (typst or plain) and span.content or folded(span, "rest", "More") end
   if span.classes:includes("on-paper") and not typst then return {} end
   if plain then return span.classes:includes("badge") and pandoc.Strong(span.content) or span.content end
@@ -77,6 +76,7 @@ local function fold(div)
 end
 
 function Div(div)
+  if div.classes:includes("in-brief") then return not brief and {} or nil end
   if plain then return div.classes:includes("html-only") and {} or div.content end
   if div.classes:includes("paper-only") then return typst and div.content or {} end
   if div.classes:includes("fold") then return typst and div.content or fold(div) end
@@ -270,16 +270,18 @@ local function fold_parts(blocks)
   return out
 end
 
--- What a brief has of a report: the answer, the claims with their verdicts and controls, and what is not testable.
-local in_brief = { ["sec-summary"] = true, ["sec-verdicts"] = true, ["sec-untestable"] = true }
-
+-- What a brief has of a report: the answer, and tables of its own (R/text/brief.R).
 local function shortened(blocks)
   local out, depth = pandoc.Blocks({}), 9 -- what stands before the first heading sets type
   for _, block in ipairs(blocks) do
     if block.t == "Header" and (depth == 0 or block.level <= depth) then
-      depth = in_brief[block.identifier] and block.level or 0
+      depth = block.identifier == "sec-summary" and block.level or 0
     end
-    if depth > 0 then out:insert(block) end
+    if block.t == "Div" and block.classes:includes("in-brief") then
+      out:extend(block.content)
+    elseif depth > 0 and block.identifier ~= "fig-verdicts" then -- which counts what a sentence has
+      out:insert(block)
+    end
   end
   local there = {}
   local function note(element) there["#" .. element.identifier] = true end
@@ -311,6 +313,7 @@ function Pandoc(doc)
   doc.blocks = link_claims(blocks, shown)
   if brief then
     doc.blocks = shortened(doc.blocks)
+    doc.meta.toc = false
     doc.meta.subtitle = pandoc.MetaInlines({ pandoc.Str("In brief: the whole report is " .. (document or "") .. ".pdf") })
   end
   if document and not others[document] and not typst and not plain then doc.blocks = fold_parts(doc.blocks) end

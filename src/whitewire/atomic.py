@@ -1,15 +1,16 @@
-"""Files and folders that are there whole or not at all: written beside, then renamed into place."""
+"""Files and folders that are there whole or not at all: written beside, then renamed into place. Records as JSON."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 PART = ".part-"
 """How the name begins of what is not whole yet; a killed writer may leave such a file or folder."""
@@ -31,6 +32,11 @@ def check_space(path: Path | str) -> None:
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     if disk.f_blocks and free * disk.f_frsize < LEAST_FREE_BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def as_json(record: Any, **options: Any) -> str:
+    """A record as the text of a JSON file; `options` are those of json.dumps."""
+    return json.dumps(record, indent=1, **options) + "\n"
 
 
 def write(path: Path | str, content: str | bytes) -> Path:

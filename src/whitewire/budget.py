@@ -38,8 +38,6 @@ OVERRUN_OF_FIRST = 1.5
 """The same of the first block, which the first report waits for. With 1 it missed its first analysis in two campaigns
 on an idle machine, where its runs took 1.24 times as long as planned, and had measured for nothing."""
 EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
-TOGETHER = "together"
-"""Key of what a block took altogether, beside the parts of it."""
 
 
 def seconds_of(text: str) -> float:
@@ -72,8 +70,8 @@ class Allowance:
 
     first, further: until its first look at claims, and after that one, from the moment of asking; spare: after it, for
     runs that hardly decide a claim; own: what it should take until its first look; start: what all blocks of the start
-    may take together; began: when it began, by the wall clock; earlier: what the block took in it before, by what was
-    done, and TOGETHER.
+    may take together; began: when it began, by the wall clock; earlier: what the block took in it before; spent: what
+    of that went into what.
     """
 
     first: Callable[[], float] = _without_end
@@ -82,7 +80,8 @@ class Allowance:
     own: float = math.inf
     start: float = math.inf
     began: float = field(default_factory=time.time)
-    earlier: Mapping[str, float] = field(default_factory=dict)
+    earlier: float = 0.0
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,10 @@ class Budget:
     """How many blocks are measured side by side: those after one take so many times less of the time that is left."""
     whole: Mapping[str, float] = field(default_factory=dict)
     """Seconds that all runs of a block should take."""
-    earlier: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Seconds that blocks took earlier in this start, by what was done, and in TOGETHER."""
+    earlier: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that blocks took earlier in this start."""
+    spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What of that went into what (runs, start, warm-up)."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
@@ -119,7 +120,8 @@ class Budget:
         until = None if ends is None else time.time() + ends - time.monotonic()
         return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
                            "expected": dict(self.expected), "claims": dict(self.claims),
-                           "whole": dict(self.whole), "earlier": {**self.earlier}})  # fmt: skip
+                           "whole": dict(self.whole), "earlier": dict(self.earlier),
+                           "spent": dict(self.spent)})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -130,7 +132,8 @@ class Budget:
         ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
         if math.isfinite(ends) and told["machine"] != boot_id():
             ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"])
+        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"],
+                   told["spent"])  # fmt: skip
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -144,7 +147,7 @@ class Budget:
         """What a block (`<paper>/<block>`) gets of it."""
         return Allowance(
             partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
-            self.seconds, self.began, self.earlier.get(block, {}),
+            self.seconds, self.began, self.earlier.get(block, 0.0), self.spent.get(block, {}),
         )  # fmt: skip
 
     @property

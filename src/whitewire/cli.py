@@ -376,15 +376,18 @@ def readme(args: argparse.Namespace) -> None:
         print(shown(path))
 
 
-def keys(args: argparse.Namespace) -> None:
-    """Write docs/use/keys.md and docs/use/factors.md anew: every key of every file, and what a paper may vary."""
+def docs(args: argparse.Namespace) -> None:
+    """Write the generated pages of documentation to build/docs: all keys, all factors, and the papers' similitude."""
     from whitewire import atomic
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
+    from whitewire.report import similitude_page
+    from whitewire.report.render import documentation
 
-    for made in (keys, factor_page):
+    for made in (keys, factor_page, similitude_page):
+        made.PAGE.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(made.PAGE, made.page())
-        print(shown(made.PAGE))
+        print(shown(made.PAGE), shown(documentation(made.PAGE)), sep="\n")
 
 
 def new_paper(args: argparse.Namespace) -> None:
@@ -420,7 +423,7 @@ def site(args: argparse.Namespace) -> None:
     print(f"next: edit it; make doctor TESTBED={args.name}; make testbed TESTBED={args.name}")
 
 
-WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check, keys)
+WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check)
 """Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
 """Subcommands that a campaign runs beside its lanes: each has a processor that these leave to it."""
@@ -435,7 +438,7 @@ GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
         links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, again,
         claim, ending,
     ),
-    "set-up and maintenance": (prepare, hibench, reference, readme, keys, citations),
+    "set-up and maintenance": (prepare, hibench, reference, readme, docs, citations),
 }  # fmt: skip
 """The subcommands as --help lists them."""
 NEW_PAPER = """\
@@ -457,7 +460,7 @@ examples:
        printed: 1/2 the time, fabric: 10gbe, over: 1gbe}
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
-docs/use/keys.md has every key of the answers.
+`make docs` writes every key of the answers to build/docs/keys.md.
 """
 
 SITE = """\
@@ -579,7 +582,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
     command(readme)
-    command(keys)
+    command(docs)
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
     sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, in place of questions")

@@ -13,6 +13,8 @@ from whitewire.errors import UserError
 HOME = Path(__file__).resolve().parents[2]  # the repository: schemas, caches and programs live here
 HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench")
 """The prepared copy of HiBench (`make hibench`): its tree, and prepared.json, which describes it."""
+GENERATED = HOME / "build" / "docs"
+"""Pages of documentation that `make docs` writes."""
 FAULTS = HOME / ".cache" / "faults"
 """Tracebacks of what nothing foresaw, a file each."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

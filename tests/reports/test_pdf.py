@@ -89,7 +89,7 @@ def test_a_brief_has_the_answer_the_verdicts_and_what_is_not_testable_on_few_pag
     for paper in papers:
         pdf = paper.with_suffix(".brief.pdf")
         told = subprocess.run(["pdfinfo", str(pdf)], capture_output=True, text=True, check=True).stdout
-        assert int(re.search(r"^Pages: +(\d+)$", told, re.MULTILINE)[1]) <= 6, paper.stem
+        assert int(re.search(r"^Pages: +(\d+)$", told, re.MULTILINE)[1]) <= 4, paper.stem
         text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
         description = yaml.safe_load((ROOT / "config" / "papers" / f"{paper.stem}.yaml").read_text())
         assert "In brief" in text and description["headline"] in text

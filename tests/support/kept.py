@@ -85,7 +85,7 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
         (own / "tidy").mkdir(exist_ok=True)
         atomic.write(own / "tidy" / table, content)
     package = tables.package(PAPER, columns, paper.factors, made)
-    atomic.write(own / "tidy" / tables.PACKAGE, json.dumps(package, indent=1) + "\n")
+    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(package))
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block
         top.mkdir(parents=True)

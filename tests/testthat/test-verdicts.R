@@ -84,3 +84,28 @@ test_that("a citation says what made the runs, what is claimed, what was found a
     expect_match(cite_text(cited, "p"), "Whitewire 0.1.0, commit 7abd6db03847: claim E-C06 of ", fixed = TRUE)
   })
 })
+
+test_that("a brief has what is claimed and found per claim, why one is open, and what is not testable per reason", {
+  claim <- function(id, ...) {
+    base <- list(claim = id, statement = "s", route = "emulated", relation = "within", unit = "1", n = 3, estimate = 6.2,
+                 low = 4.9, high = 7.9, expected = 4, expected_low = 3.5, expected_high = 4.5, verdict = "not reproduced")
+    do.call(row, utils::modifyList(base, list(...)))
+  }
+  untested <- function(id, reason) claim(id, verdict = "not testable here", reason = reason)
+  with_verdicts(rbind(
+    claim("P1"), claim("P2", verdict = "inconclusive", low = 3), untested("P3", "missing: x; testbed that would do: y"),
+    claim("P4", verdict = "consistent", route = "arithmetic", low = NA, high = NA, n = NA), untested("P5", "missing: x."),
+    claim("P6", verdict = "inconclusive", estimate = NA, low = NA, high = NA, n = 0, reason = "no run of a; 3 more")
+  ), {
+    text <- gsub("\u00a0", " ", brief_tables("p"))
+    for (line in c(
+      "| **P1** s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
+      "| 6.2 (3 to 7.9) | [too wide to say]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
+      "| **P4** s | 4 (3.5 to 4.5) | 6.2 | [consistent]{.badge .consistent} arithmetic |",
+      "| **P6** s | 4 (3.5 to 4.5) | none | [not measured yet]{.badge .inconclusive} n = 0; no run of a |",
+      "| **P3** s; **P5** s | missing: x |"
+    )) {
+      expect_match(text, line, fixed = TRUE)
+    }
+  })
+})

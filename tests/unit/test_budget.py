@@ -92,7 +92,7 @@ def test_a_block_knows_when_its_start_began():
     assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
 
 
-def test_others_spoil_a_block_only_until_its_first_look():
+def test_others_disturb_a_block_only_until_its_first_look():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
     assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)
     assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf
@@ -135,7 +135,8 @@ def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
 
 
 def test_it_goes_through_the_environment():
-    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0})
+    budget = Budget(123.5, {"a/quick-1": 3.0}, {"a/quick-1": 7}, whole={"a/quick-1": 9.0}, earlier={"a/quick-1": 4.0},
+                    spent={"a/quick-1": {"runs": 3.0}})  # fmt: skip
     assert Budget.read(budget.text()) == budget
     assert Budget.read("") == Budget(math.inf)
     assert Budget.read(Budget.of(90.0, {}, {}).text()).seconds == 90.0

@@ -144,16 +144,17 @@ def test_the_catalog_finds_what_it_asks_of_a_standardised_workflow():
 
 @pytest.fixture
 def project(tmp_path):
-    """A checkout with the script and reports of two testbeds, an opened reference and an appendix."""
+    """A checkout with the script and reports of two testbeds, an opened reference, an appendix and documentation."""
     for name in ("scripts/pages", "scripts/environment", "src/whitewire/foreign.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(HOME / name, tmp_path / name)
     pages = {"emulated/reports/index.html": "a", "site-b/reports/index.html": "b", "half/reports/one.html": "c",
              "opened/reference/reports/index.html": "d", "opened/reference/reports/data/p/x.csv": "1",
-             "appendix/reference/appendix.html": "e", "a <b>/reports/index.html": "f"}  # fmt: skip
+             "appendix/reference/appendix.html": "e", "a <b>/reports/index.html": "f",
+             "../build/docs/keys.html": "g", "../build/docs/keys.md": "h"}  # fmt: skip
     for name, text in pages.items():
         path = tmp_path / "results" / name
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return tmp_path
 
@@ -169,7 +170,7 @@ def test_pages_have_all_reports_and_a_start_page(project):
     text = (made / "index.html").read_text()
     led = re.findall(r'href="([^"]+\.html)"', text)
     assert led == ["emulated/reports/index.html", "site-b/reports/index.html", "opened/reference/reports/index.html",
-                   "appendix/reference/appendix.html"]  # fmt: skip
+                   "appendix/reference/appendix.html", "docs/keys.html"]  # fmt: skip
     for name in led:
         assert (made / name).is_file()
     assert (made / "opened" / "reference" / "reports" / "data" / "p" / "x.csv").read_text() == "1"

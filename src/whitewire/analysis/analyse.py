@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -523,7 +522,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         atomic.write(folder / name, content)
-    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+    atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
 
 
 def _rung(paper: Paper, path: Path) -> int:

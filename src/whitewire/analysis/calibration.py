@@ -6,7 +6,6 @@ The papers are those of config/calibration (`make calibrate`). The functions but
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -172,7 +171,7 @@ def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells]) -> None
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         atomic.write(folder / name, content)
-    atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
+    atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
 
 
 def _verdicts(path: Path) -> dict[str, Mapping[str, str]]:

@@ -77,7 +77,7 @@ def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, An
         return None
     for name, why in runs.floors_lacking(experiment, levels).items():
         said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
-        return Untold(said, "measure this paper again on a calmer machine")
+        return Untold(said, "measure this paper again on an idle machine")
     return None
 
 

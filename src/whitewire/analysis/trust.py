@@ -5,7 +5,6 @@ Runs go through the analysis that verdicts come from: the same table of runs, th
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,7 +121,7 @@ def tables(folder: Path, results: Path) -> None:
     for name, content in made.items():
         atomic.write(target / name, content)
     described = package(f"{record['testbed']}-trust", OF_TRUST, (), made)
-    atomic.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+    atomic.write(target / checked.PACKAGE, atomic.as_json(described))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""The page of factors (docs/use/factors.md), made from the table: what may vary, where, and how it is proved."""
+"""The page of factors (build/docs/factors.md), made from the table: what may vary, where, and how it is proved."""
 
 from __future__ import annotations
 
 from whitewire import factors, workloads
 from whitewire.description.capabilities import TABLE
 from whitewire.factors.base import Factor
-from whitewire.paths import HOME
+from whitewire.paths import GENERATED
 
-PAGE = HOME / "docs" / "use" / "factors.md"
+PAGE = GENERATED / "factors.md"
 HEAD = """\
 # What a paper may vary, and how a run proves it
 
@@ -16,8 +16,8 @@ HEAD = """\
 After each run the system is asked what was really so. What was asked, and what was found, stand in the run's record
 (`asked`, `evidence`) and in `tidy/treatments.csv`. A run where the two differ does not count, and says why:
 `replication: asked 3, found 2`. A factor of which nothing tells is refused before anything is measured, and so are
-levels that come out as the same run. Parameters that do not vary are held to the same proofs. `whitewire keys` writes
-this page from the table in `src/whitewire/factors`.
+levels that come out as the same run. Parameters that do not vary are held to the same proofs. `make docs` writes this
+page from the table in `src/whitewire/factors`.
 
 - *emulated*: cells of the factor are left out on real hosts, whose switches, drives and links stay as they are.
 - With `size_bytes`, `file_size_bytes` or `block_size_bytes` as a factor, `scale.bytes`, `splits` and `file_blocks` are
@@ -36,7 +36,7 @@ LEFT_OUT = """
 
 
 def page() -> str:
-    """The text of docs/use/factors.md."""
+    """The text of the page."""
     rows = [_row(factor) for factor in factors.TABLE.values() if not factor.part_of]
     out = [f"| `{name}` | {why} |" for name, why in sorted(factors.LEFT_OUT.items())]
     return HEAD + "\n".join(rows) + "\n" + LEFT_OUT + "\n".join(out) + "\n"

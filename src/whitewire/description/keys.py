@@ -1,4 +1,4 @@
-"""The page of all keys (docs/use/keys.md), made from the schemas: what each does, its form, an example."""
+"""The page of all keys (build/docs/keys.md), made from the schemas: what each does, its form, an example."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import yaml
 from whitewire import estimands
 from whitewire.description import files
 from whitewire.estimands.base import NO_EFFECT, RANGE
-from whitewire.paths import HOME
+from whitewire.paths import GENERATED
 
-PAGE = HOME / "docs" / "use" / "keys.md"
+PAGE = GENERATED / "keys.md"
 SCHEMAS = {
     "paper": ("config/papers/<paper>.yaml", "A paper."),
     "testbed": ("config/testbeds/<testbed>.yaml", "Where runs are made. Which keys there are depends on `kind`."),
@@ -26,10 +26,10 @@ HEAD = """\
 
 *For whoever adds a paper, and who writes a testbed's file.*
 
-Every key of every file, from the schemas in `workflow/schemas`; `whitewire keys` writes this page. A star marks a key
-that must be there. A key whose name ends in `_bytes`, `_mb_per_s`, `_ms` or `_kib` takes a number, or in a paper text
-with its unit, `64 MiB` or `5 GB`, which is converted once, when the file is read.
-[add-a-paper.md](add-a-paper.md) says in which order to write them.
+Every key of every file, from the schemas in `workflow/schemas`; `make docs` writes this page. A star marks a key that
+must be there. A key whose name ends in `_bytes`, `_mb_per_s`, `_ms` or `_kib` takes a number, or in a paper text with
+its unit, `64 MiB` or `5 GB`, which is converted once, when the file is read. `docs/use/add-a-paper.md` says in which
+order to write them.
 """
 JUDGED = RANGE | NO_EFFECT
 """Keys that most estimands' tests have in common."""
@@ -58,7 +58,7 @@ class Table:
 
 
 def page() -> str:
-    """The text of docs/use/keys.md."""
+    """The text of the page."""
     parts = [HEAD]
     for name, (file, meaning) in SCHEMAS.items():
         schema = files.schema(name)

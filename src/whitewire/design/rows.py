@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -315,7 +314,7 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     writer.writerows(rows)
     content = output.getvalue().encode()
     atomic.write(path, content)
-    atomic.write(path.with_name(manifest.NAME), json.dumps(manifest.of({path.name: content}), indent=1) + "\n")
+    atomic.write(path.with_name(manifest.NAME), atomic.as_json(manifest.of({path.name: content})))
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:

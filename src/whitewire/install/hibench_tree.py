@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -75,7 +74,7 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
         found = Prepared(commit, digest, release, source or SOURCE, _python(), _converter(), values, built, not_built)
         for program in not_built:
             _say(f"left out: {found.lacks(program)}")
-        (new / DESCRIPTION).write_text(json.dumps(asdict(found), indent=1) + "\n")
+        (new / DESCRIPTION).write_text(atomic.as_json(asdict(found)))
     return found
 
 

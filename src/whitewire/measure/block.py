@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget, lanes, paths
-from whitewire.budget import TOGETHER, Allowance, Budget
+from whitewire.budget import Allowance, Budget
 from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
 from whitewire.description.capabilities import capabilities_of
@@ -130,9 +130,7 @@ class Block:
         self.workers: list[Worker] = []
         self.left: dict[str, Reason] = {}
         """Runs that were not made, and why."""
-        self.spent = defaultdict(
-            float, {what: took for what, took in self.allowance.earlier.items() if what != TOGETHER}
-        )
+        self.spent = defaultdict(float, self.allowance.spent)
         """Seconds by what was done in this start."""
 
     @property
@@ -170,7 +168,7 @@ class Block:
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
-                "seconds": round(self.allowance.earlier.get(TOGETHER, 0.0) + time.monotonic() - begin, 1),
+                "seconds": round(self.allowance.earlier + time.monotonic() - begin, 1),
                 "pace": campaign.pace,
                 "spent": {what: round(seconds, 1) for what, seconds in self.spent.items()},
                 "marks": list(self.before.marks),

@@ -192,7 +192,7 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
 
 def write(folder: Path, measured: Measured) -> None:
     """drives.json: what the tidy stage reads."""
-    atomic.write(folder / "drives.json", json.dumps(measured.__dict__, indent=1) + "\n")
+    atomic.write(folder / "drives.json", atomic.as_json(measured.__dict__))
 
 
 def _points(plan: Effort) -> list[tuple[str, int, int]]:

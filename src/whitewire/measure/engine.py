@@ -7,7 +7,6 @@ written last, with the manifest of all that belongs to it.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter, defaultdict
@@ -104,7 +103,7 @@ def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
         made = unit.make()
         if unit.path is not None:
             unit.path.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(unit.path, as_json(made))
+            atomic.write(unit.path, atomic.as_json(made))
     return ()
 
 
@@ -174,7 +173,3 @@ def seconds_within(within: str) -> float:
         return budget.seconds_of(within)
     except ValueError as error:
         raise UserError(f'--within: found "{within}", expected {error}') from None
-
-
-def as_json(record: Any) -> str:
-    return json.dumps(record, indent=1) + "\n"

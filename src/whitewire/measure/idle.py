@@ -16,7 +16,8 @@ from whitewire.testbed.samples import processor_ticks
 IDLE = 0.25
 """Processors that other programs may use while a run begins."""
 GLANCE_S, LOOK_S = 0.25, 0.75
-"""Seconds over which it is looked before every run, and where that does not look calm: the kernel counts hundredths."""
+"""Seconds over which others' use is read before every run, and again where it is above IDLE: the kernel counts
+hundredths."""
 MOST_S, SHARE = 45.0, 0.15
 """Longest wait before one run, and of a block's time until then that may have been waited altogether; the first wait
 is free. A load that comes and goes is sat out; one that stays is met."""
@@ -54,7 +55,7 @@ class IdleWait:
         return max(0.0, busy - here) / max(after.time - before.time, 1e-3)
 
     def before_a_run(self, read: Callable[[], Readings], until: float) -> float:
-        """Wait until others are calm, or for as long as that makes sense; returns what they then use, in processors.
+        """Wait until others are idle, or for as long as that makes sense; return what they then use, in processors.
 
         `until` is the moment at which the block's own time is up.
         """

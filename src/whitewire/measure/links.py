@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import subprocess
 import time
@@ -26,7 +25,7 @@ from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them costs the runs at its
-scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to calm down."""
+scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to settle."""
 ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same where a drive that stays beyond its bound is named and stops nothing yet."""
@@ -285,4 +284,4 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
 
 
 def write(folder: Path, rows: Sequence[Mapping]) -> None:
-    atomic.write(folder / "probes.json", json.dumps(list(rows), indent=1) + "\n")
+    atomic.write(folder / "probes.json", atomic.as_json(list(rows)))

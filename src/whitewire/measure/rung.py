@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -89,7 +88,7 @@ class Ladder:
 
     def _settle(self) -> None:
         self.open = False
-        atomic.write(self.raw / FILE, json.dumps({"rung": self.paper.rung, "tried": self.tried}, indent=1) + "\n")
+        atomic.write(self.raw / FILE, atomic.as_json({"rung": self.paper.rung, "tried": self.tried}))
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:

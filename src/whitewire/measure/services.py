@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -169,7 +168,7 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
         **({"hibench": hibench_copy.described(config["hibench"]["home"])} if stack.hibench else {}),
     }
     path = unused(folder, "environment", ".json")
-    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, atomic.as_json(record, default=str))
 
 
 def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:

@@ -6,7 +6,6 @@ made again only when the testbed's description has changed. Its records: records
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment, survey_drives, survey_rdma
-from whitewire.measure.engine import Work, as_json
+from whitewire.measure.engine import Work
 from whitewire.measure.lock import exclusive
 from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
@@ -55,7 +54,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
-            atomic.write(folder / records.PLAN, as_json(plan))
+            atomic.write(folder / records.PLAN, atomic.as_json(plan))
         hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
@@ -141,7 +140,7 @@ def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
         "left_out": [str(each) for each in work.left[left:]], "begun": round(work.begun + since, 3),
         "seconds": round(work.took - since, 1), "spent": spent,
     }  # fmt: skip
-    atomic.write(survey.folder / records.part_file(part), as_json(record))
+    atomic.write(survey.folder / records.part_file(part), atomic.as_json(record))
 
 
 def _network(survey: Survey) -> None:
@@ -187,7 +186,7 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
             "seconds": record["seconds"] if part == "network" else 0.0,
             "spent": record["spent"] if part == "network" else {},
         }  # fmt: skip
-        atomic.write(folder / records.part_file(part), as_json(own))
+        atomic.write(folder / records.part_file(part), atomic.as_json(own))
     if lacking:
         manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
 
@@ -254,7 +253,7 @@ def _record_hosts(survey: Survey) -> None:
         "links": seen,
     }
     # Facts are kept as the testbed gives them, whatever their type.
-    atomic.write(path, json.dumps(record, indent=1, default=str) + "\n")
+    atomic.write(path, atomic.as_json(record, default=str))
 
 
 def _driver(facts: Mapping[str, Any], fabric: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ from whitewire import atomic, budget
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
 from whitewire.measure import links
-from whitewire.measure.engine import as_json
 from whitewire.measure.survey_plan import DRIVES_SHARE, MODELS_S, Survey, drive_turns
 from whitewire.records import links as records
 from whitewire.testbed.emulated import software
@@ -48,4 +47,4 @@ def _models(survey: Survey) -> None:
     except UserError as fault:
         work.leave_out("drives", str(fault))
         return
-    atomic.write(path, as_json(rows))
+    atomic.write(path, atomic.as_json(rows))

@@ -24,7 +24,7 @@ from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.measure import environment
 from whitewire.measure import links as network
 from whitewire.measure.block_plan import CLOSING_S, START_S
-from whitewire.measure.engine import TIME_UP, Work, as_json, seconds_within
+from whitewire.measure.engine import TIME_UP, Work, seconds_within
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.lock import exclusive
 from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
@@ -138,7 +138,7 @@ class Trust:
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
-        atomic.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, atomic.as_json(record))
 
     def _lanes(self, part: str) -> list[int]:
         """Numbers of lanes that one is compared with: those of the part's first start on this description."""
@@ -169,7 +169,7 @@ class Trust:
                                    "as can be told: measured anew")  # fmt: skip
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        atomic.write(folder / records.PART, as_json(record))
+        atomic.write(folder / records.PART, atomic.as_json(record))
         return folder
 
     def _finish(self) -> None:

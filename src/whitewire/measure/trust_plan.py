@@ -34,7 +34,7 @@ LOADS = (0.0, 0.5, 1.0, 2.0)
 """Processors that other programs use."""
 BARE_S, SMALL_S, LARGE_S = 6.0, 45.0, 70.0
 """Seconds until hosts alone, a small cluster and a paper's are up, probed and warm, and for their end."""
-CALM_S = 0.4
+IDLE_WAIT_S = 0.4
 """Seconds for which it is looked, before a run, whether others leave the processors to it."""
 LANE_TURNS = 4
 """Turns of each number of lanes at most."""
@@ -160,7 +160,7 @@ def _round_seconds() -> float:
 
 
 def _seconds(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
-    return sum(durations.expected_seconds(paper, row, testbed) + CALM_S for row in rows)
+    return sum(durations.expected_seconds(paper, row, testbed) + IDLE_WAIT_S for row in rows)
 
 
 def _group_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:

@@ -16,7 +16,7 @@ from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
-from whitewire.measure.engine import Deadline, as_json
+from whitewire.measure.engine import Deadline
 from whitewire.measure.load import under
 from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
@@ -71,7 +71,7 @@ def scales(start: Start) -> int:
 def load(start: Start) -> int:
     paper = ratio_paper(math.ceil(start.units / synthetic.RUNS), start.config, start.folder)
     rows, loads = synthetic.loaded(synthetic.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
-    atomic.write(start.folder / records.LOADS, as_json(loads))
+    atomic.write(start.folder / records.LOADS, atomic.as_json(loads))
     block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, climbs=False)
     return measured(block, lambda row: row["replicate"], start.units)
 

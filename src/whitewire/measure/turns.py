@@ -124,7 +124,7 @@ class Turns:
         return True
 
     def _place(self, run: Run) -> int:
-        """Before the next run of a later round; of one later still if others disturbed it, who may be calm by then."""
+        """Before the next run of a later round; of one later still if others disturbed it, who may be idle by then."""
         run_id = run.row["run_id"]
         last = self.rounds.of[run_id] + self.disturbed[run_id]
         found = (place for place, each in enumerate(self.waiting) if self.rounds.of[each.row["run_id"]] > last)

@@ -6,7 +6,6 @@ per claim of what it asks.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -79,7 +78,7 @@ def end(block: Path, now: float) -> None:
 
 
 def _write(block: Path, entries: Sequence[Asked]) -> None:
-    atomic.write(block / NAME, json.dumps({"asked": entries}, indent=1) + "\n")
+    atomic.write(block / NAME, atomic.as_json({"asked": entries}))
 
 
 def judgements(blocks: Sequence[Sequence[Asked]]) -> list[str]:

@@ -124,7 +124,7 @@ def kept_files(folder: Path) -> list[Path]:
 
 
 def _json(record: Mapping[str, Any]) -> bytes:
-    return (json.dumps(record, indent=1) + "\n").encode()
+    return atomic.as_json(record).encode()
 
 
 def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:

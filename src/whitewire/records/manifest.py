@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
@@ -52,11 +51,11 @@ def open_record(folder: Path, name: str) -> None:
 
 def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
     """Write the record of what is finished, last, and before it the manifest of these files and it. Raises OSError."""
-    content = (json.dumps(record, indent=1) + "\n").encode()
+    content = atomic.as_json(record).encode()
     listed = of_folder(folder, files)
     listed["files"][name] = entry(content)
     (folder / name).unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
-    atomic.write(folder / NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(folder / NAME, atomic.as_json(listed))
     atomic.write(folder / name, content)
 
 

@@ -24,7 +24,7 @@ def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
     used = grown(samples.time, busy, start, end) / TICKS
     return {
-        "cpu_late": (_lateness(series, start, end), "ms"),
+        "cpu_late": (_wake_latency(series, start, end), "ms"),
         "cpu_waited": (waited / ran if ran > 0 else 0.0, "1"),
         "cpu_outside": (max(0.0, used - ran - own) / (end - start), "cores"),
     }
@@ -66,12 +66,12 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
     if series is None:
         short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
     else:
-        short = [(each[0] - start, not _lateness(series, *each) <= SHORT_MS) for each in seconds_of(start, end)]
+        short = [(each[0] - start, not _wake_latency(series, *each) <= SHORT_MS) for each in seconds_of(start, end)]
     told = held([(left, True) for left, _ in short], end - start)
     return held(short, end - start) / told if told else math.nan
 
 
-def _lateness(series: WaitedSeries, start: float, end: float) -> float:
+def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
     """How many milliseconds late the timer woke between two moments, mean; without end where it never woke."""
     wakes, late = (grown(series.time, each, start, end) for each in (series.wakes, series.late))
     return 1e3 * late / wakes if wakes > 0 else math.inf

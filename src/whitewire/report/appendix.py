@@ -6,7 +6,6 @@ time, disk, steps, expected results with tolerances, and what cannot be run.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -36,7 +35,7 @@ def appendix(name: str) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
         facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)
-    atomic.write(target / RECORD, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    atomic.write(target / RECORD, atomic.as_json(facts, ensure_ascii=False))
     for file, part in TABLES.items():
         atomic.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
     return render(document(DOCUMENT), target, target, EVERY_FORMAT, start_pages(target, {results.name: results}))

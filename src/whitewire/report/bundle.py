@@ -20,7 +20,7 @@ from typing import Any, TypedDict, TypeVar
 
 import yaml
 
-from whitewire import __version__, paths, workloads
+from whitewire import __version__, atomic, paths, workloads
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -121,7 +121,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
         "commits": sorted({each["commit"] or UNKNOWN for each in by}),
         "modified": any(each["modified"] for each in by), "papers": told,
     }  # fmt: skip
-    made[NAME] = (json.dumps(record, indent=1) + "\n").encode()
+    made[NAME] = atomic.as_json(record).encode()
     check_form(record, made, shown(results))  # what would not be opened is not packed
     return made
 

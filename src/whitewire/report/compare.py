@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,7 +77,7 @@ def compare(a: str, b: str) -> Path:
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
                 for side, name, folder in zip(comparison.SIDES, names, folders, strict=True)}  # fmt: skip
     record = facts_of | {"papers": comparison.both(one, two), "messages": told, "agreement": agreement.of(judged)}
-    atomic.write(target / "comparison.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    atomic.write(target / "comparison.json", atomic.as_json(record, ensure_ascii=False))
     for line in told:
         print(f"{line['paper']}: {line['message']}")
     pages = start_pages(target, dict(zip(names, folders, strict=True)))

@@ -87,9 +87,9 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
             }
             bundle.check_form(told, read, shown(results))
         listed: manifest.Manifest = {"files": {name: masking.entry(content) for name, content in files.items()}}
-        described = (json.dumps(described_as(files, told, listed, times(results, papers)), indent=1) + "\n").encode()
+        described = atomic.as_json(described_as(files, told, listed, times(results, papers))).encode()
         listed["files"][METADATA] = manifest.entry(described)
-        listing = (json.dumps(listed, indent=1) + "\n").encode()
+        listing = atomic.as_json(listed).encode()
         every: Contents = {METADATA: described, manifest.NAME: listing, **files}
         sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
         _check_sizes(sizes, shown(results))

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import yaml
 
-from whitewire import workloads
+from whitewire import atomic, workloads
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -390,7 +390,7 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
                 changed = True
         if changed:
             before.setdefault(name, entry(old))
-            made[name] = (json.dumps(listing, indent=1) + "\n").encode()
+            made[name] = atomic.as_json(listing).encode()
 
 
 def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]]:

@@ -193,6 +193,6 @@ def write() -> list[Path]:
     for name, content in images.items():
         atomic.write(IMAGES / name, content)
     listed = {"of": digest(), **manifest.of(images)}
-    atomic.write(IMAGES / manifest.NAME, json.dumps(listed, indent=1) + "\n")
+    atomic.write(IMAGES / manifest.NAME, atomic.as_json(listed))
     atomic.write(README, text)
     return [README, *(IMAGES / name for name in images)]

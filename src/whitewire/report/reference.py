@@ -4,7 +4,6 @@ run is compared."""
 from __future__ import annotations
 
 import gzip
-import json
 import sys
 import tempfile
 import zlib
@@ -59,7 +58,7 @@ def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
         for name, content in kept.items():
             (part / name).parent.mkdir(parents=True, exist_ok=True)
             (part / name).write_bytes(content)
-        (part / manifest.NAME).write_text(json.dumps(manifest.of(kept), indent=1) + "\n", encoding="utf-8")
+        (part / manifest.NAME).write_text(atomic.as_json(manifest.of(kept)), encoding="utf-8")
     return target
 
 

@@ -489,6 +489,15 @@ def _to_markdown(pandoc: str, markdown: Path, sources: Path, target: Path, envir
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
 
 
+def documentation(markdown: Path) -> Path:
+    """Convert a generated page of documentation to HTML, beside its Markdown. Raises UserError."""
+    target = markdown.with_suffix(".html")
+    argv = [_pandoc(), markdown.name, "--from=gfm", "--to=html5", "--standalone", "--variable=maxwidth:90em",
+            f"--metadata=pagetitle:{markdown.stem}", f"--output={target}"]  # fmt: skip
+    _run(argv, markdown.parent, dict(os.environ), what=f"{markdown.name}: pandoc")
+    return target
+
+
 def _pandoc() -> str:
     """A pandoc of version 3 or newer: the one on the PATH, else the one of the Python package."""
     found = shutil.which("pandoc")

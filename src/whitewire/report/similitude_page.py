@@ -1,4 +1,4 @@
-"""docs/inside/similitude.md: the table of similitude of all papers at quick effort. As a module, it writes the page."""
+"""The page of similitude (build/docs/similitude.md): the table of all papers at quick effort."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.paths import GENERATED
 
+PAGE = GENERATED / "similitude.md"
 EFFORT = "quick"
 INTRODUCTION = """# Similitude
 
 *For readers of results who ask what is not alike at full scale.*
 
-An emulated run divides every rate and size by k, so that times and ratios stay ([scale model](scale-model.md)). Not
+An emulated run divides every rate and size by k, so that times and ratios stay (`docs/inside/scale-model.md`). Not
 everything can be divided. This page says, for each experiment of every paper at `EFFORT=quick`, what must be alike
-and whether it is. The code makes it from the numbers and functions that set up a run:
-
-    PYTHONPATH=src .venv/bin/python -m whitewire.report.similitude_page > docs/inside/similitude.md
+and whether it is. `make docs` writes it from the numbers and functions that set up a run.
 
 - **Quotient**: emulated ÷ full scale. 1 is alike; up to 5 % off counts as alike. It is – where one side has none of a
   thing.
@@ -121,7 +121,3 @@ def shown(value: float, unit: str) -> str:
         if value >= size:
             return f"{digits(value / size)} {name}"
     return f"{digits(value * 1e6)} µs"
-
-
-if __name__ == "__main__":
-    print(page(), end="")

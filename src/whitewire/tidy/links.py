@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -48,7 +47,7 @@ def tables(folder: Path) -> None:
     for name, content in made.items():
         atomic.write(target / name, content)
     described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
-    atomic.write(target / checked.PACKAGE, json.dumps(described, indent=1) + "\n")
+    atomic.write(target / checked.PACKAGE, atomic.as_json(described))
 
 
 def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:

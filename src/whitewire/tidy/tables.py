@@ -250,7 +250,7 @@ def tidy(paper: str, results: Path) -> None:
     made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
         atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, json.dumps(package(f"{paper}-tidy", columns, factors, made), indent=1) + "\n")
+    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", columns, factors, made)))
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None

@@ -27,7 +27,7 @@ TEMPLATE = HOME / "docs" / "template"
 TESTBED = "emulated"
 MADE_UP = "made-up-2026"
 GO_ON = """\
-docs/use/keys.md has every key. Go on by
+`make docs` writes every key to build/docs/keys.md. Go on by
 # docs/use/add-a-paper.md: further values and claims, the testbed as it is printed, an audit, your own experiments.
 """
 TO_DO = {

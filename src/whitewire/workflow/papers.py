@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whitewire import budget
 from whitewire.analysis.so_far import look_at
-from whitewire.budget import TOGETHER, Budget
+from whitewire.budget import Budget
 from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import claimed_cells, compared_cells, levels_of
@@ -47,7 +47,8 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
-        {block: {**record.get("spent", {}), TOGETHER: record["seconds"]} for block, record in blocks.items()},
+        {block: record["seconds"] for block, record in blocks.items()},
+        {block: record.get("spent", {}) for block, record in blocks.items()},
     )  # fmt: skip
 
 

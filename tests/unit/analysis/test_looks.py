@@ -72,7 +72,7 @@ def test_controls_that_scatter_keep_their_own_cells_and_none_of_all_controls_tog
     assert looks.look(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
 
 
-def test_calm_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete):
+def test_undisturbed_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete):
     found = looks.look(LOADED, so_far(complete, 3), "emulated")
     assert found.decided["E-C06"] == claims.REPRODUCED
     assert found.decided["E-C37"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT

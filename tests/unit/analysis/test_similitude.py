@@ -197,11 +197,6 @@ def test_numbers_for_the_eye():
     assert [similitude_page.digits(v) for v in (0.00026844, 1000, 10.666)] == ["0.000268", "1000", "10.7"]
 
 
-def test_the_page_is_what_the_code_gives():
-    written = (HOME / "docs" / "inside" / "similitude.md").read_text(encoding="utf-8")
-    assert written == similitude_page.page(), "make it anew: its introduction says how"
-
-
 @given(st.floats(0.0005, 1.0))
 def test_a_client_with_shorter_pauses_gives_up_no_sooner(data_fraction):
     wait = scaling.retry_settings(data_fraction)

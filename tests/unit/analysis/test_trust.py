@@ -281,9 +281,9 @@ def test_a_source_that_drifts_is_told_beside_all_together():
         "begun": (place * (len(place) - 1)).round() + 1e9, "experiment": cells, "replicate": 1,
         "metric": trust.TIMED, "value": np.exp(logs / 10), "valid": "true",
     })  # fmt: skip
-    calm = copy.deepcopy(table)
-    calm["value"] = np.exp(np.random.default_rng(1).standard_normal(len(calm)) / 100)
-    rows = {row["source"]: row for row in trust.order_rows({"one": table, "two": calm})}
+    undisturbed = copy.deepcopy(table)
+    undisturbed["value"] = np.exp(np.random.default_rng(1).standard_normal(len(undisturbed)) / 100)
+    rows = {row["source"]: row for row in trust.order_rows({"one": table, "two": undisturbed})}
     assert set(rows) == {"one", "two", trust.ALL}
     assert float(rows["one"]["p_value"]) < 0.01 < float(rows["two"]["p_value"])
 

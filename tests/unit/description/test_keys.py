@@ -1,19 +1,34 @@
-"""The page of keys: up to date, complete, and every example on it is a valid one."""
+"""The page of keys: complete, and every example on it is a valid one; `make docs` writes it with the others."""
 
 from __future__ import annotations
+
+import re
 
 import jsonschema
 import pytest
 
-from whitewire.description import factor_page, files, keys
+from whitewire import factors
+from whitewire.cli import main
+from whitewire.description import factor_page, files, keys, project
+from whitewire.report import similitude_page
 
 ALL = [(name, key) for name in keys.SCHEMAS for table in keys.tables(files.schema(name)) for key in table.keys]
 IDS = [f"{name}: {key.place}.{key.name}" for name, key in ALL]
 
 
-@pytest.mark.parametrize("of", [keys, factor_page], ids=["keys", "factors"])
-def test_the_page_is_up_to_date(of):
-    assert of.PAGE.read_text(encoding="utf-8") == of.page(), "write it anew with `whitewire keys`"
+def test_make_docs_writes_an_entry_for_each_key_factor_and_paper(monkeypatch, tmp_path):
+    for made in (keys, factor_page, similitude_page):
+        monkeypatch.setattr(made, "PAGE", tmp_path / made.PAGE.name)
+    assert main(["docs"]) == 0
+    text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert set(text) == {f"{name}.{end}" for name in ("keys", "factors", "similitude") for end in ("md", "html")}
+    assert [key.name for _, key in ALL if f"\n| `{key.name}`" not in text["keys.md"]] == []
+    own = [factor.name for factor in factors.TABLE.values() if not factor.part_of]
+    assert [name for name in own if f"\n| `{name}` |" not in text["factors.md"]] == []
+    assert [name for name in project.papers() if f"\n## {name}\n" not in text["similitude.md"]] == []
+    for page in ("keys", "similitude"):
+        led = re.findall(r"\]\(#([^)]+)\)", text[f"{page}.md"])
+        assert led and [name for name in led if f'id="{name}"' not in text[f"{page}.html"]] == []
 
 
 @pytest.mark.parametrize(("name", "key"), ALL, ids=IDS)

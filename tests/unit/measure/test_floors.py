@@ -294,14 +294,14 @@ def test_a_floor_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
     assert len(made.campaign.known_floors[kept[0]["floor"]]) == 4
 
 
-def test_it_is_looked_for_calm_before_each_attempt(measured, monkeypatch):
+def test_an_idle_machine_is_waited_for_before_each_attempt(measured, monkeypatch):
     """What disturbed one attempt at a floor may be there still, as beside a run."""
     site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
     site.testbed.waiting = lambda: SimpleNamespace(take=None)
-    monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("calm"))
+    monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("wait"))
     measured(site, "a")
-    assert site.made[:4] == ["calm", "floor", "calm", "floor"]
-    assert site.made[::2] == ["calm"] * (len(site.made) // 2)
+    assert site.made[:4] == ["wait", "floor", "wait", "floor"]
+    assert site.made[::2] == ["wait"] * (len(site.made) // 2)
 
 
 def test_runs_of_an_earlier_design_ask_for_no_further_floors(measured, tmp_path):
@@ -344,7 +344,7 @@ def test_a_claim_on_net_times_says_which_floor_is_lacking():
     assert verdict.verdict == claims.INCONCLUSIVE
     assert verdict.reason == (
         "e 1gbe: no floor of terasort was valid, so its runs have no net time (the last one: job FAILED, 1 tasks "
-        "failed); measure this paper again on a calmer machine"
+        "failed); measure this paper again on an idle machine"
     )
     whole = RATIO | {"metric": "completion_time"}
     assert of(whole).evaluate(Runs(table, PAPER, 1, 1.0, floors=kept), PAPER).low is not None

@@ -38,7 +38,7 @@ def test_what_others_use_is_told_from_what_the_cluster_and_the_runner_use():
     assert idle.idle_wait().outside(idle.read) < IDLE
 
 
-def test_a_calm_machine_is_not_waited_for():
+def test_an_idle_machine_is_not_waited_for():
     machine = Machine(lambda now: 0.0)
     assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
     assert machine.now == pytest.approx(GLANCE_S)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from whitewire.analysis import one_claim
-from whitewire.budget import TOGETHER, Allowance
+from whitewire.budget import Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -79,7 +79,6 @@ def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
 
 
 def test_a_block_that_goes_on_counts_what_it_took_before(start):
-    earlier = {"runs": 200.0, "start": 30.0, TOGETHER: 250.0}
-    record = start(None, allowance=Allowance(earlier=earlier))
+    record = start(None, allowance=Allowance(earlier=250.0, spent={"runs": 200.0, "start": 30.0}))
     assert record["spent"] == {"runs": 200.0, "start": 30.0}
     assert 250 <= record["seconds"] < 300

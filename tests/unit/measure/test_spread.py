@@ -259,7 +259,7 @@ def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
     assert {number: len(own) for number, own in rounds.items()} == dict.fromkeys(range(1, 13), len(CELLS))
 
 
-def test_a_lane_that_starts_late_makes_its_round_though_others_spoil_its_first_attempts(of_two):
+def test_a_lane_that_starts_late_makes_its_round_though_others_disturb_its_first_attempts(of_two):
     block = Toys(of_two, 12)
     block.give_up_at, block.spent["runs"] = Deadline(0.0), 1.0
     DISTURBED.update(block.cells)

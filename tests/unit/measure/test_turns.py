@@ -73,7 +73,7 @@ def test_one_that_others_disturbed_waits_a_round_longer():
     assert [run.row["run_id"] for run in turns.waiting] == ["1", "2", "3", "0"]
 
 
-def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
+def test_one_that_stays_invalid_is_given_up_and_one_that_others_disturb_is_left():
     turns, _ = made([A], attempts=3)
     assert all_of(turns, SHORT) == ["0"] * 3
     assert turns.given_up == ["0"]
@@ -83,7 +83,7 @@ def test_one_that_stays_invalid_is_given_up_and_one_that_others_spoil_is_left():
     assert turns.left == {"0": Reason(OTHERS)}
 
 
-def test_where_others_spoil_every_attempt_the_rest_is_left_to_a_calmer_start():
+def test_where_others_disturb_every_attempt_the_rest_is_left_to_a_later_start():
     turns, time = made([A, B, A, B])
     turns.give_up_at = replace(turns.deadline, ends=5.0)
     assert turns.ended(turns.next(), DISTURBED)
@@ -294,7 +294,7 @@ def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypa
     assert known == [{"ceph": why}] * 2
 
 
-def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_end_this_one(tmp_path):
+def test_where_a_run_of_another_cluster_counted_one_that_others_disturb_does_not_end_this_one(tmp_path):
     made = campaign(tmp_path, {}, deadline=Deadline.after(1000), give_up_at=Deadline.after(-1))
     assert session(made).turns.give_up_at == made.give_up_at
     made.spent["disturbed"] = 5.0
@@ -303,7 +303,7 @@ def test_where_a_run_of_another_cluster_counted_one_that_others_spoil_does_not_e
     assert session(made).turns.give_up_at == NEVER
 
 
-def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has(
+def test_others_may_disturb_all_of_a_block_for_as_long_as_it_should_take_whatever_part_of_the_budget_it_has(
     monkeypatch, tmp_path
 ):
     """With little time for all, its part is less than three times what it should take; of its own it has no less."""

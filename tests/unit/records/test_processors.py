@@ -29,7 +29,7 @@ def series(ran, waited, own=0.02, outside=0.0, late=0.0, seconds=10.0):
 
 
 @given(st.floats(0.1, 1.5), st.floats(0, 8), st.floats(0, 0.4), st.floats(0, 50))
-def test_lateness_is_per_wake_waiting_per_second_that_threads_ran_and_others_are_what_is_left(
+def test_wake_latency_is_per_wake_waiting_per_second_that_threads_ran_and_others_are_what_is_left(
     ran, waited, outside, late
 ):
     found = processors.metrics(*series(ran, waited, outside=outside, late=late))

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support import kept
 from tests.support.kept import PAPER
+from whitewire import atomic
 from whitewire.analysis import analyse
 from whitewire.cli import main
 from whitewire.description.checks import load_paper
@@ -131,7 +132,7 @@ def _tables(results: Path) -> None:
         (own,) = (each for each in package["resources"] if each["path"] == name)
         entry = manifest.entry(content)
         own |= {"bytes": entry["bytes"], "hash": f"sha256:{entry['sha256']}"}
-    (folder / tables.PACKAGE).write_text(json.dumps(package, indent=1) + "\n")
+    (folder / tables.PACKAGE).write_text(atomic.as_json(package))
 
 
 @pytest.fixture(scope="module")

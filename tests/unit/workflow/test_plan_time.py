@@ -136,11 +136,11 @@ def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(mon
 
 def test_the_same_design_takes_the_same_time_while_processors_are_busy(two):
     made = planned(two, lanes=2)
-    calm = plan.outlook_of(made, two[0])
-    assert re.search(r"about \d+ min to .* on 2 lanes \(by the model alone, ±40%\)", calm)
+    idle = plan.outlook_of(made, two[0])
+    assert re.search(r"about \d+ min to .* on 2 lanes \(by the model alone, ±40%\)", idle)
     with burning(4 * (os.cpu_count() or 1)):
         time.sleep(0.3)
-        assert plan.outlook_of(made, two[0]) == calm
+        assert plan.outlook_of(made, two[0]) == idle
 
 
 @pytest.mark.parametrize("paces, low, high, source", [

@@ -309,7 +309,7 @@ def _hosts(site: Site, fabrics: Mapping[str, Network]) -> str:
 def _head(kind: str, site: Site, origin: str) -> str:
     lines = [
         f"{len(site.hosts)} hosts of {origin}, as they describe themselves; made by `whitewire site`.",
-        'Read it, above all what says "look:", and edit it: docs/sites/first-day.md. Every key: docs/use/keys.md.',
+        'Read it, above all what says "look:", and edit it: docs/sites/first-day.md. Every key: `make docs`.',
     ]
     machines = Counter(facts.machine for facts in site.facts.values() if facts.machine)
     if machines:
