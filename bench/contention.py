@@ -197,7 +197,7 @@ def measure(args: argparse.Namespace) -> None:
         folder = Path(args.folder) / name / "quick-1"
         folder.mkdir(parents=True, exist_ok=True)
         watched = Watched(made.loads, folder)
-        block = Block(paper, testbed, "quick-1", made.rows, folder, around=watched.around, attempts=1, climbs=False)
+        block = Block(paper, testbed, "quick-1", made.rows, folder, around=watched.around, attempts=1, raises_k=False)
         try:
             block.measure()
         finally:  # also of what is stopped

@@ -35,7 +35,7 @@ from whitewire.design import synthetic
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.lanes import Lanes
-from whitewire.measure import rung
+from whitewire.measure import scale_candidate
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
@@ -57,7 +57,7 @@ def measure(paper: str, folder: Path, seconds: float) -> None:
     def left() -> float:
         return ends - time.monotonic()
 
-    Block(loaded, testbed, synthetic.BLOCK, rows, folder, allowance=Allowance(left, left), climbs=False).measure()
+    Block(loaded, testbed, synthetic.BLOCK, rows, folder, allowance=Allowance(left, left), raises_k=False).measure()
 
 
 def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
@@ -159,7 +159,7 @@ def model(paper: str, processors: int) -> str:
     plan = BlockPlan(loaded, testbed, synthetic.EFFORT)
     runs = [plan.run(row) for row in synthetic.of_smoke(loaded, testbed, 1)]
     seconds = sum(run.expected_seconds for run in runs)
-    busy = sum(rung.load(run) * run.expected_seconds for run in runs) / seconds
+    busy = sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds
     carried = lanes.carried(processors, busy, processors)
     return (f"{paper}, {processors} processors: runs keep {busy:.2f} busy, {carried} lanes, "
             f"{60 * carried * len(runs) / seconds:.1f} runs per minute")  # fmt: skip

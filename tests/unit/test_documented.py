@@ -117,8 +117,8 @@ def test_whitewire_tells_a_wrong_command(arguments):
 def test_the_readme_names_the_scale_of_the_reference():
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
     (block,) = (HOME / "results" / "reference" / "emulex-2012" / "raw").glob("*/block.json")
-    ladder = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
-    assert int(k) == ladder[json.loads(block.read_text())["rung"]]
+    candidates = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
+    assert int(k) == candidates[json.loads(block.read_text())["rung"]]
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -119,7 +119,7 @@ with lanes.after_others(Path({str(tmp_path / ".lane")!r})):
 
 def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(monkeypatch):
     run = SimpleNamespace(row={"experiment": "grid"}, levels={"fabric": "1gbe"})
-    monkeypatch.setattr(weights.rung, "load", lambda of: 0.4)
+    monkeypatch.setattr(weights.scale_candidate, "load", lambda of: 0.4)
     made = weights.Weights()
     assert made.of(run) == pytest.approx(0.5)
     made.note(run, 0.6, short=True)

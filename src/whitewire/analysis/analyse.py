@@ -40,7 +40,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown, start_command
-from whitewire.records import checked, manifest, reasons, rung
+from whitewire.records import checked, manifest, reasons, scale_candidate
 from whitewire.records.metrics import unit_of
 from whitewire.records.reasons import OTHERS, Reason
 from whitewire.text import numbers, quoted
@@ -478,7 +478,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     source = results / "tidy" / "runs.csv"
     table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
     status = status_on(testbed)
-    paper = paper.on(_rung(paper, results / "tidy" / "scale.csv"))
+    paper = paper.on(_candidate(paper, results / "tidy" / "scale.csv"))
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -526,11 +526,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     atomic.write(folder / manifest.NAME, json.dumps(manifest.of(made), indent=1) + "\n")
 
 
-def _rung(paper: Paper, path: Path) -> int:
-    """Which k of the paper's ladders the runs have; the first where nothing tells: of old results, and of none."""
+def _candidate(paper: Paper, path: Path) -> int:
+    """Index of the scale candidate of the runs; the first where nothing is recorded: in old results, or without any."""
     scales = _read(path) if path.is_file() else pd.DataFrame()
     found = int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
-    if why := rung.beyond(found, paper.rungs):
+    if why := scale_candidate.beyond(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {AGAIN}")
     return found
 

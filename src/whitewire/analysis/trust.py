@@ -385,15 +385,16 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
     (measure.trust_runs.on_scales); `reads` reads a block. Raises Faults.
     """
-    rungs = []
-    for rung in range(paper.rungs):
-        settled = Paper(paper.on(rung).raw, paper.path)
+    read_at = []
+    for candidate in range(paper.candidate_count):
+        settled = Paper(paper.on(candidate).raw, paper.path)
         rows = synthetic.of_smoke(settled, testbed, runs)
-        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / synthetic.BLOCK).tables for turn in range(turns)]
+        blocks = [folder / f"rung{candidate}-{turn}" / synthetic.BLOCK for turn in range(turns)]
+        found = [reads(settled, rows, block).tables for block in blocks]
         made, floors = (pd.concat(each) for each in zip(*found, strict=True))
-        rungs.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
-    ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
-    for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
+        read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
+    ks = [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)]
+    for (lower, one), (upper, two) in pairwise(zip(ks, read_at, strict=True)):
         for name, metric in product(paper.experiments, METRICS):
             if not all(_has_full_scale(each, name, metric) for each in (one, two)):
                 continue

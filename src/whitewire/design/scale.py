@@ -60,13 +60,14 @@ def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapp
 
 
 def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
-    """A line for each valid run (folder, record) of the design whose k is not that of the paper on its rung."""
+    """A line for each valid run (folder, record) of the design whose k is not that of the paper."""
     lines = []
     for folder, record in runs:
         expected = k_of(paper, record["experiment"], record["factors"], testbed)
         if record["valid"] and (k := record["scale"]["k"]) != expected:
             lines.append(
-                f"{shown(folder / 'run.json')}: scale.k: found {k:g}, expected {expected:g}, that of rung {paper.rung}"
+                f"{shown(folder / 'run.json')}: scale.k: found {k:g}, expected {expected:g}, "
+                f"that of scale candidate {paper.candidate}"
             )
     return lines
 

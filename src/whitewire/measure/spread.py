@@ -55,7 +55,7 @@ class Task:
     are still to be made; `lanes`: how many divide the floors; `deadline`: after which none of its runs begins.
     """
 
-    rung: int
+    candidate: int
     shared: str
     ids: Sequence[str]
     unavailable: Mapping[str, str]

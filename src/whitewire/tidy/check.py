@@ -8,7 +8,7 @@ from pathlib import Path
 from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, links, rung, trust
+from whitewire.records import checked, links, scale_candidate, trust
 from whitewire.records.checked import Block
 from whitewire.records.run import DesignRow, RunRecord
 
@@ -99,10 +99,10 @@ def of_paper(results: Path) -> Iterable[Checked]:
         yield _part("design", "unsound"), list(error.lines)
     designed = {row["block"] for row in rows}
     try:
-        if rung.recorded(results / "raw") is not None:
-            yield _part(rung.FILE, "sound"), []
+        if scale_candidate.recorded(results / "raw") is not None:
+            yield _part(scale_candidate.FILE, "sound"), []
     except UserError as error:
-        yield _part(rung.FILE, "unsound"), list(error.lines)
+        yield _part(scale_candidate.FILE, "unsound"), list(error.lines)
     known: dict[tuple[str, object], float] = {}
     there = {path.name for path in (results / "raw").glob("*") if path.is_dir()}
     for name in sorted(designed | there):

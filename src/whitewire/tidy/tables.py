@@ -22,7 +22,7 @@ from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, floor, rung
+from whitewire.records import asked, floor, scale_candidate
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -166,7 +166,7 @@ DESCRIPTIONS = {
     "expected": "what the probe should show for what is set",
     "error": "value ÷ expected − 1",
     "k": "by which every rate and size is divided",
-    "rung": "which k of the paper's ladders the runs have, from 0",
+    "rung": "index of the scale candidate: which of the paper's k the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
     "reason": "why the run was not made, or something else was not measured",
     "why_code": "codes of these reasons, with a space between: docs/inside/tables.md has what they mean",
@@ -214,7 +214,7 @@ def tidy(paper: str, results: Path) -> None:
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
         raise Faults(faults)
-    settled = loaded.on(_rung(read, loaded, results / "raw"))
+    settled = loaded.on(_candidate(read, loaded, results / "raw"))
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     blocks = list(read)
@@ -575,8 +575,8 @@ def _marks(block: Block) -> Sequence[str]:
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
 
 
-def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
-    """Which k of the paper's ladders the blocks have. UserError where they have not the same, or none of the paper's.
+def _candidate(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
+    """Index of the scale candidate of the blocks. UserError where they differ, or the paper has no such one.
 
     Where none is finished it is the one that their measurement has settled on.
     """
@@ -585,11 +585,11 @@ def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
         told = ", ".join(f"{name}: {number}" for name, number in found.items())
         raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
     for name, number in found.items():
-        if why := rung.beyond(number, paper.rungs):
+        if why := scale_candidate.beyond(number, paper.candidate_count):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
         return number
-    climbs = any(effort_of(name) != "smoke" for name in read)
-    return (rung.recorded(raw, paper.rungs) if climbs else None) or 0
+    raises_k = any(effort_of(name) != "smoke" for name in read)
+    return (scale_candidate.recorded(raw, paper.candidate_count) if raises_k else None) or 0
 
 
 def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:
@@ -603,7 +603,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
         if found not in seen:
             seen.add(found)
             yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
-                   "data_fraction": _number(found[2]), "rung": paper.rung}  # fmt: skip
+                   "data_fraction": _number(found[2]), "rung": paper.candidate}  # fmt: skip
 
 
 def _number(value: float) -> str:

@@ -35,7 +35,7 @@ from whitewire.design.rows import check_number, levels_of, make_design, most_hos
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
-from whitewire.measure import groups, rung, survey_plan
+from whitewire.measure import groups, scale_candidate, survey_plan
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
@@ -410,7 +410,7 @@ def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignR
     runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
-    return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
+    return sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
 
 
 def _waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]

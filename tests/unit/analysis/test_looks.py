@@ -19,7 +19,7 @@ from whitewire.description.paper import cells_of, ratio_of
 from whitewire.text import canonical
 
 LOADED = paper()
-LADDER = (3, 4, 6)
+PLANNED = (3, 4, 6)
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def made(**how):
     return table
 
 
-def so_far(complete, n, ladder=LADDER, **more):
-    return Runs(complete[complete["replicate"] <= n], LOADED, looks=ladder, **more)
+def so_far(complete, n, planned=PLANNED, **more):
+    return Runs(complete[complete["replicate"] <= n], LOADED, looks=planned, **more)
 
 
 def scattering(complete, sd):
@@ -167,7 +167,7 @@ def test_open_controls_keep_their_cells(complete):
 
 def test_where_no_run_helps_a_claim_is_done(complete):
     none = complete[:0].assign(block=pd.Series(dtype=str))
-    known = Runs(none, LOADED, looks=LADDER, fabrics=["1gbe"])
+    known = Runs(none, LOADED, looks=PLANNED, fabrics=["1gbe"])
     found = looks.look(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
     row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
@@ -175,7 +175,7 @@ def test_where_no_run_helps_a_claim_is_done(complete):
 
 
 def test_more_looks_ask_for_more(complete):
-    one, many = (so_far(complete, 6, ladder) for ladder in ((6,), (3, 4, 6)))
+    one, many = (so_far(complete, 6, planned) for planned in ((6,), (3, 4, 6)))
     assert one.confidence(6) == 0.95 and one.overall(0.01, 6) == 0.01
     assert many.confidence(6, 3) > many.confidence(6) > 0.95 and many.overall(0.01, 6) > 0.01
     narrow, wide = (
@@ -204,8 +204,8 @@ def test_the_first_runs_are_so_many_of_each_cell(n):
     table = made()
     disturbed = table["run_id"] == table["run_id"].iloc[0]
     table.loc[disturbed, "valid"] = False
-    first = Runs(table, LOADED, looks=LADDER).first(n)
-    assert first.looks == LADDER
+    first = Runs(table, LOADED, looks=PLANNED).first(n)
+    assert first.looks == PLANNED
     good = first.table[first.table["valid"]]
     counts = good.groupby(["experiment", *LOADED.factors])["run_id"].nunique()
     whole = table[table["valid"]].groupby(["experiment", *LOADED.factors], dropna=False)["run_id"].nunique()

@@ -91,7 +91,7 @@ def test_a_whole_record_has_the_right_answers(whole):
 
 FILES = ("trust.json", "manifest.json", "links/part.json", "links/round-01.json", "ratio/part.json", "ratio/known.yaml",
          "ratio/quick-1/block.json", "ratio/quick-1/manifest.json", "load/loads.json", "load/known.yaml",
-         "scales/ladder/rung0-0/quick-1/block.json", "lanes/ladder/2-0/quick-1/block.json",
+         "scales/two-k/rung0-0/quick-1/block.json", "lanes/two-k/2-0/quick-1/block.json",
          "order/part.json")  # fmt: skip
 OF_A_RUN = ("run.json", "samples.csv", "manifest.json")
 
@@ -119,7 +119,7 @@ def test_no_file_may_be_missing(results, name):
 
 
 @pytest.mark.parametrize("name", ["links", "ratio", "ratio/quick-1", "ratio/quick-1/runs", "load", "scales",
-                                  "scales/ladder/rung1-0", "lanes/ladder/1-0", "same", "order"])  # fmt: skip
+                                  "scales/two-k/rung1-0", "lanes/two-k/1-0", "same", "order"])  # fmt: skip
 def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(results, name):
     shutil.rmtree(results / records.FOLDER / name)
     assert any(f"trust/{name}" in line and "found no such" in line for line in told(results))
@@ -127,8 +127,8 @@ def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(result
 
 @pytest.mark.parametrize(("one", "copy"), [
     ("ratio/quick-1/runs/{}", "ratio/quick-1/runs/another"), ("ratio/quick-1/runs/{}", "ratio/quick-1/invalid/{}.1"),
-    ("ratio/quick-1", "ratio/quick-2"), ("scales/ladder/rung0-0", "scales/ladder/rung0-0.old"),
-    ("scales/ladder/rung0-0", "scales/ladder/rung0-1"), ("links/round-01.json", "links/round-03.json"),
+    ("ratio/quick-1", "ratio/quick-2"), ("scales/two-k/rung0-0", "scales/two-k/rung0-0.old"),
+    ("scales/two-k/rung0-0", "scales/two-k/rung0-1"), ("links/round-01.json", "links/round-03.json"),
 ])  # fmt: skip
 def test_what_is_copied_never_counts_twice(results, one, copy):
     folder = results / records.FOLDER
@@ -205,7 +205,7 @@ def test_blocks_of_another_description_of_their_paper_are_told_with_what_to_do(r
     monkeypatch.setattr(trusted, "described", lambda _: path)
     lines = told(results)
     said = (
-        r"trust/(scales|lanes)/ladder/.* expected the same runs; remove .*/\1 and trust.json, and `make trust` measures"
+        r"trust/(scales|lanes)/two-k/.* expected the same runs; remove .*/\1 and trust.json, and `make trust` measures"
     )
     assert {match[1] for line in lines if (match := re.search(said, line))} == {"scales", "lanes"}
     assert all(re.search(said, line) for line in lines)
@@ -311,8 +311,8 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
     assert ["trust", "record", "sound", "0"] in rows
     assert ["trust", "ratio/quick-1", "sound", "12", "0", "0", "0", "0"] in rows
     assert [row[1] for row in rows if row[0] == "trust"] == [
-        "record", "lanes/ladder/1-0/quick-1", "lanes/ladder/2-0/quick-1", "load/quick-1", "ratio/quick-1",
-        "scales/ladder/rung0-0/quick-1", "scales/ladder/rung1-0/quick-1",
+        "record", "lanes/two-k/1-0/quick-1", "lanes/two-k/2-0/quick-1", "load/quick-1", "ratio/quick-1",
+        "scales/two-k/rung0-0/quick-1", "scales/two-k/rung1-0/quick-1",
     ]  # fmt: skip
 
 
@@ -321,7 +321,7 @@ def test_check_tells_a_damaged_round_a_damaged_run_and_a_missing_block(results, 
     run = runs_of(folder / "load" / synthetic.BLOCK)[0] / "samples.csv"
     run.write_text(run.read_text()[:-9])
     (folder / "links" / "round-02.json").write_text("[]")
-    shutil.rmtree(folder / "scales" / "ladder" / "rung1-0")
+    shutil.rmtree(folder / "scales" / "two-k" / "rung1-0")
     status, rows, said = checked(capsys, results)
     assert status == 2 and ["trust", "load/quick-1", "unsound"] in [row[:3] for row in rows]
     for name in ("samples.csv", "round-02.json", "rung1-0/quick-1/block.json"):

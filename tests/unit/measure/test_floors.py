@@ -189,7 +189,7 @@ def session_of(tmp_path, monkeypatch):
         kept = journal.Journal(tmp_path / f"{effort}-1")
         campaign = Campaign(plan, [{"run_id": name} for name in designed], kept, progress, LIMITS["attempts"])
         floors_of = plan.floors(CLUSTER, runs, campaign.known_floors)
-        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, climbs=False))
+        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, raises_k=False))
 
     return made
 

@@ -22,7 +22,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds
-from whitewire.measure.rung import TooHeavy
+from whitewire.measure.scale_candidate import TooHeavy
 from whitewire.measure.session import Session
 from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
@@ -38,7 +38,7 @@ class Toy(Session):
     """A session whose runs take a moment; `happens` may do something to it before one."""
 
     def __init__(self, campaign, runs, happens):
-        super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
+        super().__init__(campaign, stack=None, runs=runs, floors=None, candidates=None)
         self.divided = []
         nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
         self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
@@ -85,7 +85,7 @@ class Toys:
         self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
-        self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
+        self.name, self.candidates = "quick-1", SimpleNamespace(stay=lambda candidate: None)
         self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
@@ -247,12 +247,12 @@ def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
 def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
     heavy = []
 
-    def climb(session, run):
+    def raise_k(session, run):
         if not heavy and any(not worker.busy and worker.report.ended for worker in session.team.workers):
             heavy.append(run)
             raise TooHeavy("k = 8 is too small")
 
-    block = Toys(of_two, 12, happens=climb, of_worker=lambda session, run: session.team.attempted(short=True))
+    block = Toys(of_two, 12, happens=raise_k, of_worker=lambda session, run: session.team.attempted(short=True))
     assert not block.measure().left
     assert heavy
     rounds = block.by_round()

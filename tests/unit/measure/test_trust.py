@@ -313,7 +313,7 @@ def beside(monkeypatch, tmp_path):
     monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
 
     def start(units=1, **other):
-        paper = SimpleNamespace(id="ladder")
+        paper = SimpleNamespace(id="two-k")
         return trust_runs.Start(**{
             "config": {}, "folder": tmp_path, "units": units, "papers": [paper], "deadline": Deadline(),
             "progress": Pulse("trust"), "lanes": (2,), **other,
@@ -342,7 +342,7 @@ def test_each_number_of_lanes_has_its_turns_before_the_next_and_as_often_begins_
 def test_lanes_are_made_turn_by_turn(beside):
     assert trust_runs.lanes(beside.start(units=5, lanes=(2, 3))) == 5
     assert [sorted(beside.made[at : at + 2]) for at in range(0, 10, 2)] == [[1, 2]] * 4 + [[1, 3]]
-    assert {path.name for path in (beside.folder / "ladder").iterdir()} == {
+    assert {path.name for path in (beside.folder / "two-k").iterdir()} == {
         "1-0", "2-0", "1-1", "2-1", "1-2", "2-2", "1-3", "2-3", "1-4", "3-4",
     }  # fmt: skip
 
@@ -382,7 +382,7 @@ def test_of_a_block_beside_which_a_lane_ended_nothing_stays(beside):
     beside.ending.add(1)
     with pytest.raises(UserError, match="another lane ended"):
         trust_runs.lanes(beside.start())
-    assert not (beside.folder / "ladder" / "2-0").exists()
+    assert not (beside.folder / "two-k" / "2-0").exists()
 
 
 def test_what_other_lanes_of_an_earlier_start_left_is_removed(beside):

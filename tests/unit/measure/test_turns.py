@@ -230,7 +230,7 @@ def campaign(tmp_path, rows, **more):
 
 
 def session(made, runs=()):
-    return Session(made, stack=None, runs=runs, floors=None, ladder=None)
+    return Session(made, stack=None, runs=runs, floors=None, candidates=None)
 
 
 def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
@@ -271,7 +271,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert not one.turns.rounds.due("3")
 
 
-PAPER = SimpleNamespace(id="b", rung=0, rungs=1, claims=[])
+PAPER = SimpleNamespace(id="b", candidate=0, candidate_count=1, claims=[])
 
 
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):

@@ -24,7 +24,7 @@ from whitewire.tidy.tables import _of_each, _treatments, _with_all_floors, metri
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
-RECORD["scale"]["k"] = 128  # the first of the paper's ladder, 128 and 256
+RECORD["scale"]["k"] = 128  # the first of the paper's candidates, 128 and 256
 
 
 def keep(folder, **changes):
@@ -198,7 +198,7 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
     block = in_quick_effort(results)
     (results / "raw" / "scale.json").write_text('{"rung": 1}')
     argv = ["tidy", "--paper", "emulex-2012", "--results", str(results)]
-    line = f"runs/{RECORD['run_id']}/run.json: scale.k: found 128, expected 256, that of rung 1"
+    line = f"runs/{RECORD['run_id']}/run.json: scale.k: found 128, expected 256, that of scale candidate 1"
     assert cli.main(argv) == 2 and line in capsys.readouterr().err
     finish(block, rung=1)
     assert cli.main(argv) == 2 and line in capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
     assert cli.main(argv) == 0
     at_k(block, 256)
     assert cli.main(argv) == 2
-    assert "scale.k: found 256, expected 128, that of rung 0" in capsys.readouterr().err
+    assert "scale.k: found 256, expected 128, that of scale candidate 0" in capsys.readouterr().err
     finish(block, rung=1)
     assert cli.main(argv) == 0
     assert {row["rung"] for row in table(results / "tidy" / "scale.csv")} == {"1"}
@@ -216,7 +216,7 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
 
 
 @pytest.mark.parametrize("rung", [2, -1])
-def test_a_block_on_a_rung_that_the_paper_has_not_is_told(results, capsys, rung):
+def test_a_block_at_a_candidate_that_the_paper_lacks_is_reported(results, capsys, rung):
     block = in_quick_effort(results)
     finish(block, rung=rung)
     assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
