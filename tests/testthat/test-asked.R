@@ -20,10 +20,10 @@ asking <- function(code, told = list(ingest = list("throughput", "completion_tim
   folder <- withr::local_tempdir()
   dir.create(file.path(folder, "config", "papers"), recursive = TRUE)
   yaml::write_yaml(described_paper, file.path(folder, "config", "papers", "p.yaml"))
-  writeLines(jsonlite::toJSON(told, auto_unbox = TRUE), file.path(folder, "told.json"))
+  writeLines(jsonlite::toJSON(told, auto_unbox = TRUE), file.path(folder, "metrics.json"))
   withr::local_envvar(
     WHITEWIRE_RESULTS = folder, WHITEWIRE_CONFIG = file.path(folder, "config"), WHITEWIRE_PAPER = "p",
-    WHITEWIRE_TOLD = if (is.null(told)) "" else file.path(folder, "told.json")
+    WHITEWIRE_METRICS = if (is.null(told)) "" else file.path(folder, "metrics.json")
   )
   rm(list = ls(cache), envir = cache)
   on.exit(rm(list = ls(cache), envir = cache), add = TRUE)

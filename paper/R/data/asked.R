@@ -3,7 +3,7 @@
 #
 # stop_unless_known(what, wanted, known)        ends with the nearest known name
 # check_claim(claim, with), check_cell(experiment, metric, where)
-#   Metrics are checked where WHITEWIRE_TOLD names a file with those that each experiment's runs tell, as it does when
+#   Metrics are checked where WHITEWIRE_METRICS names a file with those that each experiment's runs tell, as it does when
 #   `whitewire render` starts R.
 
 stop_unless_known <- function(what, wanted, known) {
@@ -27,7 +27,7 @@ check_claim <- function(claim, paper = paper_id(), with = NULL) {
 
 # Metrics by experiment; NULL where nobody said.
 told_metrics <- function() {
-  path <- Sys.getenv("WHITEWIRE_TOLD")
+  path <- Sys.getenv("WHITEWIRE_METRICS")
   if (path == "") NULL else remember("told", jsonlite::fromJSON(path, simplifyVector = FALSE))
 }
 

@@ -146,7 +146,7 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
-        row["untold"] = _untold(runs, row)
+        row["untold"] = _why_unusable(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
     columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")]
@@ -154,8 +154,8 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _untold(runs: Runs, row: Mapping[str, Any]) -> str:
-    """Why the runs of a row of estimates do not tell its metric; empty if they do."""
+def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
+    """Why no estimate may rest on the runs of a row; empty where one may."""
     factors = runs.paper.experiments[row["experiment"]]["factors"]
     levels = {
         factor: next((level for level in factors[factor] if text(level) == row[factor]), row[factor])
@@ -335,8 +335,8 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         return
     cells = looks.cells_of_test(runs, claim["test"]) or ()
     few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
-    if told := next(filter(None, few), ""):
-        yield told
+    if reason := next(filter(None, few), ""):
+        yield reason
         return
     if not row["runs_help"]:
         yield "not decidable here by more runs"

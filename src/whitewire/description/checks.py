@@ -38,7 +38,7 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
 
 def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
-    for key, text in _told(raw):
+    for key, text in _texts_in_tables(raw):
         if FORMULA.match(text):
             raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
@@ -110,21 +110,21 @@ def _check_amendments(paper: Paper, claims: Collection[str]) -> None:
                 raise _fault(paper, f"amendments[{index}].claims", claim, "the id of a claim", claims)
 
 
-def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _texts_in_tables(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """(key, text) of all that tables take over as it is, which people open in spreadsheets."""
     if isinstance(part, list):
         for index, item in enumerate(part):
-            yield from _told(item, f"{key}[{index}]")
+            yield from _texts_in_tables(item, f"{key}[{index}]")
     elif isinstance(part, Mapping):
         for name, value in part.items():
             below = f"{key}.{name}" if key else name
             if name == "factors" and isinstance(value, Mapping):
                 for factor, levels in value.items():
                     yield from ((f"{below}.{factor}", level) for level in levels if isinstance(level, str))
-            elif isinstance(value, str) and name in TOLD:
+            elif isinstance(value, str) and name in IN_TABLES:
                 yield below, value
             else:
-                yield from _told(value, below)
+                yield from _texts_in_tables(value, below)
 
 
 def _check_looks(paper: Paper) -> None:
@@ -159,8 +159,8 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     factors, parameters = experiment["factors"], experiment["parameters"]
     cells = math.prod(map(len, factors.values()))
     if cells > MOST_CELLS:
-        told = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
-        raise fault_in_words(paper, f"{key}.factors", told, f"at most {MOST_CELLS}")
+        found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
+        raise fault_in_words(paper, f"{key}.factors", found, f"at most {MOST_CELLS}")
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
@@ -249,7 +249,19 @@ def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
 
 
-TOLD = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric", "condition")
+IN_TABLES = (
+    "title",
+    "statement",
+    "basis",
+    "note",
+    "finding",
+    "missing",
+    "testbed",
+    "source",
+    "unit",
+    "metric",
+    "condition",
+)
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """How a cell begins that a spreadsheet computes. A number with its sign is none."""
 MOST_CELLS = 1000

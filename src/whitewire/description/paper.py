@@ -124,9 +124,9 @@ class Paper:
         try:
             return arithmetic.value_of(expression, self.names | dict(extra or {}))
         except arithmetic.NoValue as error:
-            told = expression if len(expression) <= 60 else f"{expression[:57]}…"
+            shown_expression = expression if len(expression) <= 60 else f"{expression[:57]}…"
             where = f"{shown(self.path)}: {key}: " if key else f"{shown(self.path)}: "
-            raise UserError(f"{where}expression {told!r}: {error}") from None
+            raise UserError(f"{where}expression {shown_expression!r}: {error}") from None
 
     def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of a run at full scale: those of the experiment, replaced by the levels it really has."""

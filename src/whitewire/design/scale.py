@@ -46,7 +46,7 @@ class Scale:
 
     @property
     def record(self) -> run.Scale:
-        """What a run's record tells of it."""
+        """What a run's record has of it."""
         return {"k": self.k, "data_fraction": self.data_fraction, "block_bytes": self.block_bytes,
                 "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
 
@@ -134,7 +134,7 @@ def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
     if found := paper.memory.get(("largest", experiment)):
         return found
     spec = paper.experiments[experiment]
-    # Asked for every run: of the factors that change neither, one cell tells.
+    # Asked for every run: of the factors that change neither, one cell is enough.
     varied = [name for name in spec["factors"] if name in SIZES]
     listed = cells_of(spec) if varied else cells_of(spec)[:1]
     cells = [paper.parameters(experiment, levels) for levels in listed]

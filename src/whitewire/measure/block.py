@@ -218,7 +218,7 @@ class Block:
 
     @contextlib.contextmanager
     def _waiting_workers(self) -> Iterator[list[Worker]]:
-        """Processes that make rounds of this block in further lanes, once they are told to."""
+        """Processes that make rounds of this block in further lanes, once they are asked to."""
         workers = [Worker(partial(serve, self.journal.folder, self._beside)) for _ in range(1, lanes.most())]
         try:
             yield workers
@@ -303,7 +303,7 @@ class Block:
                         task: Task) -> int:  # fmt: skip
         """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now.
 
-        `team`: of a further lane, which does its `task`; else `task` is what further lanes are told.
+        `team`: of a further lane, which does its `task`; else `task` is what further lanes get.
         """
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:

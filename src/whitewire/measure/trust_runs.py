@@ -90,7 +90,7 @@ def lanes(start: Start) -> int:
 def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
     """Make what a block with so many lanes in all lacks; whether it is whole.
 
-    Where another lane ended meanwhile, no run of the block stays: nothing tells which were beside it.
+    Where another lane ended meanwhile, no run of the block stays: nothing records which were beside it.
     """
     rows = synthetic.of_kinds(paper, start.config, synthetic.RUNS)
     block = _block(start, paper, rows, folder, raises_k=False)

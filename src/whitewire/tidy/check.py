@@ -47,7 +47,7 @@ def of_links(folder: Path, travelled: bool) -> Iterable[Checked]:
     finished = (folder / links.RECORD).is_file()
     if not finished and not (folder / links.PLAN).is_file():
         return
-    found = _told(links.record, folder) if travelled and finished else links.faults(folder)
+    found = _faults_of_reading(links.record, folder) if travelled and finished else links.faults(folder)
     yield _record(folder, found, finished)
 
 
@@ -58,7 +58,9 @@ def of_trust(folder: Path, travelled: bool) -> Iterable[Checked]:
     if not finished and not parts:
         return
     found = (
-        _told(trust.record if travelled else trust.read, folder) if finished else trust.faults_of_parts(folder, parts)
+        _faults_of_reading(trust.record if travelled else trust.read, folder)
+        if finished
+        else trust.faults_of_parts(folder, parts)
     )
     yield _record(folder, found, finished)
     for path in trust.blocks(folder, parts):
@@ -70,7 +72,7 @@ def _record(folder: Path, found: list[str], finished: bool) -> Checked:
     return _part("record", "unsound" if found else "sound" if finished else "not finished"), found
 
 
-def _told(read: Callable[[Path], object], folder: Path) -> list[str]:
+def _faults_of_reading(read: Callable[[Path], object], folder: Path) -> list[str]:
     """The faults with which a record is not read."""
     try:
         read(folder)

@@ -157,7 +157,7 @@ DESCRIPTIONS = {
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
     "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
     "asked": "what the run should have had, on the testbed's scale; settings and stores as JSON",
-    "seen": "what the system reported; empty where nothing tells, which is a fault where the factor varies",
+    "seen": "what the system reported; empty where nothing reports it, which is a fault where the factor varies",
     "same": "whether the two agree within the factor's bound",
     "varies": "whether the factor has levels in the experiment",
     "time": "seconds since the run's start, of floors since the block's first floor",
@@ -210,7 +210,7 @@ def tidy(paper: str, results: Path) -> None:
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     rows = read_csv(results / "design.csv")
     for row in rows:
-        levels_of(loaded, row)  # a design of an earlier paper is told
+        levels_of(loaded, row)  # a design of an earlier paper is reported
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
         raise Faults(faults)
@@ -582,8 +582,10 @@ def _candidate(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
     """
     found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:
-        told = ", ".join(f"{name}: {number}" for name, number in found.items())
-        raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
+        numbers = ", ".join(f"{name}: {number}" for name, number in found.items())
+        raise UserError(
+            f"block.json: rung: found {numbers}, expected the same in all blocks: remove those with another k"
+        )
     for name, number in found.items():
         if why := scale_candidate.beyond(number, paper.candidate_count):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")

@@ -1,4 +1,4 @@
-"""Each factor's proof: a run that had what was asked, one that had something else, one of which nothing tells."""
+"""Each factor's proof: a run that had what was asked, one that had something else, one that nothing reports."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_file_that_fills_no_block_proves_no_block_size():
     small = FOLDER | {"files": 8, "blocks": 8, "largest_block": 1000}
     record = RECORD | {"evidence": {"files": {"input": small}}}
     assert proof(record, "block_size_bytes", 1, varies=False) is None
-    assert "nothing tells what it was" in proof(record, "block_size_bytes", 1).fault
+    assert "nothing reports what it was" in proof(record, "block_size_bytes", 1).fault
 
 
 def test_records_of_random_length_may_pass_the_size_by_their_room():
@@ -195,7 +195,7 @@ def test_a_profile_is_the_bytes_that_the_suite_reports():
 def test_what_varies_and_is_not_told_is_a_fault(name):
     bare = {**RECORD, "evidence": {}, "jobs": [], "fabric": RECORD["fabric"]}
     found = proof(bare, name, {"a": "b"} if name in ("settings", "store") else 7)
-    assert found is not None and not found.same and "nothing tells what it was" in found.fault
+    assert found is not None and not found.same and "nothing reports what it was" in found.fault
 
 
 def test_every_factor_of_every_workload_has_a_proof_and_none_is_left_out():

@@ -436,8 +436,8 @@ def test_rates_may_lack_processors_where_that_is_the_point():
         for name in ("offloads", "testdfsio-curve") for metric in ("write_short_while_busy", "write_aggregate")
     ]  # fmt: skip
     runs = Runs(pd.DataFrame(rows), paper)
-    assert not runs.untold("offloads", {}, "write_aggregate")
-    assert "in 100% of the time in which tasks wrote" in runs.untold("testdfsio-curve", {}, "write_aggregate")
+    assert not runs.why_unusable("offloads", {}, "write_aggregate")
+    assert "in 100% of the time in which tasks wrote" in runs.why_unusable("testdfsio-curve", {}, "write_aggregate")
 
 
 def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():

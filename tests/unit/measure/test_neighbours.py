@@ -47,7 +47,7 @@ def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypat
     waiting = [SimpleNamespace(row={"run_id": str(number)}, expected_seconds=60.0) for number in range(20)]
     turns = SimpleNamespace(waiting=waiting, rounds=SimpleNamespace(of={str(n): n for n in range(20)}, ahead=[]))
     told = []
-    worker = SimpleNamespace(busy=False, report=Report(), tell=told.append)
+    worker = SimpleNamespace(busy=False, report=Report(), send=told.append)
     with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"), lanes.lane("emulex-2012/quick-1") as its:
         claims = Claims(tmp_path / ".rounds", 0)
         with closing(Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0)) as lead:

@@ -77,9 +77,9 @@ def test_kappa_of_nothing():
         ("inconclusive", "inconclusive", "same"),
         ("reproduced", "not reproduced", "other"),
         ("reproduced", "direction only", "other"),
-        ("reproduced", "inconclusive", "only A tells"),
-        ("not testable here", "consistent", "only B tells"),
-        ("inconclusive", "not testable here", "neither tells"),
+        ("reproduced", "inconclusive", "only A decided"),
+        ("not testable here", "consistent", "only B decided"),
+        ("inconclusive", "not testable here", "neither decided"),
     ],
 )
 def test_how_two_verdicts_stand_to_each_other(a, b, expected):

@@ -161,7 +161,7 @@ def test_a_second_run_is_told_beside_the_reference(results, tmp_path):
 
 def test_the_reference_of_the_repository():
     found = artifact.of(reference.folder(), {"state": "itself"})
-    told = reference.told()
+    told = reference.results_record()
     assert found["is_reference"]
     assert (found["testbed"], found["seed"]) == (told["testbed"], told["seed"])
     assert set(found["commits"]) <= set(told["commits"])  # which names those of the testbed's own measurements too

@@ -4,7 +4,7 @@ import pytest
 
 from whitewire.report import bundle, rebuild, reference
 
-PAPERS = reference.told()["papers"]
+PAPERS = reference.results_record()["papers"]
 QUICK = 60
 """Of a paper with more runs the analysis takes long."""
 

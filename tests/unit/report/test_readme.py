@@ -77,7 +77,7 @@ def test_a_claim_without_an_interval_or_an_estimate(bundle):
         in " ".join(readme.made(readme.README.read_text(), told, files).split())
     )
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": "", "verdict": "not testable here"})
-    assert "Here it is not told: the claim is not testable here." in " ".join(
+    assert "Here it is unknown: the claim is not testable here." in " ".join(
         readme.made(readme.README.read_text(), told, files).split()
     )
 

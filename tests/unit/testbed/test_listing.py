@@ -116,7 +116,7 @@ ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.
     ("a b@c\n-x@node02\n", 'line 2: found the user "-x", expected a name'),
     ("[control]\nnode01 ansible_user=root\n", 'line 1: found "[control]", expected the name'),
     ("node01\nnode01.a.org\nnode01.b.org\n",
-     "hosts: found node01 beside node01.a.org and node01.b.org, expected names that tell hosts apart"),
+     "hosts: found node01 beside node01.a.org and node01.b.org, expected names that distinguish hosts"),
     ("<html><body/></html>", "found <html>, expected <rspec>, as a manifest begins"),
     ("<rspec><node>", "not valid XML: no element found: line 1, column 13"),
     ("<rspec><node client_id='a'><services><login hostname='$(id)'/></services></node></rspec>",

@@ -117,7 +117,7 @@ def test_a_timer_that_ended_is_told():
     timer = Timer(started())
     timer.process.kill()
     timer.process.wait()
-    with pytest.raises(CommandFailed, match="the timer that tells how late processes wake has ended"):
+    with pytest.raises(CommandFailed, match="the timer that measures how late processes wake has ended"):
         timer.take()
     timer.close()
 

@@ -71,11 +71,11 @@ WRITTEN = {
 CODE = {
     "a metric of a figure": (
         'figure_bars("ingest", "throughput"', 'figure_bars("ingest", "througput"',
-        'line 42: figure_bars(metrics): found "througput", expected a metric that runs of ingest tell; did you mean '
+        'line 42: figure_bars(metrics): found "througput", expected a metric that runs of ingest have; did you mean '
         '"throughput"?'),
     "a metric of the data": (
         'c("throughput", "throughput_sum"', 'c("throughput", "throughput_sun"',
-        'line 45: data_at(metric): found "throughput_sun", expected a metric that runs of ingest tell; did you mean '
+        'line 45: data_at(metric): found "throughput_sun", expected a metric that runs of ingest have; did you mean '
         '"throughput_sum"?'),
     "an experiment": (
         'figure_bars("ingest"', 'figure_bars("ingset"',
