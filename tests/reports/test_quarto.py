@@ -240,7 +240,7 @@ md_table(data.frame())
 ```{r}
 #| label: tbl-marked
 #| tbl-cap: "A table with a note below."
-with_untold(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
+with_unusable(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
 ```
 """
 
