@@ -56,11 +56,11 @@ treatment_sentence <- function() {
   table <- read_treatments()
   unproved <- setdiff(runs$run_id[runs$valid], table$run_id)
   unlike <- unique(table$run_id[!table$same])
-  without_record <- table[table$varies & table$valid & is.na(table$seen), ]
+  unseen <- table[table$varies & table$valid & is.na(table$seen), ]
   notes <- c(
-    if (nrow(without_record) > 0) {
+    if (nrow(unseen) > 0) {
       sprintf("**In %s no record shows %s**: only the probes before the runs speak for it.",
-              count_of(length(unique(without_record$run_id)), "run"), paste(code(unique(without_record$factor)), collapse = ", "))
+              count_of(length(unique(unseen$run_id)), "run"), paste(code(unique(unseen$factor)), collapse = ", "))
     },
     if (length(unproved) > 0) {
       sprintf("**%s without such a proof**: measured before runs had one.", count_of(length(unproved), "run"))
@@ -70,6 +70,7 @@ treatment_sentence <- function() {
     }
   )
   paste(c(
-    "After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.", notes
+    "After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.",
+    notes
   ), collapse = " ")
 }

@@ -37,12 +37,12 @@ papers_described <- function() {
 
 # "Described but not run yet: …", and whose tables are damaged.
 papers_missing <- function() {
-  sentence <- function(words, papers) {
+  line_of <- function(words, papers) {
     if (length(papers) > 0) paste0(words, ": ", listed(vapply(papers, paper_short, character(1))), ".")
   }
   damaged <- names(damaged_papers())
   not_run <- setdiff(papers_described(), c(papers_with_results(), damaged))
-  paste(c(sentence("Described but not run yet", not_run), sentence("Left out because their tables are damaged", damaged)),
+  paste(c(line_of("Described but not run yet", not_run), line_of("Left out because their tables are damaged", damaged)),
         collapse = " ")
 }
 
@@ -126,11 +126,11 @@ verdict_strip <- function(paper) {
   left <- cumsum(c(0, wide))[seq_along(wide)] + apart
   missed <- words %in% c("more than claimed", "less than claimed", "other size than claimed")
   address <- paste0("#paper=", paper, "&amp;verdict=", gsub(" ", "+", ifelse(missed, "direction only", words)))
-  labels <- paste(counts$claims, words)
+  label <- paste(counts$claims, words)
   pieces <- sprintf(paste0(
     "<a href=\"%s\" aria-label=\"%s\"><title>%s</title><rect x=\"%.1f\" width=\"%.1f\" height=\"22\" fill=\"%s\"/>",
     "<text x=\"%.1f\" y=\"15.5\" fill=\"%s\">%d</text></a>"
-  ), address, labels, labels, left, wide - 1, verdict_colours[words], left + wide / 2, verdict_ink(words), counts$claims)
+  ), address, label, label, left, wide - 1, verdict_colours[words], left + wide / 2, verdict_ink(words), counts$claims)
   paste0("```{=html}\n<svg class=\"strip\" viewBox=\"0 0 400 22\" role=\"group\" aria-label=\"",
          counts_text(counts, "%d %s"), "\">", paste(pieces, collapse = ""), "</svg>\n```\n\n")
 }
