@@ -26,8 +26,8 @@ ROUNDS = 6
 
 @pytest.fixture
 def of_two(can_emulate, tmp_path, monkeypatch):
-    told = Lanes.of(2, tmp_path / "locks")
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, tmp_path / "locks")
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "further", lambda turns, working, *_: 2 - working)  # whatever its start costs
     return tmp_path / "quick-1"
 

@@ -110,7 +110,7 @@ def test_estimates_that_differ(page) -> None:
     assert all(re.search(r"fabric=10gbe clients=3 throughput 100 .* 200 .* MB/s 2 \(", row) for row in cells)
 
 
-def test_the_environment_that_differs_is_told_once(page) -> None:
+def test_the_environment_that_differs_is_reported_once(page) -> None:
     assert rows(page, "tbl-environment") == ["machine / kernel 6.1.0 6.6_x*y all"]
 
 

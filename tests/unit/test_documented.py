@@ -94,13 +94,13 @@ def files(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
-def test_make_tells_a_wrong_target():
+def test_make_reports_a_wrong_target():
     assert made(["reports"]).returncode != 0
 
 
 @pytest.mark.parametrize("arguments", distinct("whitewire"), ids=" ".join)
 def test_whitewire(arguments):
-    """One word alone names a stage, whose options may be told elsewhere."""
+    """One word alone names a stage, whose options may be documented elsewhere."""
     if len(arguments) > 1:
         assert parser().parse_args(arguments).function
     else:
@@ -109,7 +109,7 @@ def test_whitewire(arguments):
 
 
 @pytest.mark.parametrize("arguments", [("doctor", "--testbde", "a"), ("measured", "--help")])
-def test_whitewire_tells_a_wrong_command(arguments):
+def test_whitewire_reports_a_wrong_command(arguments):
     with pytest.raises(SystemExit, match="^2$"):
         parser().parse_args(arguments)
 

@@ -1,4 +1,4 @@
-"""Guards: a rate that its runs do not tell, what would help, and no number of runs where runs do not help."""
+"""Guards: a metric that is unusable, what would help, and no number of runs where runs do not help."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def test_the_workload_says_which_metrics_a_guard_covers():
     }
     others = [workload for workload in workloads.TABLE.values() if workload.name != "testdfsio"]
     assert not any(workload.together(metric) or workload.short_while(metric) for workload in others
-                   for metric in workload.tells)  # fmt: skip
+                   for metric in workload.metric_names)  # fmt: skip
 
 
-def test_estimates_say_which_medians_their_runs_do_not_tell():
+def test_estimates_say_which_medians_are_unusable():
     runs = tasks_of(APART | {"read_tasks_at_best": 2.4, "read_rate_while_busy": 70.0}, fabric="10gbe")
     table = analyse.estimates(runs.paper, runs, "emulated").set_index("metric")["untold"]
     assert table["read_aggregate"].startswith("of 5 tasks only 2.1 read at once")

@@ -89,7 +89,7 @@ def test_a_look_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(com
 
 
 @pytest.mark.parametrize("kind", ["ratio", "ratio_of_ratios"])
-def test_a_direction_without_scatter_stays_open_until_a_test_can_tell(kind):
+def test_a_direction_without_scatter_stays_open_until_a_test_can_decide(kind):
     """Bytes are the same in every run: three and three equal values are too few for a test, ten and ten are not."""
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     slow, fast = ({"experiment": "put-grid", "where": {"fabric": fabric, "clients": 3, "puts_per_client": 6}}
@@ -109,7 +109,7 @@ def test_a_direction_without_scatter_stays_open_until_a_test_can_tell(kind):
 
 
 def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
-    """E-C06 with another size: far from what runs give, of which the first look cannot tell the sign."""
+    """E-C06 with another size: far from what runs give, of which the first look cannot give the sign."""
     of = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     sides = {name: of["test"][name] for name in ("estimand", "metric", "numerator", "denominator")}
     test = sides | {"relation": "within", "expected": 9, "no_effect": 1, "relative": 0.1}
@@ -136,7 +136,7 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     assert near.near <= near.cells and far.near <= far.cells
     assert near.worth > 0
     none = looks.look(LOADED, so_far(complete, 0), "emulated")
-    assert none.near == none.cells, "nobody can tell before there are runs"
+    assert none.near == none.cells, "unknown before there are runs"
 
 
 def test_a_claim_of_direction_ends_where_no_effect_matters(complete):

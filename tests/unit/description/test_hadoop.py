@@ -130,7 +130,7 @@ def test_tasks_at_once_that_a_workers_memory_does_not_hold(tmp_path):
         groups.check_slots(read(tmp_path, change), TESTBED)
 
 
-def test_what_testdfsio_does_not_do_it_does_not_tell():
+def test_what_testdfsio_does_not_do_is_no_metric():
     from whitewire.workloads.testdfsio import TestDfsio
 
     alone = TestDfsio().metric_names_with({"operation": "read"})

@@ -15,7 +15,7 @@ FABRICS = TESTBED["fabrics"]
 
 def with_k(tmp_path, k, own=None):
     def change(data):
-        data["scale"]["k"], data["biases"] = k, []  # which are told for each k
+        data["scale"]["k"], data["biases"] = k, []  # which are one for each k
         if own is not None:
             data["experiments"][0].pop("file_blocks")
             data["experiments"][0]["scale"] = {

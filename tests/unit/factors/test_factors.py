@@ -126,8 +126,8 @@ def test_packets_are_as_large_as_their_number_says(received, seen):
     record = PUTS | {"placement": placed, "evidence": {"packets": received}}
     found = proof(record, "packet_bytes", 16384)
     assert found.seen == seen and found.same == (seen == 16384)
-    told = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
-    found = proof(record | {"evidence": told}, "settings", {"dfs.client-write-packet-size": "16384"})
+    evidence = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
+    found = proof(record | {"evidence": evidence}, "settings", {"dfs.client-write-packet-size": "16384"})
     assert found.same == (seen == 16384)
 
 
@@ -162,7 +162,7 @@ def test_a_real_link_may_have_more_than_was_asked_but_not_less(rate, same):
 
 
 @pytest.mark.parametrize("links", [{}, {"a": {"mtu": 1500}}, {"a": {"rate": 10000.0}, "b": {"mtu": 1500}}])
-def test_a_real_link_that_tells_no_rate_is_left_to_the_probe_before_the_runs_and_said(links):
+def test_a_real_link_that_reports_no_rate_is_left_to_the_probe_before_the_runs_and_said(links):
     real = RECORD["fabric"] | {"burst": 0}
     found = proof(RECORD | {"fabric": real, "evidence": {"links": links}}, "fabric", "10gbe")
     assert (found.seen, found.same) == (None, True)
@@ -192,7 +192,7 @@ def test_a_profile_is_the_bytes_that_the_suite_reports():
 
 
 @pytest.mark.parametrize("name", [name for name in factors.TABLE if name not in ("fabric", "profile", "uplink")])
-def test_what_varies_and_is_not_told_is_a_fault(name):
+def test_what_varies_and_is_not_reported_is_a_fault(name):
     bare = {**RECORD, "evidence": {}, "jobs": [], "fabric": RECORD["fabric"]}
     found = proof(bare, name, {"a": "b"} if name in ("settings", "store") else 7)
     assert found is not None and not found.same and "nothing reports what it was" in found.fault

@@ -42,7 +42,7 @@ def test_a_configured_site_is_looked_at_in_place_of_this_machine(monkeypatch):
     monkeypatch.setattr("whitewire.description.project.load_config", lambda: {"testbed": "lab"})
     monkeypatch.setattr("whitewire.description.testbed.load_testbed", lambda name: described if name == "lab" else None)
     monkeypatch.setattr("whitewire.description.project.testbed_path", lambda name: Path(f"/x/{name}.yaml"))
-    monkeypatch.setattr("whitewire.testbed.kinds.look_at", lambda *told: seen.append(told) or 0)
+    monkeypatch.setattr("whitewire.testbed.kinds.look_at", lambda *arguments: seen.append(arguments) or 0)
     assert main(["doctor"]) == 0
     assert seen == [(described, "/x/lab.yaml")]
 

@@ -173,10 +173,10 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
     (KeyError("a fault of this program"), KeyError),
 ])  # fmt: skip
 def test_what_hosts_fail_with_costs_a_cluster_but_a_full_disk_ends_the_block(tmp_path, failure, becomes):
-    with pytest.raises(becomes) as told, cannot_make(tmp_path):
+    with pytest.raises(becomes) as error, cannot_make(tmp_path):
         raise failure
-    assert type(told.value) is becomes
-    assert str(failure.args[-1]).split()[0] in str(told.value)
+    assert type(error.value) is becomes
+    assert str(failure.args[-1]).split()[0] in str(error.value)
 
 
 # The heaviest cell

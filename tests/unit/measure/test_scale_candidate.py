@@ -93,9 +93,9 @@ BROKEN = {
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_record_that_is_broken_is_one_line_and_nothing_is_chosen_in_its_place(tmp_path, text):
     (tmp_path / scale_candidate.FILE).write_text(text)
-    with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as told:
+    with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as error:
         ScaleCandidates(paper(64, 128), tmp_path, raises_k=True)
-    assert len(told.value.lines) == 1
+    assert len(error.value.lines) == 1
     assert (tmp_path / scale_candidate.FILE).read_text() == text
     assert ScaleCandidates(paper(64, 128), tmp_path, raises_k=False).paper.candidate == 0, (
         "at smoke effort it is of no matter"
@@ -150,9 +150,9 @@ def test_runs_of_another_k_stay_out_of_a_block(tmp_path):
         if record:
             (tmp_path / scale_candidate.FILE).write_text(record)
             block = begun(tmp_path, [64, 128])
-        with pytest.raises(Faults) as told:
+        with pytest.raises(Faults) as error:
             block._resume()
-        run, remedy = told.value.lines
+        run, remedy = error.value.lines
         assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of scale candidate 0")
         assert re.search(r"measured again; or write the index of the k to keep into .*scale\.json$", remedy)
     (tmp_path / scale_candidate.FILE).write_text('{"rung": 1}')
@@ -176,7 +176,11 @@ def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):
     journal.set_aside("a-r1", Reason("other_k", {"why": "k = 8 is too small"}))
     assert not journal.has("a-r1")
     (kept,) = tmp_path.glob("invalid/a-r1.1")
-    told = json.loads((kept / "run.json").read_text())
-    assert (told["valid"], told["why_invalid"], told["attempt"]) == (False, "made at another k: k = 8 is too small", 1)
+    record = json.loads((kept / "run.json").read_text())
+    assert (record["valid"], record["why_invalid"], record["attempt"]) == (
+        False,
+        "made at another k: k = 8 is too small",
+        1,
+    )
     assert (kept / "samples.csv").read_text() == "time\n1\n"
     assert (kept / "manifest.json").is_file()

@@ -135,8 +135,8 @@ class Toys:
 
 @pytest.fixture
 def of_two(tmp_path, monkeypatch):
-    told = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
     DISTURBED.clear()
     signal.signal(signal.SIGALRM, out_of_time)
@@ -219,8 +219,8 @@ def test_a_lane_ends_where_runs_lack_processors_beside_it_and_does_not_come_back
 
 
 def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
-    told = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     block = Toys(of_two, 8)
     block.measure()
     assert {own[0] for own in block.by_round().values()} == {os.getpid()}
@@ -277,14 +277,14 @@ def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
 
 def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
     """It has no time for its second round, which another lane may make, or may find not needed after a look."""
-    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
+    block, left = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
 
     def listen(session, run):
-        told.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
+        left.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
 
     block.happens = listen
     block.measure()
-    assert len({*told}) == 2
+    assert len({*left}) == 2
 
 
 def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):
@@ -359,8 +359,8 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
 
 
 def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
-    told = of_two / "until"
-    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.deadline.ends)))
+    deadline_file = of_two / "until"
+    block = Toys(of_two, 8, of_worker=lambda session, run: deadline_file.write_text(str(session.turns.deadline.ends)))
     session, until = block.session, time.monotonic() + 1000
 
     def late(*of):
@@ -370,7 +370,7 @@ def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
 
     block.session = late
     block.measure()
-    assert float(told.read_text()) == pytest.approx(until)
+    assert float(deadline_file.read_text()) == pytest.approx(until)
 
 
 def test_a_lane_that_still_starts_when_all_runs_are_made_is_not_waited_for(of_two):

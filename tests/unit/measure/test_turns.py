@@ -308,14 +308,14 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
 ):
     """With little time for all, its part is less than three times what it should take; of its own it has no less."""
 
-    told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
+    shared_budget, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
 
     def make_missing(lane):
         asked.append((block.deadline.ends, block.give_up_at.ends))
         raise RuntimeError
 
     block = Block(PAPER, {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",
-                  allowance=told.allowance("b/1"))  # fmt: skip
+                  allowance=shared_budget.allowance("b/1"))  # fmt: skip
     monkeypatch.setattr(block, "_resume", lambda: None)
     monkeypatch.setattr(block, "_make_missing", make_missing)
     begin = time.monotonic()
@@ -324,7 +324,7 @@ def test_others_may_spoil_all_of_a_block_for_as_long_as_it_should_take_whatever_
     ((until, give_up_at),) = asked
     assert until - begin == pytest.approx(30, abs=1)
     assert give_up_at - begin == pytest.approx(20, abs=1)
-    assert told.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
+    assert shared_budget.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
 
 
 def of_two_blocks(tmp_path, looks=(1, 2, 3)):

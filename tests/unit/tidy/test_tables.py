@@ -149,7 +149,7 @@ def halve(path):
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsys):
+def test_what_does_not_hold_is_reported_and_leaves_the_tables(results, damage, capsys):
     tidy("emulex-2012", results)
     before = tables_of(results)
     act, line = DAMAGES[damage]
@@ -223,7 +223,7 @@ def test_a_block_at_a_candidate_that_the_paper_lacks_is_reported(results, capsys
     assert f"quick-1/block.json: rung: found {rung}, expected one from 0 to 1: remove" in capsys.readouterr().err
 
 
-def test_check_tells_two_k_in_one_experiment_and_a_broken_record_of_it(results, capsys):
+def test_check_reports_two_k_in_one_experiment_and_a_broken_record_of_it(results, capsys):
     block = in_quick_effort(results)
     second = RECORD["run_id"].replace("-r1-", "-r2-")
     keep(block / "runs" / second, run_id=second, replicate=2, block="quick-1", scale=RECORD["scale"] | {"k": 256})
@@ -367,7 +367,7 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("why", UNSOUND)
-def test_a_floor_of_which_no_median_can_be_made_is_told(tmp_path, why):
+def test_a_floor_of_which_no_median_can_be_made_is_reported(tmp_path, why):
     block = tmp_path / RECORD["block"]
     keep_floors(
         block, [a_floor(2.0, 1), UNSOUND[why], without(a_floor(None, 3, valid=False), "number") | {"number": 3}]
@@ -379,7 +379,7 @@ def test_a_floor_of_which_no_median_can_be_made_is_told(tmp_path, why):
     assert set(_with_all_floors({block.name: found}, [])) == set()
 
 
-def test_a_design_of_an_earlier_paper_is_told(results, capsys):
+def test_a_design_of_an_earlier_paper_is_reported(results, capsys):
     path = results / "design.csv"
     path.write_text(path.read_text().replace(",put-grid,", ",put-grill,"))
     (results / "manifest.json").unlink()
@@ -410,13 +410,13 @@ def test_every_workload_has_such_a_run():
 def test_what_a_record_says_it_was_asked_makes_rows_or_is_one_line_whatever_it_is(workload):
     folder = RUNS / workload
     record = json.loads((folder / "run.json").read_text())
-    told = []
+    lines = []
     for key in [*record.get("asked", {}), "k"]:
         for wrong in (None, [], {}, "text", -1):
             other = record | {"asked": record.get("asked", {}) | {key: wrong}}
             try:
                 list(_of_each([(folder, other)], _treatments))
             except UserError as error:
-                told.append(str(error))
-    assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in told)
-    assert told or not record.get("asked")
+                lines.append(str(error))
+    assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in lines)
+    assert lines or not record.get("asked")
