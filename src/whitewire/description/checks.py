@@ -249,19 +249,8 @@ def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
 
 
-IN_TABLES = (
-    "title",
-    "statement",
-    "basis",
-    "note",
-    "finding",
-    "missing",
-    "testbed",
-    "source",
-    "unit",
-    "metric",
-    "condition",
-)
+IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric",
+             "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """How a cell begins that a spreadsheet computes. A number with its sign is none."""
 MOST_CELLS = 1000

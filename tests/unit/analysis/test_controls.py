@@ -196,9 +196,8 @@ def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_h
     assert "failed" not in reasons["E-C02"]  # a ratio of throughputs
     assert "the control E-K01 failed" in reasons["E-C08"]  # a ratio of times
     failed = readings["reason"].str.contains("the control E-K01 failed")
-    assert failed[
-        readings["metric"] == "throughput_sum"
-    ].any()  # the control has not that metric, so any failure counts
+    # The control has not that metric, so any failure counts.
+    assert failed[readings["metric"] == "throughput_sum"].any()
     assert not failed[readings["route"] == "modelled"].any()
     assert not failed[readings["metric"] == "throughput"].any()
 

@@ -213,7 +213,7 @@ def under_load(slowed, of=(0.0, 1.0)):
 
 
 @pytest.mark.parametrize("slowed", [0.0, 0.1])
-def test_load_is_reported_by_what_counts_beside_what_was_made_without_it(slowed):
+def test_load_is_judged_by_what_counts_beside_what_was_made_without_it(slowed):
     rows = list(trust.load_rows(*under_load(slowed)))
     assert [(row["load"], row["clients"], row["made"], row["n"], row["n_calm"]) for row in rows] == [
         ("1", "1", 6, 5, 6), ("1", "2", 6, 5, 6),

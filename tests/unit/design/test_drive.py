@@ -35,7 +35,7 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
     assert drive.background == drive.limit / 2
 
 
-def test_what_is_reported_of_memory_is_what_was_put():
+def test_what_a_record_has_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
     state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
     found = read_state(state)

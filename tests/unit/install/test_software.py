@@ -254,7 +254,7 @@ def test_an_environment_that_is_none_is_not_locked(tmp_path):
 
 
 @pytest.mark.parametrize("package", debian())
-def test_every_debian_package_has_an_equivalent_or_is_reported_to_lack_one(package):
+def test_every_debian_package_has_an_equivalent_or_is_known_to_lack_one(package):
     if package.startswith("r-cran-"):
         wanted = f"r-{package.removeprefix('r-cran-')}"
     else:

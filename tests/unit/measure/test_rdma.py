@@ -261,7 +261,7 @@ def test_ports_of_two_devices():
     rxe0, rxe1 = ibv_devinfo.parse(read("ibv_devinfo"))
     assert [rxe0.name, rxe1.name] == ["rxe0/1", "rxe1/1"]
     assert (rxe0.transport, rxe0.link_layer, rxe0.state) == ("InfiniBand", "Ethernet", "PORT_ACTIVE")
-    assert rxe0.rate is None  # without -v neither width nor speed is values
+    assert rxe0.rate is None  # without -v neither width nor speed is reported
 
 
 def test_a_port_s_addresses_and_rate():
@@ -353,7 +353,7 @@ def test_no_port_has_a_foreign_address(ports):
 
 
 @given(st.sampled_from(perftest.TESTS), st.sampled_from(perftest.SIZES), st.none() | st.integers(0, 9), st.booleans())
-def test_both_ends_are_reported_the_same(test, size, gid_index, rdma_cm):
+def test_both_ends_get_the_same_options(test, size, gid_index, rdma_cm):
     how = {"device": "mlx5_0", "port": 2, "gid_index": gid_index, "rdma_cm": rdma_cm}
     count = perftest.iterations(test, size)
     waits = perftest.server(test, size, count, 18600, **how)

@@ -176,11 +176,8 @@ def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):
     journal.set_aside("a-r1", Reason("other_k", {"why": "k = 8 is too small"}))
     assert not journal.has("a-r1")
     (kept,) = tmp_path.glob("invalid/a-r1.1")
-    record = json.loads((kept / "run.json").read_text())
-    assert (record["valid"], record["why_invalid"], record["attempt"]) == (
-        False,
-        "made at another k: k = 8 is too small",
-        1,
-    )
+    found = json.loads((kept / "run.json").read_text())
+    assert (found["valid"], found["attempt"]) == (False, 1)
+    assert found["why_invalid"] == "made at another k: k = 8 is too small"
     assert (kept / "samples.csv").read_text() == "time\n1\n"
     assert (kept / "manifest.json").is_file()

@@ -269,5 +269,5 @@ def test_a_slow_pair_of_rdma_ports():
     assert outliers.of_rdma([rdma("a", 1000), rdma("b", 400)], 0.1) == []
 
 
-def test_outliers_can_be_reported_as_a_table():
+def test_outliers_can_be_written_as_a_table():
     assert json.dumps(Outlier("pair", "a to b", "f", ("a", "b"), 1.0, 2.0, "Mbit/s", "x", True).__dict__)

@@ -275,7 +275,7 @@ def test_broken_verdicts_are_reported_and_nothing_starts(name, tmp_path, monkeyp
 
 @pytest.fixture
 def two_papers(tmp_path, monkeypatch):
-    """(results of two papers in a project of their own, what the start page was damaged of damaged ones)."""
+    """(results of two papers in a project of their own, what the start page got of damaged ones)."""
     results = kept.results(kept.project(tmp_path / "project"))
     compared.write(results, "another-2026", [compared.claim("C1", 4.0, 3.8, 4.2, reason="made up")])
     damaged: dict[str, list[str]] = {}

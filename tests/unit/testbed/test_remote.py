@@ -329,7 +329,7 @@ def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
     assert "controlpath" not in found
 
 
-def test_an_older_ssh_is_reported_nothing_that_it_does_not_know(tmp_path, monkeypatch):
+def test_an_older_ssh_gets_no_option_that_it_does_not_know(tmp_path, monkeypatch):
     (tmp_path / "ssh").write_text(
         '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
     )
@@ -804,8 +804,8 @@ INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="all.xml"
         ("", ""),
     ],
 )
-def test_a_site_that_does_not_name_its_history_server_is_reported_so_by_its_clients(site, says):
-    """Told and not refused: papers without jobs run all the same."""
+def test_a_site_that_does_not_name_its_history_server_is_reported_by_its_clients(site, says):
+    """Reported and not refused: papers without jobs run all the same."""
     clients = [seen(role="client", site=site), seen(role="datanode", site=site)]
     assert [preflight.problems(each, NEEDS) for each in clients] == [[], []]
     found = [note for note in preflight.notes(clients) if note.startswith("cluster.configuration: ")]

@@ -277,13 +277,8 @@ def test_it_asks(project, monkeypatch, capsys):
         "url": "https://example.com/p",
         "accessed": "2026-11-26",
     }
-    assert [claim.get("workload") for claim in answers["claims"]] == [
-        "hdfs_put",
-        "terasort",
-        "hdfs_put",
-        "hdfs_put",
-        None,
-    ]
+    found = [claim.get("workload") for claim in answers["claims"]]
+    assert found == ["hdfs_put", "terasort", "hdfs_put", "hdfs_put", None]
     assert [claim.get("reads_as") for claim in answers["claims"]] == [None, None, "1.6 times", "60 times", None]
     assert answers["claims"][0]["fabric"] == "10gbe" and answers["claims"][4]["missing"] == "the adapter"
 

@@ -21,7 +21,7 @@ MEASURED = [  # medians of runs on two processors: jobs?, user bytes, seconds, C
 
 
 @pytest.mark.parametrize(("jobs", "size", "seconds", "cpu"), MEASURED)
-def test_processors_are_reported_within_a_factor_of_two(jobs, size, seconds, cpu):
+def test_processors_are_estimated_within_a_factor_of_two(jobs, size, seconds, cpu):
     assert 0.5 < outlook.busy_cores(jobs, size, seconds) / (cpu / seconds) < 2
 
 
