@@ -82,7 +82,7 @@ endef
 papers: setup ## measure, judge and write the reports
 	$(measured)
 
-# Its name alone tells the others of the claim: CLAIM means nothing to them.
+# The others know the claim by its name alone: CLAIM means nothing to them.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
 claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
 	@$(exclusive) true

@@ -1,4 +1,4 @@
-"""Does `make papers` tell the same of every claim when it is run again, and beside other programs?
+"""Does `make papers` give the same verdict on every claim when it is run again, and beside other programs?
 
     .venv/bin/python bench/agreement.py FOLDER [--loads idle burnt coming] [--show] [PAPERS=… BUDGET=…]
 
@@ -115,20 +115,22 @@ def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
     return found
 
 
-def agreement(told: Mapping[str, Mapping[tuple[str, str], tuple[str, str]]]) -> tuple[float, list[list[object]]]:
+def agreement(
+    judged: Mapping[str, Mapping[tuple[str, str], tuple[str, str]]],
+) -> tuple[float, list[list[object]]]:
     """The smallest share, over pairs of loads, of claims with the same verdict; the claims where one has another."""
     shares, rows = [1.0], list[list[object]]()
-    for one, two in combinations(told, 2):
-        both = told[one].keys() & told[two].keys()
-        same = sum(told[one][claim][0] == told[two][claim][0] for claim in both)
+    for one, two in combinations(judged, 2):
+        both = judged[one].keys() & judged[two].keys()
+        same = sum(judged[one][claim][0] == judged[two][claim][0] for claim in both)
         shares.append(same / len(both) if both else 0.0)
         print(f"{one} and {two}: the same verdict of {same} of {len(both)} claims ({shares[-1]:.1%})")
-        decided = [claim for claim in both if claims.INCONCLUSIVE not in (told[one][claim][0], told[two][claim][0])]
-        alike = sum(told[one][claim][0] == told[two][claim][0] for claim in decided)
+        decided = [claim for claim in both if claims.INCONCLUSIVE not in (judged[one][claim][0], judged[two][claim][0])]
+        alike = sum(judged[one][claim][0] == judged[two][claim][0] for claim in decided)
         print(f"    of those that both decide: {alike} of {len(decided)}")
-    for claim in sorted(set.intersection(*(set(each) for each in told.values())) if told else ()):
-        if len({each[claim][0] for each in told.values()}) > 1:
-            rows.append([" ".join(claim), *(": ".join(each[claim]) for each in told.values())])
+    for claim in sorted(set.intersection(*(set(each) for each in judged.values())) if judged else ()):
+        if len({each[claim][0] for each in judged.values()}) > 1:
+            rows.append([" ".join(claim), *(": ".join(each[claim]) for each in judged.values())])
     return min(shares), rows
 
 
@@ -142,7 +144,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 def show(folder: Path) -> float:
     """Print the tables of all loads that are there; the smallest share of agreement."""
-    told: dict[str, Mapping[tuple[str, str], tuple[str, str]]] = {}
+    judged: dict[str, Mapping[tuple[str, str], tuple[str, str]]] = {}
     lines = []
     for path in sorted(folder.glob("*/times.json")):
         load, times = path.parent.name, Times(**json.loads(path.read_text(encoding="utf-8")))
@@ -152,11 +154,11 @@ def show(folder: Path) -> float:
         print(f"\n{load}:")
         table(("block", "minutes", "measuring", "valid runs", "thrown away", "why", "claims decided"),
               list(papers(results)))  # fmt: skip
-        told[load] = verdicts(results)
+        judged[load] = verdicts(results)
     table(("load", "minutes", "to the first report", "status", "arguments"), lines)
-    share, rows = agreement(told)
+    share, rows = agreement(judged)
     if rows:
-        table(("claim", *told), rows)
+        table(("claim", *judged), rows)
     return share
 
 

@@ -1,4 +1,4 @@
-"""What tells a run that lacked processors from one that did not? Which bound throws away the fewest right runs?
+"""Which indicator shows that a run lacked processors? Which bound throws away the fewest right runs?
 
     .venv/bin/python bench/contention.py [--runs 4] [--loads 0 0.25 0.5 1 1.5 2] [--cells light heavy ...]
     .venv/bin/python bench/contention.py --show
@@ -105,7 +105,7 @@ class Watch(Repeated):
         some = float(words[4].removeprefix("total=")) / 1e6 if words else float("nan")
         self.rows.append((time.time(), ran, waited, some))
 
-    def told(self, start: float, end: float) -> dict[str, float]:
+    def indicators(self, start: float, end: float) -> dict[str, float]:
         """Over the run itself: waiting in thread-seconds per second, and per second that threads ran."""
         times, ran, waited, some = map(np.array, zip(*self.rows, strict=True))
         edges = np.array([*np.arange(start, end - 1, 1.0), end]) if end - start > 1 else np.array([start, end])
@@ -122,11 +122,11 @@ class Watch(Repeated):
 
 @dataclass
 class Watched:
-    """Makes attempts under load and notes all candidates: `told` by run id. `block`: the folder of its journal."""
+    """Makes attempts under load and notes all candidates (`indicators`, by run). `block`: the folder of its journal."""
 
     loads: Mapping[str, float]
     block: Path
-    told: dict[str, dict[str, float]] = field(default_factory=dict)
+    indicators: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def around(self, attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
         testbed: Any = stack.testbed
@@ -146,7 +146,7 @@ class Watched:
                 shares = [
                     share for _, share in idle_shares(read_samples((where / "samples.csv").read_text()), start, end)
                 ]
-                self.told[run_id] = watch.told(start, end) | {
+                self.indicators[run_id] = watch.indicators(start, end) | {
                     "idle_worst": min(shares),
                     "idle_mean": float(np.mean(shares)),
                     "seconds": end - start,
@@ -197,14 +197,14 @@ def measure(args: argparse.Namespace) -> None:
         folder = Path(args.folder) / name / "quick-1"
         folder.mkdir(parents=True, exist_ok=True)
         watched = Watched(made.loads, folder)
-        block = Block(paper, testbed, "quick-1", made.rows, folder, around=watched.around, attempts=1, climbs=False)
+        block = Block(paper, testbed, "quick-1", made.rows, folder, around=watched.around, attempts=1, raises_k=False)
         try:
             block.measure()
         finally:  # also of what is stopped
-            keep(Path(args.folder) / "runs.csv", folder, made, watched.told)
+            keep(Path(args.folder) / "runs.csv", folder, made, watched.indicators)
 
 
-def keep(path: Path, folder: Path, made: Made, told: Mapping[str, Mapping[str, float]]) -> None:
+def keep(path: Path, folder: Path, made: Made, indicators: Mapping[str, Mapping[str, float]]) -> None:
     """Add a row per run to the table: cell, load, metric, indicators."""
     columns = ["cell", "load", "run_id", "value", "why_invalid", "seconds", "ran_per_s", *CANDIDATES]
     new = not path.exists()
@@ -214,14 +214,14 @@ def keep(path: Path, folder: Path, made: Made, told: Mapping[str, Mapping[str, f
             writer.writeheader()
         for where, record in read_runs(folder.parent, [folder.name]):
             run_id = record["run_id"]
-            if run_id not in told:
+            if run_id not in indicators:
                 continue
             files = {
                 each.name: each.read_text() for each in where.iterdir() if each.suffix in (".csv", ".txt", ".json")
             }
             value = workloads.metrics(record, files)[CELLS[made.cells[run_id]][3]][0]
             writer.writerow({"cell": made.cells[run_id], "load": made.loads[run_id], "run_id": run_id, "value": value,
-                             "why_invalid": record["why_invalid"], **told[run_id]})  # fmt: skip
+                             "why_invalid": record["why_invalid"], **indicators[run_id]})  # fmt: skip
 
 
 def show(path: Path) -> None:
@@ -237,8 +237,8 @@ def show(path: Path) -> None:
         f"{'cell':9} {'load':>5} {'runs':>4} {'bias':>7} {'least':>7} " + " ".join(f"{name:>14}" for name in CANDIDATES)
     )
     for (cell, load), group in table.groupby(["cell", "load"], sort=False):
-        told = " ".join(f"{group[name].median():14.3f}" for name in CANDIDATES)
-        print(f"{cell:9} {load:5g} {len(group):4} {group['bias'].median():+7.1%} {group['bias'].min():+7.1%} {told}")
+        medians = " ".join(f"{group[name].median():14.3f}" for name in CANDIDATES)
+        print(f"{cell:9} {load:5g} {len(group):4} {group['bias'].median():+7.1%} {group['bias'].min():+7.1%} {medians}")
     allowed = np.array([max(BIAS, 2 * scatter[cell]) for cell in table["cell"]])
     right = np.abs(table["bias"]) <= allowed
     print(
@@ -310,8 +310,8 @@ def _runs_of(path: Path) -> Iterator[pd.DataFrame]:
         return
     wide = wide.pivot_table(index=["run_id", "attempt", "experiment"], columns="metric", values="value").reset_index()
     paper = path.parents[1].name
-    told = load_paper(project.paper_path(paper), fabric_names(load_testbed("emulated"))).experiments
-    reported = {name for name, each in told.items() if each.get("cpu") == "report"}
+    experiments = load_paper(project.paper_path(paper), fabric_names(load_testbed("emulated"))).experiments
+    reported = {name for name, each in experiments.items() if each.get("cpu") == "report"}
     net = wide["completion_time_net"] if "completion_time_net" in wide else pd.Series(np.nan, wide.index)
     jobs, seconds = net.notna(), net.fillna(wide["completion_time"])
     kind = np.where(wide["experiment"].isin(reported), "cpu: report", np.where(jobs, "jobs", "no jobs"))

@@ -78,11 +78,15 @@ def interval_of(case: Case, seed: int) -> tuple[float, float] | None:
 def coverage(case: Case, simulations: int) -> tuple[float, float, int]:
     """(share of intervals that hold the true ratio, median of high over low, experiments without an interval)."""
     found = [interval_of(case, number) for number in range(simulations)]
-    told = [each for each in found if each]
-    if not told:
+    intervals = [each for each in found if each]
+    if not intervals:
         return float("nan"), float("nan"), simulations
-    held = np.mean([low <= case.ratio <= high for low, high in told])
-    return float(held), float(np.median([high / max(low, 1e-9) for low, high in told])), simulations - len(told)
+    held = np.mean([low <= case.ratio <= high for low, high in intervals])
+    return (
+        float(held),
+        float(np.median([high / max(low, 1e-9) for low, high in intervals])),
+        simulations - len(intervals),
+    )
 
 
 def main() -> int:

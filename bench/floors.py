@@ -102,7 +102,7 @@ def measure(args: argparse.Namespace) -> None:
                 time.monotonic() + 60 * args.minutes)  # fmt: skip
     Campaign.wait_for_idle_processors = lambda *_: None  # type: ignore[method-assign]
     try:
-        Block(paper, testbed, "smoke-1", rows, folder, around=made.around, attempts=1, climbs=False).measure()
+        Block(paper, testbed, "smoke-1", rows, folder, around=made.around, attempts=1, raises_k=False).measure()
     finally:
         path = Path(args.folder) / "floors.csv"
         new = not path.exists()

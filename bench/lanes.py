@@ -35,7 +35,7 @@ from whitewire.design import synthetic
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.lanes import Lanes
-from whitewire.measure import rung
+from whitewire.measure import scale_candidate
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
@@ -57,14 +57,14 @@ def measure(paper: str, folder: Path, seconds: float) -> None:
     def left() -> float:
         return ends - time.monotonic()
 
-    Block(loaded, testbed, synthetic.BLOCK, rows, folder, allowance=Allowance(left, left), climbs=False).measure()
+    Block(loaded, testbed, synthetic.BLOCK, rows, folder, allowance=Allowance(left, left), raises_k=False).measure()
 
 
 def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
     """So many lanes at once, each a process."""
-    told = Lanes.of(count, folder / "locks", [lanes.NEVER_BEGUN])
+    shared_lanes = Lanes.of(count, folder / "locks", [lanes.NEVER_BEGUN])
     argv = [*KILLED_WITH_THIS, sys.executable, __file__, paper, "--minutes", str(seconds / 60)]
-    environment = {**os.environ, **({lanes.VARIABLE: told.text()} if count > 1 else {})}
+    environment = {**os.environ, **({lanes.VARIABLE: shared_lanes.text()} if count > 1 else {})}
     started = [
         subprocess.Popen([*argv, "--lane", str(folder / str(number) / synthetic.BLOCK)], env=environment)
         for number in range(1, count + 1)
@@ -112,10 +112,10 @@ def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
     above, below = (
         Sample(np.array(each), 0, "s", "", statistics.scatter(each), len(each) - 1) for each in (values, alone)
     )
-    told = f"{above.centre / below.centre:.3f}"
+    text = f"{above.centre / below.centre:.3f}"
     if interval := ratio_limits(above, below):
-        told += f" ({interval[0]:.3f} to {interval[1]:.3f})"
-    return f"{told}, {len(values)} and {len(alone)}"
+        text += f" ({interval[0]:.3f} to {interval[1]:.3f})"
+    return f"{text}, {len(values)} and {len(alone)}"
 
 
 def by_kind(found: Mapping[str, Sequence[float]], alone: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
@@ -137,10 +137,10 @@ def show(folder: Path, counts: Sequence[int]) -> None:
         times = list(spent(own))
         runs = sum(len(values) for cell, values in found.items() if not cell.startswith("floor of "))
         minutes = max(each["all"] for each in times) / 60
-        told = "; ".join(", ".join(f"{each.get(what, 0) / 60:.1f}" for what in (
+        spent_minutes = "; ".join(", ".join(f"{each.get(what, 0) / 60:.1f}" for what in (
             "all", "runs", "floors", "warm-up", "start", "waiting")) for each in times)  # fmt: skip
         why = ", ".join(f"{number} {what}" for what, number in invalid(own).items()) or "none"
-        print(f"| {count} | {runs} | {runs / minutes:.2f} | {why} | {told} |")
+        print(f"| {count} | {runs} | {runs / minutes:.2f} | {why} | {spent_minutes} |")
     first, *others = counts
     alone = by_count[first]
     tables = {"cell": by_count, "kind of cell": {count: by_kind(found, alone) for count, found in by_count.items()}}
@@ -159,7 +159,7 @@ def model(paper: str, processors: int) -> str:
     plan = BlockPlan(loaded, testbed, synthetic.EFFORT)
     runs = [plan.run(row) for row in synthetic.of_smoke(loaded, testbed, 1)]
     seconds = sum(run.expected_seconds for run in runs)
-    busy = sum(rung.load(run) * run.expected_seconds for run in runs) / seconds
+    busy = sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds
     carried = lanes.carried(processors, busy, processors)
     return (f"{paper}, {processors} processors: runs keep {busy:.2f} busy, {carried} lanes, "
             f"{60 * carried * len(runs) / seconds:.1f} runs per minute")  # fmt: skip

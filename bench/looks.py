@@ -170,14 +170,14 @@ def main() -> int:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--variants", action="store_true", help="compare variants of the rule")
     given = arguments.parse_args()
-    told = "coverage | least of a pair | decided | runs | width |"
+    columns = "coverage | least of a pair | decided | runs | width |"
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         if given.variants:
-            print(f"| centre | prior | analyses | power | least of a setting | {told}\n|{'---|' * 10}")
+            print(f"| centre | prior | analyses | power | least of a setting | {columns}\n|{'---|' * 10}")
             for line in pool.map(partial(of_variant, designs=given.designs, seed=given.seed), variants()):
                 print(line, flush=True)
             return 0
-        print(f"| runs | scatter | floors | measured | {told}\n|{'---|' * 9}")
+        print(f"| runs | scatter | floors | measured | {columns}\n|{'---|' * 9}")
         for lines in pool.map(partial(listed, designs=given.designs, seed=given.seed), SETTINGS):
             print("\n".join(lines), flush=True)
     return 0

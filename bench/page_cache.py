@@ -32,13 +32,13 @@ WRITER = """
 import os, sys, time
 folder, rate, (drives, calls, size) = sys.argv[1], float(sys.argv[2]), map(int, sys.argv[3:])
 files = [os.open(f"{folder}/{n + 1}/file", os.O_CREAT | os.O_WRONLY) for n in range(drives)]
-data, begin, told = bytes(size), time.monotonic(), []
+data, begin, seconds = bytes(size), time.monotonic(), []
 for call in range(calls):
     if rate and (early := begin + call * size / rate - time.monotonic()) > 0:
         time.sleep(early)
     os.write(files[call % drives], data)
-    told.append(time.monotonic() - begin)
-print(*told)
+    seconds.append(time.monotonic() - begin)
+print(*seconds)
 """
 
 

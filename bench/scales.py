@@ -1,9 +1,9 @@
-"""Do neighbouring k of a paper's ladder agree?
+"""Do neighbouring scale candidates (k) of a paper agree?
 
     .venv/bin/python bench/scales.py [PAPER ...] [--runs 2] [--turns 2] [--folder results/scales] [--show]
 
 The part `scales` of `whitewire trust`, of more papers: the cells that a paper measures at smoke effort, with the bytes
-of quick effort, on each k of its ladder in turn (first, second, first, second, ...). What is finished is not made
+of quick effort, on each of its candidates in turn (first, second, first, second, ...). What is finished is not made
 again. Prints per cell and metric the ratio of what the second k says to what the first says, at full scale, with its
 95 % interval, and whether it lies within 3 %.
 """
@@ -22,7 +22,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.measure.trust_runs import on_scales
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "qubole-2015", "xyratex-lustre-2011")
-"""Those whose k is a ladder."""
+"""Those with several scale candidates."""
 
 
 def main() -> None:

@@ -60,8 +60,8 @@ def show_cells(table: pd.DataFrame, paper: Paper) -> None:
         print(f"\n{experiment}, {metric} as measured: median (least to most), runs")
         for key, cell in group.groupby(used, dropna=False):
             values = cell["value"].to_numpy()
-            told = " ".join(f"{f}={v}" for f, v in zip(used, key, strict=True) if v != "")
-            print(f"  {told}: {np.median(values):.4g} ({values.min():.4g} to {values.max():.4g}), {len(values)}")
+            words = " ".join(f"{f}={v}" for f, v in zip(used, key, strict=True) if v != "")
+            print(f"  {words}: {np.median(values):.4g} ({values.min():.4g} to {values.max():.4g}), {len(values)}")
 
 
 def show_controls(table: pd.DataFrame, paper: Paper, seed: int) -> None:
@@ -72,9 +72,11 @@ def show_controls(table: pd.DataFrame, paper: Paper, seed: int) -> None:
         seen = f"{row['estimate']:.3f}" if row["estimate"] is not None else "none"
         print(f"{row['cell']} as {row['really']}, {row['metric']}: {seen} ({interval}), t = {t}, "
               f"{row['n']} and {row['n_against']} runs, {row['outcome']}")  # fmt: skip
-    told = [row for row in judged if row["low"]]
-    outside = sum(not row["low"] <= 1 <= row["high"] for row in told)
-    print(f"{outside} of {len(told)} intervals without 1; largest |t| {max(abs(row['t'] or 0) for row in told):.1f}")
+    bounded = [row for row in judged if row["low"]]
+    outside = sum(not row["low"] <= 1 <= row["high"] for row in bounded)
+    print(
+        f"{outside} of {len(bounded)} intervals without 1; largest |t| {max(abs(row['t'] or 0) for row in bounded):.1f}"
+    )
 
 
 def main() -> None:

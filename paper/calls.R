@@ -155,12 +155,12 @@ literal_call <- function(x, known) {
     return(no_literal)
   }
   parts <- lapply(parts_of(x)[-1], literal, known)
-  told <- vapply(parts, is_literal, logical(1))
+  literals <- vapply(parts, is_literal, logical(1))
   in_part <- name == "list" && !is.null(names(parts))
-  if (!all(told) && !in_part) {
+  if (!all(literals) && !in_part) {
     return(no_literal)
   }
-  tryCatch(do.call(name, parts[told]), error = function(e) no_literal)
+  tryCatch(do.call(name, parts[literals]), error = function(e) no_literal)
 }
 
 # The values of names, with that which an expression adds. `once`: names that are assigned in one place only.
@@ -204,7 +204,7 @@ arguments_of <- function(matched, known) {
 
 # list(calls) or list(problems) of one call; nothing of a call that is none of the project's functions.
 # `scope`: functions, those of the project; assigned, the file's own; exports, those of packages; known, values.
-told_of_call <- function(x, scope) {
+entries_of_call <- function(x, scope) {
   name <- called(x)
   if (!name %in% names(scope$functions)) {
     elsewhere <- name %in% c("", scope$assigned, scope$exports) || is_of_r(name)
@@ -224,10 +224,10 @@ told_of_call <- function(x, scope) {
 }
 
 # Entries of every kind of one expression, without file and line.
-told_of_expression <- function(x, scope) {
+entries_of_expression <- function(x, scope) {
   calls <- calls_in(x)
-  told <- lapply(calls, told_of_call, scope)
-  of <- function(kind) Filter(length, lapply(told, `[[`, kind))
+  entries <- lapply(calls, entries_of_call, scope)
+  of <- function(kind) Filter(length, lapply(entries, `[[`, kind))
   paths <- if (!scope$other_paper) Filter(length, lapply(calls, keys_below))
   list(
     calls = of("calls"), problems = of("problems"),
@@ -236,8 +236,8 @@ told_of_expression <- function(x, scope) {
   )
 }
 
-# Entries of every kind of one file, with file and line. `scope`: functions and exports, as in told_of_call.
-told_of_file <- function(file, scope) {
+# Entries of every kind of one file, with file and line. `scope`: functions and exports, as in entries_of_call.
+entries_of_file <- function(file, scope) {
   pieces <- lapply(pieces_of(file), parsed_piece)
   expressions <- in_one(lapply(pieces, `[[`, "expressions"))
   calls <- in_one(lapply(expressions, function(each) calls_in(each$x)))
@@ -248,8 +248,8 @@ told_of_file <- function(file, scope) {
   found <- list(list(problems = in_one(lapply(pieces, `[[`, "problems"))))
   for (each in expressions) {
     scope$known <- with_assigned(scope$known, each$x, once)
-    told <- lapply(told_of_expression(each$x, scope), lapply, function(entry) c(list(line = each$line), entry))
-    found <- c(found, list(told))
+    entries <- lapply(entries_of_expression(each$x, scope), lapply, function(entry) c(list(line = each$line), entry))
+    found <- c(found, list(entries))
   }
   together <- function(kind) lapply(in_one(lapply(found, `[[`, kind)), function(entry) c(list(file = file), entry))
   stats::setNames(lapply(kinds, together), kinds)
@@ -266,9 +266,9 @@ named <- function(call) {
 folder <- commandArgs(trailingOnly = TRUE)[[1]]
 common <- common_functions(folder)
 exports <- exported_by(c("ggplot2", "grid", "knitr"))
-told <- lapply(readLines(file("stdin")), function(file) {
-  told_of_file(file, list(functions = functions_for(file, folder, common), exports = exports))
+entries <- lapply(readLines(file("stdin")), function(file) {
+  entries_of_file(file, list(functions = functions_for(file, folder, common), exports = exports))
 })
-all <- stats::setNames(lapply(kinds, function(kind) in_one(lapply(told, `[[`, kind))), kinds)
+all <- stats::setNames(lapply(kinds, function(kind) in_one(lapply(entries, `[[`, kind))), kinds)
 all$calls <- lapply(all$calls, named)
 cat(jsonlite::toJSON(all, auto_unbox = TRUE, digits = NA, null = "null"))

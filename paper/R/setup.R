@@ -27,7 +27,7 @@ draw_in_a_line <- function(path, width) {
 }
 
 # A figure as it was drawn becomes one for readers. They may not have the font that it was laid out with, so fonts of
-# the same widths are named as well; points that are runs get what they say; and what drew it is told beside it.
+# the same widths are named as well; points that are runs get what they say; and what drew it is recorded beside it.
 finish_figure <- function(path, options) {
   if (grepl("\\.svg$", path)) {
     draw_in_a_line(path, options$fig.width)
@@ -35,7 +35,7 @@ finish_figure <- function(path, options) {
     fonts <- paste0("font-family: ", base_font, ", Arial, Helvetica, sans-serif")
     text <- gsub(sprintf("font-family: \"%s\"", base_font), fonts, text, fixed = TRUE)
     writeLines(titled_runs(text), path)
-    tell_figure(options)
+    record_figure(options)
   }
   path
 }

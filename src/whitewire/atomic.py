@@ -50,7 +50,7 @@ def write(path: Path | str, content: str | bytes) -> Path:
     with _named(path, beside), _held(beside) as part, _cleared(beside):
         part.write(content.encode() if isinstance(content, str) else content)
         part.flush()
-        os.fsync(part.fileno())  # a full disk of a server may tell only now
+        os.fsync(part.fileno())  # a full disk of a server may fail only now
         beside.replace(path)
         _sync(path.parent)
     return path

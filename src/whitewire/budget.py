@@ -128,12 +128,12 @@ class Budget:
         """From the environment variable; without an end where it is empty."""
         if not text:
             return cls(math.inf)
-        told = json.loads(text)
-        ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
-        if math.isfinite(ends) and told["machine"] != boot_id():
-            ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"],
-                   told["spent"])  # fmt: skip
+        stored = json.loads(text)
+        ends, seconds = (math.inf if stored[name] is None else stored[name] for name in ("ends", "seconds"))
+        if math.isfinite(ends) and stored["machine"] != boot_id():
+            ends = time.monotonic() + stored["until"] - time.time()
+        return cls(ends, stored["expected"], stored["claims"], seconds, stored["lanes"], stored["whole"],
+                   stored["earlier"], stored["spent"])  # fmt: skip
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -152,7 +152,7 @@ class Budget:
 
     @property
     def began(self) -> float:
-        """When the start began, by the wall clock; now where nothing tells."""
+        """When the start began, by the wall clock; now where there is no end."""
         ago = time.monotonic() - (self.ends - self.seconds)
         return time.time() - (ago if math.isfinite(ago) else 0.0)
 

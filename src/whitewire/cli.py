@@ -483,8 +483,8 @@ def _grouped() -> str:
     """The subcommands by group, a line each."""
     lines = []
     for group, functions in GROUPS.items():
-        told = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
-        lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in told.items()), ""]
+        about = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
+        lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in about.items()), ""]
     return "\n".join([*lines, "Daily use is by make: `make help` lists its targets and variables."])
 
 
@@ -651,8 +651,8 @@ def ended(error: Exception, command: str) -> int:
     which names the file with its traceback. The environment's TRACEBACK lets it through.
     """
     if isinstance(error, UserError | OSError):
-        told = of_system(error) if isinstance(error, OSError) else error
-        for line in told.lines:
+        fault = of_system(error) if isinstance(error, OSError) else error
+        for line in fault.lines:
             print(f"whitewire: error: {line}", file=sys.stderr)
         return 2
     if os.environ.get(TRACEBACK):
@@ -666,11 +666,11 @@ def _kept(command: str) -> str:
     """Keep the traceback of what is being handled; in words: where it is."""
     from whitewire.paths import FAULTS, shown
 
-    told = f"whitewire {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
+    report = f"whitewire {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
     path = FAULTS / f"{command}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(told, encoding="utf-8")
+        path.write_text(report, encoding="utf-8")
     except OSError as error:
-        return f"below, as {of_system(error)}\n{told.rstrip()}"
+        return f"below, as {of_system(error)}\n{report.rstrip()}"
     return f"in {shown(path)}"

@@ -22,7 +22,7 @@ from typing import IO
 from whitewire.paths import boot_id
 
 VARIABLE = "WHITEWIRE_LANES"
-"""The environment variable that tells the blocks of a campaign of their lanes."""
+"""The environment variable with the lanes of a campaign, for its blocks."""
 LANE_GIB, SPARE_GIB = 2.5, 1.0
 """Memory of a lane's cluster with its data, and what stays for the rest."""
 NEVER_BEGUN = "never begun"
@@ -74,7 +74,7 @@ class Lanes:
 
     @classmethod
     def read(cls) -> Lanes | None:
-        """Those that the environment tells of; None where there are none, or those of another machine."""
+        """Those of the environment; None where there are none, or those of another machine."""
         text = os.environ.get(VARIABLE, "")
         found = cls(**json.loads(text)) if text else None
         return found if found and found.machine == boot_id() else None

@@ -12,7 +12,7 @@ import pandas as pd
 from whitewire.text import canonical
 
 SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
-"""Units that sizes are told in."""
+"""Units that sizes are written in."""
 
 Cell = tuple[str, Mapping[str, Any]]
 """(experiment, its levels by factor)."""

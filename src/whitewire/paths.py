@@ -88,7 +88,7 @@ def settle_environment() -> set[str]:
 
 
 def boot_id() -> str:
-    """Tells this machine, since it was started, from any other: whose processes and monotonic clock are meant."""
+    """Id of this machine since it was started, to which its processes and monotonic clock belong."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 

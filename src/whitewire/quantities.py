@@ -2,7 +2,7 @@
 
 MB is 10^6 bytes and MiB 2^20, b or bit is an eighth of B. Only units of this field are known, so that a misspelt one is
 found; a paper declares further ones of its own. Bits are a dimension of their own, unlike in pint's own list, where
-a size could not be told from a number.
+a size could not be distinguished from a number.
 """
 
 from __future__ import annotations

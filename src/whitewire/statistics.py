@@ -4,7 +4,7 @@ Intervals of medians are for tables, the bootstrap for curve fits, permutation t
 Intervals of verdicts are in propagation.py.
 
 SciPy has Wilcoxon's test, the bootstrap and distributions. What else it has is our own where it is not the same:
-`quantile_test` takes twenty times as long for the same interval, `permutation_test` draws other arrangements and tells
+`quantile_test` takes twenty times as long for the same interval, `permutation_test` draws other arrangements and finds
 ties by a relative tolerance, which sums near 0 escape. It has no adjustment of Holm's.
 """
 

@@ -13,7 +13,7 @@ MOST_NEAR = 200
 """Characters of a name to which a near one is looked for: that takes the square of it."""
 
 MOST_DIGITS = 7
-"""Numbers that differ only beyond so many digits are told alike."""
+"""Numbers that differ only beyond so many digits are written alike."""
 
 
 def suggestion(found: object, names: Iterable[str]) -> str:
@@ -50,20 +50,20 @@ def canonical(data: Any) -> str:
 
 
 def numbers(values: Sequence[float], least: int = 4) -> list[str]:
-    """Numbers of one message, each with `least` digits, or as many more as tell apart those that differ.
+    """Numbers of one message, each with `least` digits, or as many more as make those differ that do.
 
     No exponents; thousands are grouped; a whole number keeps its digits: `51,000`, `1.0004`, `0.00002`. Reports follow
     the same rule: paper/R/text/format.R.
     """
-    different = len({_told(value, MOST_DIGITS) for value in values})
+    different = len({_rounded(value, MOST_DIGITS) for value in values})
     for digits in range(least, MOST_DIGITS):
-        told = [_told(value, digits) for value in values]
-        if len(set(told)) == different:
-            return told
-    return [_told(value, MOST_DIGITS) for value in values]
+        texts = [_rounded(value, digits) for value in values]
+        if len(set(texts)) == different:
+            return texts
+    return [_rounded(value, MOST_DIGITS) for value in values]
 
 
-def _told(value: float, digits: int) -> str:
+def _rounded(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return f"{value:g}"
     whole = float(value).is_integer() and abs(value) < 1e15

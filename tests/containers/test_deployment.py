@@ -169,7 +169,7 @@ def test_both(project):
     assert not [line for line in log if line.startswith("image ")], "the image's Python in place of the environment's"
 
 
-def test_an_image_that_is_missing_is_told_before_anything_runs(project):
+def test_an_image_that_is_missing_is_reported_before_anything_runs(project):
     (project / ".cache" / "containers" / "publish.sif").unlink()
     done, log = run(project, "--sdm", "apptainer", "--", DESIGN)
     assert done.returncode == 2
@@ -250,6 +250,6 @@ def test_documented_command(project, arguments):
 
 
 @pytest.mark.parametrize("arguments", [("--sdm", "conda", "containers"), ("--sdm", "conda", "--", "images")])
-def test_a_wrong_command_is_told(project, arguments):
+def test_a_wrong_command_is_reported(project, arguments):
     """An option that takes several values takes the target too; and a target that is none is no target."""
     assert run(project, "--dry-run", *arguments)[0].returncode != 0

@@ -94,9 +94,9 @@ def test_hosts_without_java_pass_with_the_images_java(kind, config, site, image,
     assert " NO " not in table
     assert f"note: image: {digest(image)[:12]} in apptainer version " in table
     with testbed:
-        told = testbed.describe()
-        assert {host["image"] for host in told.values()} == {f"{digest(image)}  {image}"}
-        assert all("version" in host["java"] and "iperf" in host["iperf3"] for host in told.values())
+        described = testbed.describe()
+        assert {host["image"] for host in described.values()} == {f"{digest(image)}  {image}"}
+        assert all("version" in host["java"] and "iperf" in host["iperf3"] for host in described.values())
         assert testbed.hosts[0].run(["java", "-version"]).status == 0
         assert testbed.hosts[0].run_outside(["java", "-version"]).status != 0
 

@@ -22,7 +22,7 @@ from whitewire.design.rows import levels_of
 from whitewire.levels import cell_id
 from whitewire.measure import session
 from whitewire.measure.block_plan import CLOSING_S, START_S
-from whitewire.measure.rung import Ladder
+from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.records.checked import read_block
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import BUDGET, DECIDED
@@ -158,7 +158,7 @@ def test_killed_at_a_random_moment_nothing_is_left_or_lost(can_emulate, tmp_path
 def described(block, **changes):
     """A block whose paper has other entries."""
     raw = json.loads(json.dumps(block.paper.raw)) | changes
-    block.ladder = Ladder(Paper.of(raw, block.paper.path), block.journal.folder.parent, climbs=True)
+    block.candidates = ScaleCandidates(Paper.of(raw, block.paper.path), block.journal.folder.parent, raises_k=True)
     return block
 
 

@@ -1,4 +1,4 @@
-"""JVMs that stay: a container finds one, is told nothing of the one before, and takes it along when it is killed."""
+"""JVMs that stay: a container finds one, learns nothing of the one before, and takes it along when it is killed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_later_masters_find_the_jvms_of_earlier_ones(stack):
     numbers = [generate(stack, f"/mastered-{number}") for number in range(12)]
     # Each stays for five seconds when its job has ended, and the next job, of some two seconds, does not wait for that.
     assert 1 <= len(jvms(stack, "am")) <= 6
-    # Each has told its own job.
+    # Each has reported its own job.
     maps = [history.job(stack.yarn.history(number))["counters"]["TOTAL_LAUNCHED_MAPS"] for number in numbers]
     assert maps == [TASKS] * len(numbers)
 

@@ -129,12 +129,12 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
 
 WRITER = """
 import os, sys
-drive, told, sent = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY), os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY), 0
+drive, log, sent = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY), os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY), 0
 while True:
     os.lseek(drive, 0, os.SEEK_SET)
     for _ in range(16):
         sent += os.write(drive, bytes(65536))
-        os.pwrite(told, b"%16d" % sent, 0)
+        os.pwrite(log, b"%16d" % sent, 0)
 """
 
 

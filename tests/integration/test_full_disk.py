@@ -75,12 +75,12 @@ def test_the_run_is_invalid_the_block_ends_and_the_next_start_goes_on(can_emulat
         cwd=HOME, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert "No space left on device" in told["line"] and "free some space" in told["line"]
-    assert told["faults"] == [] and told["left"] == []
-    assert told["finished"] == [False, True]
-    valid = [run_id for run_id, valid, _ in told["first"] if valid]
-    assert len(valid) == 1 and told["hit"] not in valid
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert "No space left on device" in result["line"] and "free some space" in result["line"]
+    assert result["faults"] == [] and result["left"] == []
+    assert result["finished"] == [False, True]
+    valid = [run_id for run_id, valid, _ in result["first"] if valid]
+    assert len(valid) == 1 and result["hit"] not in valid
     # Its record may fit where its files do not; then it says why.
-    assert all("No space left on device" in why for run_id, valid, why in told["first"] if run_id == told["hit"])
-    assert told["stayed"] and len(told["second"]) == 5
+    assert all("No space left on device" in why for run_id, valid, why in result["first"] if run_id == result["hit"])
+    assert result["stayed"] and len(result["second"]) == 5

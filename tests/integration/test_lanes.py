@@ -26,8 +26,8 @@ ROUNDS = 6
 
 @pytest.fixture
 def of_two(can_emulate, tmp_path, monkeypatch):
-    told = Lanes.of(2, tmp_path / "locks")
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, tmp_path / "locks")
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "further", lambda turns, working, *_: 2 - working)  # whatever its start costs
     return tmp_path / "quick-1"
 
@@ -66,7 +66,7 @@ def test_every_round_is_made_whole_in_one_of_two_lanes(of_two):
 def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
     block = block_of(of_two)
     raw = json.loads(json.dumps(block.paper.raw)) | {"looks": {"quick": [3, 5, 6]}}
-    block.ladder.paper = type(block.paper).of(raw, block.paper.path)
+    block.candidates.paper = type(block.paper).of(raw, block.paper.path)
     one = cell_id("put-grid", {"fabric": "1gbe", "clients": 1, "puts_per_client": 2})
     seen = []
 

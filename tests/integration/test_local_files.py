@@ -1,4 +1,4 @@
-"""A host's own files: modes are set and links are told from files without a process for each."""
+"""A host's own files: modes are set and links are distinguished from files without a process for each."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Node:
             state.write(self.drive.state(epoch=self.epoch))
 
     @property
-    def told(self) -> dict[str, float]:
+    def counters(self) -> dict[str, float]:
         return read_state((self.folder / ".queue").read_bytes()[8:])
 
     def start(self, *argv: str) -> subprocess.Popen[bytes]:
@@ -130,7 +130,7 @@ def test_fio_writes_a_small_file_at_the_rate_of_memory_and_of_a_large_one_the_re
     # Eight megabytes, and the drive's 64 KiB, take no time.
     expected = 32 / ((32 - 8.07) / 10)
     reaches(expected * 0.93, expected * 1.03, lambda: fio(node, 32 * MB))
-    assert node.told["taken"] == pytest.approx(32 * MB, rel=0.01)
+    assert node.counters["taken"] == pytest.approx(32 * MB, rel=0.01)
 
 
 def test_memory_is_one_for_all_programs_and_drives_of_a_node(node):
@@ -138,7 +138,7 @@ def test_memory_is_one_for_all_programs_and_drives_of_a_node(node):
     second = write(4).replace("FILE", repr(str(node.folder / "2" / "other")))
     # Both drives empty it: 4 MB at 20 MB/s, less what they took while the second program started.
     assert 0.05 < node.python(second) < 0.35
-    assert node.told["taken"] == pytest.approx(12 * MB, rel=0.02)
+    assert node.counters["taken"] == pytest.approx(12 * MB, rel=0.02)
 
 
 def test_never_more_is_dirty_than_the_limit_when_writers_go_on(node):
@@ -147,15 +147,15 @@ def test_never_more_is_dirty_than_the_limit_when_writers_go_on(node):
     for program in running:
         program.communicate(timeout=60)
     # A call of each of the others may be waiting.
-    assert node.told["most"] <= 8 * MB + 3 * 65536 + 1
-    assert node.told["most"] > 7.5 * MB
-    assert node.told["gone"] + node.told["most"] <= node.told["taken"] + 8 * MB
+    assert node.counters["most"] <= 8 * MB + 3 * 65536 + 1
+    assert node.counters["most"] > 7.5 * MB
+    assert node.counters["gone"] + node.counters["most"] <= node.counters["taken"] + 8 * MB
 
 
 @pytest.mark.parametrize("flags", [" | os.O_DIRECT", " | os.O_SYNC", " | os.O_DSYNC"])
 def test_who_asks_for_the_drive_waits_for_it(node, flags):
     reaches(0.27, 0.36, lambda: node.python(write(3, flags)))
-    assert node.told["taken"] == 0
+    assert node.counters["taken"] == 0
 
 
 def test_fsync_waits_for_its_file(node):
@@ -168,7 +168,7 @@ def test_what_was_written_is_read_from_memory_and_after_it_went_from_the_drive(n
     read = "f = os.open(FILE, os.O_RDONLY)\nwhile os.read(f, 65536): pass"
     node.python(write(4))
     assert node.python(read) < 0.2
-    assert node.told["read"] == pytest.approx(4 * MB, rel=0.02)
+    assert node.counters["read"] == pytest.approx(4 * MB, rel=0.02)
     node.fresh()
     reaches(0.38, 0.46, lambda: (node.fresh(), node.python(read))[1])
     assert node.python(read) < 0.2  # read once, and held since
@@ -181,7 +181,7 @@ def test_what_was_written_is_read_from_memory_and_after_it_went_from_the_drive(n
 def test_what_is_deleted_makes_room(node, how):
     (node.folder / "1" / "new").write_bytes(b"")
     node.python(write(8) + "\n" + how)
-    assert node.told["forgotten"] > 3 * MB
+    assert node.counters["forgotten"] > 3 * MB
     assert node.python(write(4).replace("FILE", repr(str(node.folder / "1" / "other")))) < 0.2
 
 
@@ -198,7 +198,7 @@ def test_a_killed_writer_leaves_a_memory_that_goes_on(node):
 def test_without_memory_each_write_takes_its_drives_time(node):
     node.fresh(node.drive.uncached)
     reaches(0.75, 0.9, lambda: node.python(write(8)))
-    assert "taken" not in node.told
+    assert "taken" not in node.counters
 
 
 def test_programs_that_run_meet_fresh_memory_from_the_moment_it_is_put(node):

@@ -54,6 +54,6 @@ def test_both_transports_have_a_run_that_proves_its_own(folder):
 
 
 def test_only_the_second_has_its_settings(folder):
-    told = [json.loads(path.read_text()) for path in folder.glob("environment*.json")]
+    environments = [json.loads(path.read_text()) for path in folder.glob("environment*.json")]
     name = "dfs.datanode.transferTo.allowed"
-    assert sorted(name in each["cluster"]["configuration"] for each in told) == [False, True]
+    assert sorted(name in each["cluster"]["configuration"] for each in environments) == [False, True]

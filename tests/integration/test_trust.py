@@ -45,7 +45,7 @@ def table(folder, name):
     return pd.read_csv(folder / records.TABLES / f"{name}.csv")
 
 
-def test_both_meters_tell_what_links_carry(made):
+def test_both_meters_measure_what_links_carry(made):
     _, folder = made
     links = table(folder, "links")
     assert len(links) == 8 and (links["n"] == 2).all() and (links["missing"] == 0).all()

@@ -143,7 +143,7 @@ def test_dry_run_names_every_described_paper_when_asked(project):
 def test_more_effort_measures_more_runs(monkeypatch):
     from whitewire.workflow.plan import Plan
 
-    monkeypatch.setenv("PAPERS", "chelsio-iwarp")  # jobs, whose times no simulation tells
+    monkeypatch.setenv("PAPERS", "chelsio-iwarp")  # jobs, whose times no simulation gives
     counts = []
     for effort in ("smoke", "quick", "full"):
         monkeypatch.setenv("EFFORT", effort)
@@ -272,9 +272,9 @@ def test_another_budget_goes_on_measuring(finished):
 
 def test_a_paper_that_goes_on_within_its_start_is_measured_judged_and_reported_anew(finished):
     record = "results/emulated/emulex-2012/raw/smoke-1/block.json"
-    told = Budget(time.monotonic() + 500, {"emulex-2012/smoke-1": 0.0}, {"emulex-2012/smoke-1": 0.0}, 6000.0).text()
+    text = Budget(time.monotonic() + 500, {"emulex-2012/smoke-1": 0.0}, {"emulex-2012/smoke-1": 0.0}, 6000.0).text()
     forced = ("--dry-run", "--forcerun", record, "--rerun-incomplete")
-    found = jobs(snakemake(finished, *forced, **{GOES_ON: "yes", budget.VARIABLE: told}))
+    found = jobs(snakemake(finished, *forced, **{GOES_ON: "yes", budget.VARIABLE: text}))
     assert found == dict.fromkeys(("measure", "tidy", "analysis", "paper", "index", "all"), 1)
 
 

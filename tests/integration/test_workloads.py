@@ -41,7 +41,7 @@ PARAMETERS = {
     "hibench dfsioe": {},
     "hibench sleep": {"maps": 2, "reduces": 1},
 }
-"""What a run of each is told besides its fabric; of HiBench its program too."""
+"""What a run of each is given besides its fabric; of HiBench its program too."""
 LINKS = {"fabric"}
 OF_JOBS = LINKS | {"size_bytes", "store", "replication", "block_size_bytes"}
 PROVED = {
@@ -90,8 +90,8 @@ def test_it_runs(stack, name):
     proofs = {proof.factor: proof for proof in workloads.proofs(record)}
     assert [proof.fault for proof in proofs.values() if not proof.same] == []
     filled = record["scale"]["file_bytes"] >= BLOCK
-    untold = {name for name in PROVED[record["workload"]] if name not in proofs}
-    assert untold == (set() if filled else {"block_size_bytes"})
+    unproved = {name for name in PROVED[record["workload"]] if name not in proofs}
+    assert unproved == (set() if filled else {"block_size_bytes"})
 
 
 def test_words_are_counted_as_often_as_it_is_asked(stack):

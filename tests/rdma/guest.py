@@ -344,7 +344,7 @@ class Guest:
                 raise AssertionError(f"the guest does not answer; its console ends:\n{self.log()}") from None
 
     def run(self, argv: Sequence, timeout: float | None = None) -> Completed:
-        """Run a command to its end, at most `timeout` seconds (120 when not told)."""
+        """Run a command to its end, at most `timeout` seconds (120 by default)."""
         limit = int(timeout or 120) + 1
         begin = time.monotonic()
         done = self.ask("run", [str(limit), *map(str, argv)], limit + BOOT_SECONDS)

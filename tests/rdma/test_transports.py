@@ -156,7 +156,7 @@ def test_javas_selectors_carry_bytes_over_rdma(guest, tmp_path):
 
 @pytest.mark.xfail(reason="not seen to its end in 200 s; a NameNode was formatted", strict=False)
 def test_a_file_goes_into_hdfs_over_rdma(guest, tmp_path):
-    """The client and the DataNode have one address here, so that no interface carries the bytes: packets tell."""
+    """The client and the DataNode have one address here, so that no interface carries the bytes: packets show it."""
     _configure(guest)
     guest.run(over(java(NAMENODE, "-format", "-nonInteractive", heap=256)), STARTS_S).check()
     namenode = started(guest, over(java(NAMENODE, heap=256)), tmp_path)

@@ -101,8 +101,8 @@ def test_how_far_they_agree_by_rule(page) -> None:
 
 def test_estimates_that_differ(page) -> None:
     text = page.inner_text("main")
-    assert "Of 8 estimates in both, 4 agree, 2 differ, and of 2 it cannot be told." in text
-    assert "Of 6 medians in both, 2 agree, 2 differ, and of 2 it cannot be told." in text
+    assert "Of 8 estimates in both, 4 agree, 2 differ, and of 2 that is unknown." in text
+    assert "Of 6 medians in both, 2 agree, 2 differ, and of 2 that is unknown." in text
     for row in rows(page, "tbl-claims"):
         assert "C2" in row and re.search(r"0\.5 \(0\.472 to 0\.528\)", row)
     cells = rows(page, "tbl-cells")
@@ -110,7 +110,7 @@ def test_estimates_that_differ(page) -> None:
     assert all(re.search(r"fabric=10gbe clients=3 throughput 100 .* 200 .* MB/s 2 \(", row) for row in cells)
 
 
-def test_the_environment_that_differs_is_told_once(page) -> None:
+def test_the_environment_that_differs_is_reported_once(page) -> None:
     assert rows(page, "tbl-environment") == ["machine / kernel 6.1.0 6.6_x*y all"]
 
 

@@ -135,7 +135,7 @@ def test_a_point_says_which_run_it_is(papers: list[Path], page_of) -> None:
         titles = opened.page.locator("figure svg .run:not([data-href]) > title").all_text_contents()
         assert titles and "[[run" not in opened.page.content()
         for title in titles:
-            said = r"(valid|invalid: .+?)"  # a run may be made again: its attempts are told together
+            said = r"(valid|invalid: .+?)"  # a run may be made again: its attempts are named together
             run = re.fullmatch(rf"run (\S+), block \S+: (attempt \d+ )?{said}(; attempt \d+ {said})*", title)
             assert run and (not known or run[1] in known), title
 
@@ -161,12 +161,12 @@ def test_a_point_of_the_ruler_leads_to_its_claim(reports_dir: Path, papers: list
         opened = Opened(browser, path)
         figure = opened.page.locator("#fig-ruler")
         point = figure.locator(".run[data-href]").first
-        address, told = point.get_attribute("data-href"), point.locator("title").text_content()
+        address, text = point.get_attribute("data-href"), point.locator("title").text_content()
         assert address.partition("#")[0] in {"", *(paper.name for paper in papers)}
-        assert told.startswith(address.partition("#claim-")[2]) and "claimed " in told
+        assert text.startswith(address.partition("#claim-")[2]) and "claimed " in text
         figure.locator("svg").focus()
         opened.page.keyboard.press("ArrowRight")
-        assert figure.locator(".chosen-run").inner_text() == told
+        assert figure.locator(".chosen-run").inner_text() == text
         opened.page.keyboard.press("Enter")
         opened.page.wait_for_function("location.hash.startsWith('#claim-')", timeout=5000)
         assert opened.page.locator(f"[id='{address.partition('#')[2]}']").count() == 1
@@ -249,8 +249,8 @@ def test_each_claim_says_why_it_is_judged_so(papers: list[Path], page_of) -> Non
         opened = page_of(path)
         claims = {claim["id"]: claim["why"] for claim in description(path)["claims"]}
         for claim, why in claims.items():
-            told = opened.page.locator(f"tr:has([id='claim-{claim}']) details.why").text_content()
-            words = [re.findall(r"\w+", text) for text in (told.removeprefix("Why so"), why)]
+            reason = opened.page.locator(f"tr:has([id='claim-{claim}']) details.why").text_content()
+            words = [re.findall(r"\w+", text) for text in (reason.removeprefix("Why so"), why)]
             assert words[0][:6] == words[1][:6]
 
 

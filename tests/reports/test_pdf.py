@@ -41,8 +41,8 @@ def test_no_page_is_blank(papers: list[Path], tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("pdfinfo") is None, reason="needs pdfinfo (poppler-utils)")
 def test_each_has_its_title(papers: list[Path]) -> None:
     for paper in papers:
-        told = subprocess.run(["pdfinfo", paper.with_suffix(".pdf")], capture_output=True, text=True, check=True).stdout
-        title = re.search(r"^Title: +(.+)$", told, re.MULTILINE)
+        info = subprocess.run(["pdfinfo", paper.with_suffix(".pdf")], capture_output=True, text=True, check=True).stdout
+        title = re.search(r"^Title: +(.+)$", info, re.MULTILINE)
         assert title, paper.stem
         heading = html.unescape(re.search(r"<h1>(.+?)</h1>", paper.read_text(encoding="utf-8"), re.DOTALL)[1])
         assert " ".join(title[1].split()) == " ".join(heading.replace("\u2019", "'").split())
@@ -88,8 +88,8 @@ def test_no_heading_or_caption_is_left_alone_at_the_end_of_a_page(papers: list[P
 def test_a_brief_has_the_answer_the_verdicts_and_what_is_not_testable_on_few_pages(papers: list[Path]) -> None:
     for paper in papers:
         pdf = paper.with_suffix(".brief.pdf")
-        told = subprocess.run(["pdfinfo", str(pdf)], capture_output=True, text=True, check=True).stdout
-        assert int(re.search(r"^Pages: +(\d+)$", told, re.MULTILINE)[1]) <= 4, paper.stem
+        info = subprocess.run(["pdfinfo", str(pdf)], capture_output=True, text=True, check=True).stdout
+        assert int(re.search(r"^Pages: +(\d+)$", info, re.MULTILINE)[1]) <= 4, paper.stem
         text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
         description = yaml.safe_load((ROOT / "config" / "papers" / f"{paper.stem}.yaml").read_text())
         assert "In brief" in text and description["headline"] in text

@@ -191,21 +191,21 @@ def small(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("See @fig-missing.", "small.qmd: unresolved reference @fig-missing"),
         ("See [@tbl-missing].", "small.qmd: unresolved reference @tbl-missing"),
         ("![A picture.](none.png){#fig-none}", "small.qmd: missing image none.png"),
-        ("As told [@nobody1999].", "nobody1999"),
+        ("As message [@nobody1999].", "nobody1999"),
         ("```{r}\n#| child: parts/none.qmd\n```", "small.qmd: lines 6-7: cannot open file 'parts/none.qmd'"),
         ('```{r}\nstop("the reason")\n```', "small.qmd: lines 6-7: the reason"),
         ("```{r}\nlibrary(nonesuch)\n```", "there is no package called"),
     ],
 )
-def test_a_fault_ends_the_rendering_with_one_line(small, body: str, told: str) -> None:
+def test_a_fault_ends_the_rendering_with_one_line(small, body: str, message: str) -> None:
     with pytest.raises(UserError) as error:
         small(body)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -240,7 +240,7 @@ md_table(data.frame())
 ```{r}
 #| label: tbl-marked
 #| tbl-cap: "A table with a note below."
-with_untold(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
+with_unusable(md_table(data.frame(a = "1")), data.frame(level = "one cell", untold = "too short"))
 ```
 """
 

@@ -160,7 +160,7 @@ def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path) -> No
     assert (other / "results" / "opened" / "sent" / "reports" / f"{PAPER}.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_rules_that_changed_since_are_told(project, tmp_path, monkeypatch, capsys) -> None:
+def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, capsys) -> None:
     """The paper asks for more now: nothing is measured again, and what is judged otherwise is named. Its pages, which
     the tests above make, are left out."""
     stage = rebuild._said
@@ -182,5 +182,5 @@ def test_rules_that_changed_since_are_told(project, tmp_path, monkeypatch, capsy
     monkeypatch.chdir(other)
     monkeypatch.setattr(rebuild, "_said", without_pages)
     assert main(["report", "--testbed", "reference"]) == 0
-    told = rf"^judged otherwise than where it comes from: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$"
-    assert re.search(told, capsys.readouterr().out, re.MULTILINE)
+    line = rf"^judged otherwise than where it comes from: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$"
+    assert re.search(line, capsys.readouterr().out, re.MULTILINE)

@@ -141,21 +141,21 @@ def test_a_card_names_the_finding_of_its_paper(page, verdicts) -> None:
         if named and claims[named] not in ("inconclusive", "not testable here"):
             assert f"({named})" in text or named == headline
             continue
-        told = [verdict for claim, verdict in claims.items() if f"({claim})" in text]
+        results = [verdict for claim, verdict in claims.items() if f"({claim})" in text]
         if {"not reproduced", "inconsistent"} & set(claims.values()):
-            assert len(told) == 1 or claims.get(headline) in ("not reproduced", "inconsistent")
-            assert not told or told[0] in ("not reproduced", "inconsistent")
+            assert len(results) == 1 or claims.get(headline) in ("not reproduced", "inconsistent")
+            assert not results or results[0] in ("not reproduced", "inconsistent")
 
 
 def test_a_card_counts_the_controls_of_its_paper(page, reports_dir: Path, verdicts) -> None:
     for paper in {row["paper"] for row in verdicts}:
         table = reports_dir.parent / paper / "analysis" / "controls.csv"
-        told: dict[str, set[str]] = {}
+        by_control: dict[str, set[str]] = {}
         for row in csv.DictReader(table.open()) if table.is_file() else ():
             if row["kind"] != "pooled":  # all of them together
-                told.setdefault(row["control"], set()).add(row["outcome"])
-        # A control that tells several metrics is one: it failed if any failed, and held if any held.
-        worst = (next(each for each in ("failed", "held", "open") if each in seen) for seen in told.values())
+                by_control.setdefault(row["control"], set()).add(row["outcome"])
+        # A control with several metrics is one: it failed if any failed, and held if any held.
+        worst = (next(each for each in ("failed", "held", "open") if each in seen) for seen in by_control.values())
         outcomes = Counter(worst)
         text = page.inner_text(f".card#paper-{paper}, .card:has(#paper-{paper})")
         if not outcomes:
@@ -170,11 +170,11 @@ def test_a_heading_sorts_and_the_address_keeps_the_filter(page, verdicts) -> Non
     for order in ("ascending", "descending"):
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == order
-        told = page.locator("#verdicts tbody td:nth-child(4) .badge").all_text_contents()
-        assert told == sorted(told, reverse=order == "descending")
+        texts = page.locator("#verdicts tbody td:nth-child(4) .badge").all_text_contents()
+        assert texts == sorted(texts, reverse=order == "descending")
     page.locator("#verdicts th", has_text="Estimate").locator("button").click()
-    told = page.locator("#verdicts tbody td:nth-child(5)").all_text_contents()
-    numbers = [float(found[0].replace("\u2212", "-").replace(",", "")) for text in told
+    texts = page.locator("#verdicts tbody td:nth-child(5)").all_text_contents()
+    numbers = [float(found[0].replace("\u2212", "-").replace(",", "")) for text in texts
                if (found := re.search("[-\u2212]?[0-9][0-9.,]*", text))]  # fmt: skip
     assert numbers == sorted(numbers)
     verdict, count = Counter(row["verdict"] for row in verdicts).most_common(1)[0]
@@ -214,9 +214,9 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
     assert page.locator("#verdicts tr[data-rule]").count() == len(sized)
     none = {claim: tests[claim].get("no_effect") for claim in sized}
     bounds = {claim: [float(row["expected_low"]), float(row["expected_high"])] for claim, row in sized.items()}
-    told = {row.locator("td:nth-child(2)").inner_text(): row.locator(".badge").inner_text()
+    badges = {row.locator("td:nth-child(2)").inner_text(): row.locator(".badge").inner_text()
             for row in page.locator("#verdicts tr[data-rule]").all()}  # fmt: skip
-    ruled = {claim for claim, row in sized.items() if by_rule(row, none[claim], *bounds[claim]) == told[claim]}
+    ruled = {claim for claim, row in sized.items() if by_rule(row, none[claim], *bounds[claim]) == badges[claim]}
     flips = Counter()
     for percent in range(5, 51, 5):
         page.locator("#tolerance").evaluate(
@@ -224,11 +224,11 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
         )
         for row in page.locator("#verdicts tr[data-rule]").all():
             claim, said = row.locator("td:nth-child(2)").inner_text(), row.locator(".flip").text_content()
-            assert row.locator(".badge").inner_text() == told[claim], "the registered verdict stays"
+            assert row.locator(".badge").inner_text() == badges[claim], "the registered verdict stays"
             expected = float(sized[claim]["expected"])
             half = abs(expected) * percent / 100
             right = by_rule(sized[claim], none[claim], expected - half, expected + half)
-            if percent == 5 or claim not in ruled or right == told[claim]:
+            if percent == 5 or claim not in ruled or right == badges[claim]:
                 assert said == ""
             else:
                 assert said == f"at ±{percent} %: {right}"
@@ -257,7 +257,7 @@ def test_the_legend_leads_to_the_claims_of_a_verdict(page, verdicts) -> None:
     assert sorted(chips.all_text_contents()) == sorted(f"{count} {words[verdict]}" for verdict, count in counts.items())
     for chip in chips.all():
         chip.click()
-        count, _, told = chip.inner_text().partition(" ")
-        page.wait_for_function(f"document.getElementById('shown').innerText.includes(': {told}')")
+        count, _, word = chip.inner_text().partition(" ")
+        page.wait_for_function(f"document.getElementById('shown').innerText.includes(': {word}')")
         assert shown_rows(page).count() == int(count)
-        assert words[page.locator("#by-verdict").input_value()] == told
+        assert words[page.locator("#by-verdict").input_value()] == word

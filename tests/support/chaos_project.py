@@ -335,11 +335,11 @@ class Project:
 
     def block(self, testbed: str, paper: str) -> Block:
         """What the finished block comes to. Raises OSError, KeyError or ValueError where it is not finished."""
-        told = json.loads((self.raw(testbed, paper) / "block.json").read_text())
+        record = json.loads((self.raw(testbed, paper) / "block.json").read_text())
         with (self.results(testbed, paper) / "analysis" / "verdicts.csv").open() as table:
             (row,) = [row for row in csv.DictReader(table) if row["claim"] == CLAIM]
         valid = frozenset(self.finished(testbed, paper))
-        return Block(valid, frozenset(told["runs"]), row["verdict"], row["n"], float(row["estimate"]))
+        return Block(valid, frozenset(record["runs"]), row["verdict"], row["n"], float(row["estimate"]))
 
     def unsound(self, testbed: str) -> str:
         """What `whitewire check` has against the results; empty where it finds them sound."""

@@ -1,4 +1,4 @@
-"""The commands that documentation, and messages of the code, tell the reader to run."""
+"""The commands that documentation, and messages of the code, ask the reader to run."""
 
 import re
 import shlex
@@ -38,13 +38,13 @@ def commands(program: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     The program's name alone between backticks is a name and no command.
     """
     for path in (*DOCUMENTS, *CODE):
-        lines, spans = told(path)
+        lines, spans = commands_in(path)
         for line in (*lines, *spans):
             if re.match(rf"(\.venv/bin/)?{program}( |$)", line) and not PLACEHOLDER.search(line):
                 yield path.relative_to(HOME).as_posix(), tuple(shlex.split(line, comments=True)[1:])
 
 
-def told(path: Path) -> tuple[list[str], list[str]]:
+def commands_in(path: Path) -> tuple[list[str], list[str]]:
     """The lines of a document's code blocks, and what has a blank between backticks in the text."""
     text = path.read_text(encoding="utf-8")
     lines, prose = blocks(text) if path in DOCUMENTS else ([], text)
@@ -55,7 +55,7 @@ def not_on_the_path() -> list[str]:
     """Commands of programs of `.venv/bin` that a document has without that folder, where they are to be typed."""
     found = []
     for path in DOCUMENTS:
-        lines, spans = told(path)
+        lines, spans = commands_in(path)
         typed = (*lines, *spans) if path in TYPED else lines
         found += [f"{path.relative_to(HOME)}: {line}" for line in typed if re.match(r"(whitewire|snakemake) ", line)]
     return found

@@ -27,13 +27,13 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 else:
     sys.exit()
-told = json.loads(line)
-os.chdir(told["cwd"])
+request = json.loads(line)
+os.chdir(request["cwd"])
 os.environ.clear()
-os.environ.update(told["env"])
-for number, path in enumerate(told["files"]):
+os.environ.update(request["env"])
+for number, path in enumerate(request["files"]):
     os.dup2(os.open(path, os.O_RDWR), number)
-sys.argv = told["argv"]
+sys.argv = request["argv"]
 sys.orig_argv = [sys.executable, *sys.argv]  # whitewire may begin anew
 sys.exit({"snakemake": snakemake, "whitewire": whitewire}[os.path.basename(sys.argv[0])].cli.main())
 """
@@ -49,7 +49,7 @@ def run(argv: list[str], cwd: Path, env: Mapping[str, str]) -> subprocess.Comple
     server = _server()
     assert server.stdin and server.stdout
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        told = {"argv": argv, "cwd": str(cwd), "env": dict(env), "files": ["/dev/null", out.name, err.name]}
-        print(json.dumps(told), file=server.stdin, flush=True)
+        request = {"argv": argv, "cwd": str(cwd), "env": dict(env), "files": ["/dev/null", out.name, err.name]}
+        print(json.dumps(request), file=server.stdin, flush=True)
         status = int(server.stdout.readline())
         return subprocess.CompletedProcess(argv, status, out.read(), err.read())

@@ -29,8 +29,8 @@ def commands() -> set[Path]:
 
 def libraries(programs: Iterable[Path]) -> set[Path]:
     """What the programs are linked with."""
-    told = subprocess.run(["ldd", *map(str, programs)], capture_output=True, text=True).stdout
-    return {Path(path) for path in re.findall(r"(?m)^\s+(?:\S+ => )?(/\S+) \(0x", told)}
+    output = subprocess.run(["ldd", *map(str, programs)], capture_output=True, text=True).stdout
+    return {Path(path) for path in re.findall(r"(?m)^\s+(?:\S+ => )?(/\S+) \(0x", output)}
 
 
 def image(folder: Path, name: str = "hosts", java: bool = True) -> Path:

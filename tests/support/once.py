@@ -22,8 +22,8 @@ def loading(load_paper: Load) -> Load:
         path = Path(path)
         if path.parent != PAPERS or not path.is_file():
             return load_paper(path, fabrics)
-        told = canonical(dict(fabrics) if isinstance(fabrics, Mapping) else sorted(fabrics))
-        key = path, path.stat().st_mtime_ns, type(fabrics).__name__, told
+        fabric_key = canonical(dict(fabrics) if isinstance(fabrics, Mapping) else sorted(fabrics))
+        key = path, path.stat().st_mtime_ns, type(fabrics).__name__, fabric_key
         if key not in known:
             known[key] = load_paper(path, fabrics)
         return copy.deepcopy(known[key])

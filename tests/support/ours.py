@@ -1,4 +1,4 @@
-"""What a program and all that it started have on this machine, told from what others run beside it.
+"""What a program and all that it started have on this machine, apart from what others run beside it.
 
 The program lives in a user namespace of its own. Whatever it starts is in that one or one below, which nothing can
 leave: so its processes and namespaces are known exactly, whoever their parents are by now.

@@ -87,7 +87,7 @@ def same_of(loaded: Paper, design: pd.DataFrame) -> pd.DataFrame:
     wanted += [[control["metric"], *control.get("also", ())] for control in loaded.controls]
     metrics = sorted({metric for each in wanted for metric in each})
     rng = np.random.default_rng(3)
-    told = pd.DataFrame({"metric": metrics, "unit": [unit_of(each) for each in metrics]})
-    rows = design.merge(told, how="cross")
+    units = pd.DataFrame({"metric": metrics, "unit": [unit_of(each) for each in metrics]})
+    rows = design.merge(units, how="cross")
     rows["value"] = rows["full_scale_value"] = np.exp(rng.normal(0, 0.01, len(rows)))
     return rows.assign(full_scale_unit=rows["unit"], valid=True, why_invalid="")

@@ -28,7 +28,7 @@ RATIO, SLOWED = 4.0, 0.1
 BESIDE = 0.5
 """Processors that a second lane takes from a run."""
 RATES, ROUNDS, REPETITIONS = (25.0, 100.0), 2, 3
-LADDER = "ladder"
+TWO_K = "two-k"
 """The paper with two k."""
 
 
@@ -87,9 +87,9 @@ def link_row(rate: float, number: int, meter: str) -> dict[str, Any]:
 
 def described(results: Path) -> Path:
     """The YAML of the paper with two k, for project.paper_path."""
-    path = results.parent / f"{LADDER}.yaml"
+    path = results.parent / f"{TWO_K}.yaml"
     raw = synthetic.ratios(1, (RATIO,), (1,))
-    path.write_text(quick_yaml.dump(raw | {"id": LADDER, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
+    path.write_text(quick_yaml.dump(raw | {"id": TWO_K, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
     return path
 
 
@@ -107,22 +107,22 @@ def made(results: Path, groups: int = 1) -> Path:
     every, loads = synthetic.loaded(synthetic.of_fastest(under, testbed(), REPETITIONS), (0.0, 1.0))
     (folder / "load" / records.LOADS).write_text(json.dumps(loads))
     block(folder / "load" / synthetic.BLOCK, under, every, loads)
-    ladder = load_paper(described(results), fabric_names(testbed()))
-    for rung in range(ladder.rungs):
-        settled = Paper(ladder.on(rung).raw, ladder.path)
+    several = load_paper(described(results), fabric_names(testbed()))
+    for candidate in range(several.candidate_count):
+        settled = Paper(several.on(candidate).raw, several.path)
         cells = synthetic.of_smoke(settled, testbed(), synthetic.RUNS)
-        block(folder / "scales" / LADDER / f"rung{rung}-0" / synthetic.BLOCK, settled, cells)
-    pairs = Paper(ladder.raw, ladder.path)
+        block(folder / "scales" / TWO_K / f"rung{candidate}-0" / synthetic.BLOCK, settled, cells)
+    pairs = Paper(several.raw, several.path)
     for lanes, load in ((1, 0.0), (2, BESIDE)):
         cells = synthetic.of_kinds(pairs, testbed(), synthetic.RUNS)
         busy = {row["run_id"]: load for row in cells}
-        block(folder / "lanes" / LADDER / f"{lanes}-0" / synthetic.BLOCK, pairs, cells, busy)
+        block(folder / "lanes" / TWO_K / f"{lanes}-0" / synthetic.BLOCK, pairs, cells, busy)
     for name in ("same", "order"):
         (folder / name).mkdir()
     started = trust.Trust("emulated", testbed(), [], folder, records.PARTS, 2400.0)
     for name in records.PARTS:
         units = {"links": ROUNDS, "ratio": groups, "load": REPETITIONS}.get(name, 1)
-        papers = [LADDER] if name in ("scales", "lanes") else []
+        papers = [TWO_K] if name in ("scales", "lanes") else []
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
                "description": started.description}  # fmt: skip
         (folder / name / records.PART).write_text(json.dumps(own))

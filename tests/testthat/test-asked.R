@@ -16,14 +16,14 @@ described_paper <- list(
 )
 
 # Without results: nothing was run yet.
-asking <- function(code, told = list(ingest = list("throughput", "completion_time"), drives = list("throughput"))) {
+asking <- function(code, known = list(ingest = list("throughput", "completion_time"), drives = list("throughput"))) {
   folder <- withr::local_tempdir()
   dir.create(file.path(folder, "config", "papers"), recursive = TRUE)
   yaml::write_yaml(described_paper, file.path(folder, "config", "papers", "p.yaml"))
-  writeLines(jsonlite::toJSON(told, auto_unbox = TRUE), file.path(folder, "told.json"))
+  writeLines(jsonlite::toJSON(known, auto_unbox = TRUE), file.path(folder, "metrics.json"))
   withr::local_envvar(
     WHITEWIRE_RESULTS = folder, WHITEWIRE_CONFIG = file.path(folder, "config"), WHITEWIRE_PAPER = "p",
-    WHITEWIRE_TOLD = if (is.null(told)) "" else file.path(folder, "told.json")
+    WHITEWIRE_METRICS = if (is.null(known)) "" else file.path(folder, "metrics.json")
   )
   rm(list = ls(cache), envir = cache)
   on.exit(rm(list = ls(cache), envir = cache), add = TRUE)
@@ -48,13 +48,13 @@ test_that("an unknown exhibit, and a value that another exhibit has, end the ren
 
 test_that("an unknown experiment ends the rendering; a control is one", {
   expect_stop(check_cell("ingests", "throughput"), "experiment", "ingests", "ingest")
-  expect_silent(asking(check_cell("P-K01", "throughput"), told = NULL))
+  expect_silent(asking(check_cell("P-K01", "throughput"), known = NULL))
 })
 
-test_that("a metric that no run of the experiment tells ends the rendering", {
+test_that("a metric that no run of the experiment has ends the rendering", {
   expect_stop(from_cell("ingest", "througput"), "metric of ingest", "througput", "throughput")
   expect_stop(check_cell("drives", "completion_time"), "metric of drives", "completion_time", "throughput")
-  expect_silent(asking(check_cell("ingest", "througput"), told = NULL))
+  expect_silent(asking(check_cell("ingest", "througput"), known = NULL))
 })
 
 test_that("an unknown factor or level ends the rendering, held fixed or varied", {
@@ -71,7 +71,7 @@ test_that("of several levels those of another experiment are let pass, unknown o
   expect_stop(check_cell("ingest", "throughput", list(fabric = c("1gbe", "26gbe"))), "level of fabric", "26gbe", "25gbe")
 })
 
-test_that("what the paper has and nobody ran yet is told as not measured", {
+test_that("what the paper has and nobody ran yet is shown as not measured", {
   expect_equal(asking(from_claim("P-C01"))$text, "not measured at this effort")
   expect_equal(asking(from_cell("ingest", "throughput", list(fabric = "1gbe")))$text, "not measured at this effort")
 })

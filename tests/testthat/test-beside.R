@@ -1,6 +1,6 @@
 functions_of()
 
-test_that("a printed amount that was converted is told in both units", {
+test_that("a printed amount that was converted is shown in both units", {
   expect_equal(published_text(list(printed = "112 MiB/s", value = 117.440512, unit = "MB/s")), "112 MiB/s = 117 MB/s")
   expect_equal(published_text(list(printed = "447 MB/s", value = 447, unit = "MB/s")), "447 MB/s")
   expect_equal(published_text(list(printed = "1,200 s", value = 1200, unit = "s")), "1,200 s")
@@ -48,7 +48,7 @@ test_that("a cell that two experiments made is drawn once, and doubled ones end 
   expect_error(one_each(again, "fabric"), "one cell expected, found 2: experiment shared, .*experiment first")
 })
 
-test_that("what was rebuilt is told in the unit of what is printed", {
+test_that("what was rebuilt is shown in the unit of what is printed", {
   found <- list(text = "1,620 s", n = "3", numbers = c(1620, 1500, NA), unit = "s", runs = c(1500, 1740))
   minutes <- in_unit_of(found, list(id = "N-V02", unit = "min"))
   expect_equal(minutes$text, "27\u00a0min")

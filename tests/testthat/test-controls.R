@@ -109,7 +109,7 @@ test_that("the axis of ratios has finer steps where its range is narrow", {
   expect_true(all(c(0.1, 1, 2) %in% ratio_breaks(c(0.1, 3))))
 })
 
-test_that("a control that tells several metrics is one control", {
+test_that("a control with several metrics is one control", {
   several <- rbind(seen[1, ], transform(seen[1, ], metric = "write_time_net", outcome = "open"), seen[2, ])
   with_table(several, {
     expect_match(controls_sentence("x"), "^1 of 2 controls held; one failed: X-K2")
@@ -123,7 +123,7 @@ test_that("a control that tells several metrics is one control", {
   })
 })
 
-test_that("a claim of which no control can tell yet is no strongest finding", {
+test_that("a claim of which no control has a result yet is no strongest finding", {
   judged <- data.frame(
     claim = paste0("X-C", 1:4), statement = "s", verdict = c("not reproduced", "reproduced", "not reproduced", "inconclusive"),
     route = "emulated", estimate = c(9, 1, 2, 1), low = NA, high = NA, relation = "within", kind = "ratio",

@@ -1,7 +1,7 @@
 library(ggplot2)
 functions_of("emulex-2012")
 
-test_that("the cells of a claim are told by clients", {
+test_that("the cells of a claim are listed by clients", {
   cell <- function(clients, puts) list(clients = clients, puts_per_client = puts)
   expect_equal(cells_words(list(cell(3, 2), cell(3, 6), cell(2, 1))),
                "three clients with 2 and 6 puts each and two clients with 1 put each")

@@ -34,7 +34,7 @@ factor_columns <- function() c("fabric", "clients")
 cells$clients <- NA
 estimates_of <- function(experiment, metric) cells[cells$metric %in% metric, ]
 
-test_that("a floor of more than half of the time is told", {
+test_that("a floor of more than half of the time is reported", {
   expect_match(floor_sentence("e"), "In 1 of 2 cells shown the floor is more than half of the time (up to 60 %)",
                fixed = TRUE)
   expect_equal(floor_sentence("e", list(fabric = "1GbE")), "")

@@ -10,17 +10,17 @@ test_that("numbers keep three digits and an interval only where there is one", {
   expect_equal(with_interval(NA, NA, NA), "\u2013")
 })
 
-test_that("numbers that stand together are told apart, as messages tell them", {
+test_that("numbers that stand together differ as in messages", {
   cases <- jsonlite::fromJSON(file.path(root, "tests", "data", "numbers.json"), simplifyDataFrame = FALSE)
   for (case in cases) {
-    digits <- do.call(digits_told, c(as.list(case$numbers), least = case$least))
-    expect_equal(number_told(case$numbers, digits), with_minus(case$told))
+    digits <- do.call(digits_needed, c(as.list(case$numbers), least = case$least))
+    expect_equal(number_text(case$numbers, digits), with_minus(case$texts))
   }
   expect_equal(with_interval(c(1.02202, 2.5, NA), c(1.019583, NA, 1), c(1.024464, NA, 2)),
                c("1.022 (1.02 to 1.024)", "2.5", "\u2013"))
 })
 
-test_that("a verdict's number is told apart from what its claim asks for", {
+test_that("a verdict's number differs from what its claim asks for", {
   table <- data.frame(relation = "within", estimate = c(135.60499, 4.2), low = NA_real_, high = NA_real_, unit = "percent",
                       expected = c(135.6, 4), expected_low = c(135.595, 3.5), expected_high = c(135.605, 4.5))
   expect_equal(estimate_text(table), c("135.605\u00a0percent", "4.2\u00a0percent"))

@@ -29,14 +29,14 @@ test_that("a testbed without RDMA says so in one line", {
   with_rdma(none, expect_equal(rdma_sentence(), "Not testable here: no RDMA device on this testbed."))
 })
 
-test_that("another reason is told as it is", {
+test_that("another reason is shown as it is", {
   with_rdma(data.frame(fabric = "10gbe", why = "no perftest on client1: not found"), {
     expect_false(rdma_measured())
     expect_equal(rdma_sentence(), "Not testable here: no perftest on client1: not found.")
   })
 })
 
-test_that("blocks are brought together by their median, and the best bandwidth is told with its limit", {
+test_that("blocks are brought together by their median, and the best bandwidth is shown with its limit", {
   rows <- rbind(
     measured_rdma("ib_write_bw", 64, "bandwidth_average", c(10, 30, 20), paste0("quick-", 1:3)),
     measured_rdma("ib_write_bw", 65536, "bandwidth_average", 1000),

@@ -9,13 +9,13 @@ attempts <- data.frame(
   valid = c(TRUE, FALSE, TRUE, FALSE), why_invalid = c(NA, "links < 1 %", NA, NA)
 )
 
-test_that("a run is told with all its attempts, an attempt alone", {
-  told <- told_runs(attempts)
-  expect_equal(told$runs[["a"]], "run a, block quick-1: valid")
-  expect_equal(told$runs[["b"]], "run b, block quick-1: attempt 1 invalid: links < 1 %; attempt 2 valid")
-  expect_equal(told$runs[["c"]], "run c, block quick-1: invalid: no reason given")
-  expect_equal(told$attempts[["b\r1"]], "run b, block quick-1: attempt 1 invalid: links < 1 %")
-  expect_equal(told_runs(attempts[0, ])$runs, character())
+test_that("a run is labelled with all its attempts, an attempt alone", {
+  labels <- run_labels(attempts)
+  expect_equal(labels$runs[["a"]], "run a, block quick-1: valid")
+  expect_equal(labels$runs[["b"]], "run b, block quick-1: attempt 1 invalid: links < 1 %; attempt 2 valid")
+  expect_equal(labels$runs[["c"]], "run c, block quick-1: invalid: no reason given")
+  expect_equal(labels$attempts[["b\r1"]], "run b, block quick-1: attempt 1 invalid: links < 1 %")
+  expect_equal(run_labels(attempts[0, ])$runs, character())
 })
 
 test_that("words before points become their titles", {
@@ -34,7 +34,7 @@ test_that("a point that leads somewhere says where", {
                                         "<circle r='1' /></g>"))
 })
 
-test_that("points of several pieces are told once, and what does not add up is not told", {
+test_that("points of several pieces are labelled once, and what does not add up is not labelled", {
   words <- "<text x='1'>[[run a]]</text>"
   end <- "<text x='0'>[[end of runs]]</text>"
   expect_equal(titled_runs(c(words, "<line a='1' />", "<line a='2' />", end)),
@@ -44,10 +44,10 @@ test_that("points of several pieces are told once, and what does not add up is n
 
 test_that("every point of a figure says its run", {
   testthat::skip_if_not_installed("svglite")
-  points <- data.frame(x = 1:3, y = 1:3, kind = c("p", "q", "p"), told = c("a", "b", "c & d"))
+  points <- data.frame(x = 1:3, y = 1:3, kind = c("p", "q", "p"), words = c("a", "b", "c & d"))
   path <- tempfile(fileext = ".svg")
   plot <- ggplot2::ggplot(points, ggplot2::aes(x, y)) +
-    geom_runs(ggplot2::aes(label = told, shape = kind)) +
+    geom_runs(ggplot2::aes(label = words, shape = kind)) +
     ggplot2::scale_shape_manual(values = c(p = 16, q = 4))
   svglite::svglite(path)
   print(plot)
@@ -68,7 +68,7 @@ test_that("the data of a plot are those with runs", {
   expect_equal(nrow(plot_data(NULL)), 0)
 })
 
-test_that("a function is told with its file, its comment and its text", {
+test_that("a function is shown with its file, its comment and its text", {
   found <- source_of("count_of", environment(count_of))
   expect_equal(found$file, file.path("paper", "R", "text", "format.R"))
   expect_match(found$text, "^count_of <- function")

@@ -65,7 +65,7 @@ test_that("a testbed with nothing beyond its bound says so", {
   })
 })
 
-test_that("links that are alike are told in one row", {
+test_that("links that are alike share a row", {
   links <- data.frame(fabric = "10gbe", host = letters[1:3], interface = "ens1", address = NA, rate = 10000,
                       rate_in = NA, mtu = c(1500, 1500, 9000), queue = NA, offloads = "on", driver = "mlx5_core",
                       version = NA, firmware = "16.35")

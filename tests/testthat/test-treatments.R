@@ -11,7 +11,7 @@ asked <- rbind(
 read_treatments <- function(paper = NULL) asked
 run_table <- function() data.frame(run_id = c("r1", "r2", "r3", "r4"), valid = TRUE)
 
-test_that("a factor's levels are told as asked and as found, each once", {
+test_that("a factor's levels are listed as asked and as found, each once", {
   found <- treatment_rows()
   expect_equal(found$Level, c("1GbE; 10GbE", "default; tuned"))
   expect_equal(found$Asked, c("10; 100", ""))
@@ -32,7 +32,7 @@ test_that("sizes have the shortest unit that is exact", {
                c("64 MiB", "1 TB", "1.5 TB", "7.8 GB", "5000 MiB", "8 KiB", "123456789"))
 })
 
-test_that("runs whose links tell no rate are said", {
+test_that("runs whose links report no rate are said", {
   expect_no_match(treatment_sentence(), "no record shows")
   asked$seen[[2]] <<- NA
   expect_match(treatment_sentence(), "**In 1 run no record shows `fabric`**: only the probes", fixed = TRUE)

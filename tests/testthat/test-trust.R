@@ -54,7 +54,7 @@ test_that("each question has its answer, its interval and whether its goal is me
   })
 })
 
-test_that("tables of load, k and order tell numbers of runs and intervals", {
+test_that("tables of load, k and order have numbers of runs and intervals", {
   load <- data.frame(load = c(0.5, 2), clients = 1, made = 8, n = c(8, 5), n_calm = 8, ratio = c(1, 0.98),
                      low = c(0.99, NA), high = c(1.01, NA))
   scales <- data.frame(paper = "emulex-2012", cell = "put-grid 1gbe", metric = "throughput", k = 128, k_other = 256,

@@ -11,11 +11,11 @@ seen <- data.frame(experiment = c("dfsio", "dfsio", "dfsio", "alone", "copy"), v
 read_runs <- function() seen
 read_environments <- function() list(list(limits = list(cpu_idle_floor = 0.35, compute_share = 0.5)))
 
-test_that("the range over valid runs is told of experiments with several tasks", {
+test_that("the range over valid runs is shown of experiments with several tasks", {
   expect_match(at_once_sentence(), "5.2 to 7.5 of 8 in `dfsio`. A rate", fixed = TRUE)
 })
 
-test_that("nothing is told where no task's log was read", {
+test_that("nothing is shown where no task's log was read", {
   seen <<- seen[5, ]
   expect_equal(at_once_sentence(), "")
 })
@@ -56,7 +56,7 @@ test_that("a bound is drawn beside the experiments that it applies to", {
   expect_equal(as.character(bounds$what), unname(headroom_words[c("cpu_late", "cpu_outside")]))
 })
 
-test_that("attempts are told apart from runs, and runs that count from those that a metric leaves out", {
+test_that("attempts are separate from runs, and runs that count from those that a metric leaves out", {
   read_stage <<- function(...) data.frame()
   read_estimates <<- function() data.frame(experiment = character(), untold = character())
   tried <- data.frame(run_id = c("a", "a", "b", "c"), attempt = c(1, 2, 1, 1), valid = c(FALSE, TRUE, TRUE, FALSE))
@@ -79,7 +79,7 @@ test_that("attempts are told apart from runs, and runs that count from those tha
   expect_match(as.character(unusable_table()), "| `sort` | `net` and `rate` | 3 | only 0.5 s |", fixed = TRUE)
 })
 
-test_that("runs that were not made are told with their reasons", {
+test_that("runs that were not made are listed with their reasons", {
   left <- data.frame(reason = c("decided after 3 runs of each cell", "decided after 4 runs of each cell",
                                 "the budget ended"), why_code = c("decided", NA, "budget_ended"))
   read_stage <<- function(...) left
@@ -91,7 +91,7 @@ test_that("runs that were not made are told with their reasons", {
   expect_equal(left_sentence(), "")
 })
 
-test_that("where computing is the point, it is told what other programs may use", {
+test_that("where computing is the point, the share of other programs is given", {
   read_paper <<- function() list(experiments = list(list(id = "curve", cpu = "report"), list(id = "put")))
   read_environments <<- function() list(list(limits = list(cpu_outside = 0.5)))
   expect_match(cpu_bound_sentence(), "In `curve` .*\\(compute share\\), and other programs used at most 0.5 processors\\.$")

@@ -72,10 +72,10 @@ test_that("a citation says what made the runs, what is claimed, what was found a
   cited <- row(route = "emulated", relation = "within", asks = "size", unit = "1", estimand = "throughput: a / b", n = 3,
                estimate = 6.24, low = 4.9, high = 7.95, expected = 4, expected_low = 3.5, expected_high = 4.5,
                verdict = "direction only", paper = "p")
-  told <- ", claimed 4 times; here 6.24 (4.9 to 7.95), emulated, n\u00a0=\u00a03: more than claimed."
+  sentence <- ", claimed 4 times; here 6.24 (4.9 to 7.95), emulated, n\u00a0=\u00a03: more than claimed."
   with_verdicts(cited, {
     expect_identical(cite_text(cited, "p"), paste0(
-      "[[Whitewire: claim E-C06 of \u201c\u201d ()", told, "]{.citation} [Badge](badges/p/E-C06.svg)]{.cite}"
+      "[[Whitewire: claim E-C06 of \u201c\u201d ()", sentence, "]{.citation} [Badge](badges/p/E-C06.svg)]{.cite}"
     ))
     block <- file.path(results_dir(), "p", "raw", "quick-1")
     dir.create(block, recursive = TRUE)

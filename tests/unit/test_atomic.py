@@ -294,19 +294,19 @@ def test_a_refusal_names_the_file_that_the_user_knows(tmp_path, monkeypatch, num
     for name in ("open", "replace"):
         with monkeypatch.context() as patched:
             patched.setattr(Path, name, refuse)
-            with pytest.raises(OSError, match=os.strerror(number)) as told:
+            with pytest.raises(OSError, match=os.strerror(number)) as error:
                 atomic.write(target, "new")
-        assert (told.value.filename, told.value.errno) == (str(target), number)
+        assert (error.value.filename, error.value.errno) == (str(target), number)
     assert list(tmp_path.iterdir()) == []
-    with monkeypatch.context() as patched, pytest.raises(OSError) as told:
+    with monkeypatch.context() as patched, pytest.raises(OSError) as error:
         patched.setattr(Path, "write_bytes", refuse)
         with atomic.folder(tmp_path / "a-r1") as part:
             (part / "run.json").write_bytes(b"{}")
-    assert told.value.filename == str(tmp_path / "a-r1")
+    assert error.value.filename == str(tmp_path / "a-r1")
     elsewhere = tmp_path / "other" / "samples.csv"
-    with pytest.raises(OSError) as told, atomic.folder(tmp_path / "a-r1"):
+    with pytest.raises(OSError) as error, atomic.folder(tmp_path / "a-r1"):
         refuse(elsewhere)
-    assert told.value.filename == str(elsewhere), "a file of somewhere else keeps its name"
+    assert error.value.filename == str(elsewhere), "a file of somewhere else keeps its name"
 
 
 def test_a_daemon_on_a_full_disk_is_not_waited_for(can_emulate, tmp_path):

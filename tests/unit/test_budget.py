@@ -86,8 +86,8 @@ def test_where_no_claims_are_counted_the_first_block_has_all_that_is_left():
 
 
 def test_a_block_knows_when_its_start_began():
-    told = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).allowance("a/1").began
-    assert told == pytest.approx(time.time(), abs=5)
+    began = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).allowance("a/1").began
+    assert began == pytest.approx(time.time(), abs=5)
     assert replace(Budget.of(400.0, {}, {}), seconds=1000.0).began == pytest.approx(time.time() - 600, abs=5)
     assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
 
@@ -123,9 +123,9 @@ def test_a_block_that_nobody_waits_for_has_all_that_is_left():
 def test_another_machine_goes_on_with_it_by_the_wall_clock(monkeypatch):
     """A node of a Slurm job, whose monotonic clock began elsewhere; here a step of the wall clock moves nothing."""
     text = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).text()
-    told, clock = json.loads(text), time.monotonic()
-    monkeypatch.setattr(budget.time, "time", lambda: told["until"] - 400.0)
-    assert Budget.read(text).ends == told["ends"]
+    stored, clock = json.loads(text), time.monotonic()
+    monkeypatch.setattr(budget.time, "time", lambda: stored["until"] - 400.0)
+    assert Budget.read(text).ends == stored["ends"]
     monkeypatch.setattr(budget, "boot_id", lambda: "another")
     monkeypatch.setattr(budget.time, "monotonic", lambda: clock + 5e6)
     there = Budget.read(text)

@@ -171,7 +171,7 @@ TRACEBACK = ["Traceback (most recent call last):", '  File "{file}", line 1, in 
 
 
 @pytest.mark.parametrize(
-    ("file", "end", "how", "told"),
+    ("file", "end", "how", "is_reported"),
     [
         ("/tree/src/whitewire/cli.py", "ValueError: no", "SIGTERM", True),
         ("/tree/src/whitewire/cli.py", "KeyboardInterrupt", "SIGINT", True),
@@ -180,9 +180,9 @@ TRACEBACK = ["Traceback (most recent call last):", '  File "{file}", line 1, in 
         ("/usr/lib/python3.11/site.py", "KeyboardInterrupt", "SIGINT", False),
     ],
 )
-def test_a_traceback_is_told_but_an_interpreter_s_own_end(file, end, how, told):
+def test_a_traceback_is_reported_but_an_interpreter_s_own_end(file, end, how, is_reported):
     lines = ["smoke-1: run 1 of 2", *(line.format(file=file, end=end) for line in TRACEBACK), "make: *** [papers]"]
-    assert chaos.tracebacks(lines, how) == ([end] if told else [])
+    assert chaos.tracebacks(lines, how) == ([end] if is_reported else [])
     assert chaos.tracebacks(["smoke-1: finished"], how) == []
 
 
@@ -226,7 +226,7 @@ def test_the_suite_fails_where_a_fault_cannot_be_made(suite, capsys):
     assert "Never hit: `make trust`" in said
 
 
-def test_our_processes_are_told_from_others():
+def test_our_processes_are_separate_from_others():
     # This process is not alone in its user namespace, so all of that namespace are taken for its own.
     there = {process.pid for process in ours.processes()}
     assert os.getpid() not in there

@@ -247,10 +247,12 @@ def test_what_nothing_foresaw_is_one_line_and_its_traceback_a_file(tmp_path, mon
     monkeypatch.setattr("whitewire.paths.FAULTS", tmp_path / "faults")
     monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(error))
     assert main(["plan"]) == 70
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     (kept,) = (tmp_path / "faults").iterdir()
-    assert told.err == f"whitewire plan: unexpected {said}; this is a fault of Whitewire: the traceback is in {kept}\n"
-    assert told.out == ""
+    assert (
+        output.err == f"whitewire plan: unexpected {said}; this is a fault of Whitewire: the traceback is in {kept}\n"
+    )
+    assert output.out == ""
     lines = kept.read_text().splitlines()
     assert lines[1].startswith("Traceback") and lines[-1].startswith((error.__class__.__name__, "lines"))
     assert any("in fail" in line for line in lines)

@@ -96,13 +96,13 @@ def files(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
-def test_make_tells_a_wrong_target():
+def test_make_reports_a_wrong_target():
     assert made(["reports"]).returncode != 0
 
 
 @pytest.mark.parametrize("arguments", distinct("whitewire"), ids=" ".join)
 def test_whitewire(arguments):
-    """One word alone names a stage, whose options may be told elsewhere."""
+    """One word alone names a stage, whose options may be documented elsewhere."""
     if len(arguments) > 1:
         assert parser().parse_args(arguments).function
     else:
@@ -111,7 +111,7 @@ def test_whitewire(arguments):
 
 
 @pytest.mark.parametrize("arguments", [("doctor", "--testbde", "a"), ("measured", "--help")])
-def test_whitewire_tells_a_wrong_command(arguments):
+def test_whitewire_reports_a_wrong_command(arguments):
     with pytest.raises(SystemExit, match="^2$"):
         parser().parse_args(arguments)
 
@@ -119,8 +119,8 @@ def test_whitewire_tells_a_wrong_command(arguments):
 def test_the_readme_names_the_scale_of_the_reference():
     (k,) = re.findall(r"divided by k = (\d+)", (HOME / "README.md").read_text())
     (block,) = (HOME / "results" / "reference" / "emulex-2012" / "raw").glob("*/block.json")
-    ladder = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
-    assert int(k) == ladder[json.loads(block.read_text())["rung"]]
+    candidates = load_yaml(HOME / "config" / "papers" / "emulex-2012.yaml")["scale"]["k"]
+    assert int(k) == candidates[json.loads(block.read_text())["rung"]]
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")

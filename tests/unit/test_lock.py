@@ -64,9 +64,9 @@ def holder(home):
 
 
 def is_refused(done: subprocess.CompletedProcess, holder: subprocess.Popen) -> bool:
-    told = REFUSED.fullmatch(done.stderr)
-    assert told, done.stderr
-    return (done.returncode, done.stdout, int(told["pid"]), told["command"][:5]) == (2, "", holder.pid, "sh -c")
+    match = REFUSED.fullmatch(done.stderr)
+    assert match, done.stderr
+    return (done.returncode, done.stdout, int(match["pid"]), match["command"][:5]) == (2, "", holder.pid, "sh -c")
 
 
 @pytest.mark.parametrize("command", [each.__name__.replace("_", "-") for each in cli.WRITERS])
@@ -177,8 +177,8 @@ def test_a_second_start_of_snakemake_by_hand_is_refused(free):
     environ = {"PAPERS": "emulex-2012", "TESTBED": "emulated", "EFFORT": "smoke", "PYTHONPATH": str(free / "src")}
     with going(free, "scripts/exclusive", "sh", "-c", "echo begun; exec sleep 600"):
         done = run(free, *snakemake, **environ)
-        told = [line for line in done.stderr.splitlines(keepends=True) if "error" in line]
-        assert done.returncode == 2 and len(told) == 1 and REFUSED.fullmatch(told[0]), done.stderr
+        refused = [line for line in done.stderr.splitlines(keepends=True) if "error" in line]
+        assert done.returncode == 2 and len(refused) == 1 and REFUSED.fullmatch(refused[0]), done.stderr
         assert "Traceback" not in done.stderr
         assert run(free, *snakemake, "--dry-run", **environ).returncode == 0
     done = run(free, *snakemake, **environ)

@@ -70,10 +70,10 @@ def test_an_amount_is_read(text):
 
 @pytest.mark.parametrize("text", UNSURE)
 def test_what_is_no_sure_amount_is_refused(text):
-    with pytest.raises(Unread) as told:
+    with pytest.raises(Unread) as error:
         value, unit = quantities.amount(text) or pytest.fail("read as text")
         quantities.one(unit)
-    assert UNSURE[text] in str(told.value) and "\n" not in str(told.value)
+    assert UNSURE[text] in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -143,9 +143,9 @@ REFUSED = {
 def test_a_factor_is_read_or_its_readings_are_named(text):
     for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):
         if isinstance(right, str):
-            with pytest.raises(Unread) as told:
+            with pytest.raises(Unread) as error:
                 printed.factor(text, metric)
-            assert right in str(told.value)
+            assert right in str(error.value)
         else:
             assert printed.factor(text, metric) == pytest.approx(right, rel=1e-9)
 
@@ -231,9 +231,9 @@ VENDORS = {
 def test_what_vendors_print_is_read_with_every_reading(text):
     for metric, right in zip((RATE, TIME), VENDORS[text], strict=True):
         if right is None:
-            with pytest.raises(Unread) as told:
+            with pytest.raises(Unread) as error:
                 printed.ratios(text, metric)
-            assert "found" in str(told.value) and "expected" in str(told.value)
+            assert "found" in str(error.value) and "expected" in str(error.value)
         else:
             assert list(map(str, printed.ratios(text, metric))) == right
 
@@ -263,21 +263,21 @@ def test_a_sure_factor_is_the_only_reading(text):
 def test_readings_that_a_refusal_names_are_read():
     for text, nouns in (("60%", "throughput"), ("60%", "time"), ("6x", "time"), ("50% slower", "throughput")):
         metric = TIME if nouns == "time" else RATE
-        with pytest.raises(Unread) as told:
+        with pytest.raises(Unread) as error:
             printed.factor(text, metric)
-        for named in str(told.value).split('"')[3::2]:
+        for named in str(error.value).split('"')[3::2]:
             assert printed.factor(named, metric) == pytest.approx(float(named.split("x")[0]))
 
 
 def test_answers_of_new_paper_are_read_or_refused():
     claims = yaml.safe_load((CASES / "new-paper-printed" / "input.yaml").read_text())["claims"]
-    told = []
+    readings = []
     for claim in claims:
         try:
-            told.append(new_paper.reading(claim))
+            readings.append(new_paper.reading(claim))
         except ValueError as error:
-            told.append(str(error))
-    assert told == [
+            readings.append(str(error))
+    assert readings == [
         '"50 % faster" reads as 1.5 times',
         '"1/2 the time" reads as 0.5 times',
         '"2,5x" reads as 2.5 times',

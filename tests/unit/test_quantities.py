@@ -47,16 +47,16 @@ def test_text_is_no_amount(text):
         ("MB**9**9**9", 'found "MB**9**9**9", expected a unit such as MB/s'),
     ],
 )
-def test_an_unknown_unit_is_told_with_the_nearest(unit, said):
+def test_an_unknown_unit_is_reported_with_the_nearest(unit, said):
     if said is None:
         assert quantities.factor(unit.lower(), "MB") == pytest.approx(125)
         return
-    with pytest.raises(quantities.UnknownUnit) as told:
+    with pytest.raises(quantities.UnknownUnit) as error:
         quantities.one(unit)
-    assert str(told.value).startswith(said)
+    assert str(error.value).startswith(said)
 
 
-def test_unlike_units_are_told_by_what_they_measure():
+def test_unlike_units_are_reported_by_what_they_measure():
     with pytest.raises(quantities.UnknownUnit, match=r"expected a rate \(MB/s\), found a time \(s\)"):
         quantities.factor("s", "MB/s")
     with pytest.raises(quantities.UnknownUnit, match=r"expected a plain number \(1\), found a size \(GB\)"):

@@ -12,11 +12,11 @@ from scipy import stats
 
 from whitewire import sequential as q
 
-LADDERS = st.lists(st.integers(3, 60), min_size=1, max_size=5, unique=True).map(lambda each: tuple(sorted(each)))
-LADDER = (3, 6, 10)
+PLANS = st.lists(st.integers(3, 60), min_size=1, max_size=5, unique=True).map(lambda each: tuple(sorted(each)))
+PLANNED = (3, 6, 10)
 
 
-@given(LADDERS, st.floats(1e-4, 0.2))
+@given(PLANS, st.floats(1e-4, 0.2))
 @settings(max_examples=20, deadline=None)
 def test_all_analyses_together_have_the_level(looks, alpha):
     levels = q.levels(alpha, looks, looks[-1])
@@ -25,14 +25,14 @@ def test_all_analyses_together_have_the_level(looks, alpha):
 
 def test_without_an_effect_all_together_are_wrong_as_often_as_said():
     rng = np.random.default_rng(1)
-    sums = np.cumsum(rng.standard_normal((40000, 10)), axis=1)[:, np.array(LADDER) - 1]
-    p = 2 * stats.norm.sf(np.abs(sums / np.sqrt(LADDER)))
-    assert np.mean((p < np.array(q.levels(0.05, LADDER, 10))).any(axis=1)) == pytest.approx(0.05, abs=0.004)
+    sums = np.cumsum(rng.standard_normal((40000, 10)), axis=1)[:, np.array(PLANNED) - 1]
+    p = 2 * stats.norm.sf(np.abs(sums / np.sqrt(PLANNED)))
+    assert np.mean((p < np.array(q.levels(0.05, PLANNED, 10))).any(axis=1)) == pytest.approx(0.05, abs=0.004)
 
 
 def test_it_is_the_multivariate_normal():
-    looks = np.array(LADDER)
-    z = stats.norm.isf(np.array(q.levels(0.05, LADDER, 10)) / 2)
+    looks = np.array(PLANNED)
+    z = stats.norm.isf(np.array(q.levels(0.05, PLANNED, 10)) / 2)
     correlation = np.sqrt(np.minimum.outer(looks, looks) / np.maximum.outer(looks, looks))
     within = stats.multivariate_normal.cdf(z, cov=correlation, lower_limit=-z)
     assert 1 - within == pytest.approx(0.05, abs=2e-4)
@@ -44,21 +44,21 @@ def test_one_look_costs_nothing():
 
 
 def test_it_spends_late_and_the_last_analysis_what_is_left():
-    levels = [q.nominal(0.05, n, LADDER) for n in LADDER]
+    levels = [q.nominal(0.05, n, PLANNED) for n in PLANNED]
     assert all(before < after for before, after in itertools.pairwise(levels))
-    assert q.nominal(0.05, 3, LADDER, ended=True) == pytest.approx(0.05)  # nothing was spent before
-    assert levels[1] < q.nominal(0.05, 6, LADDER, ended=True) < 0.05
-    assert q.nominal(0.05, 10, LADDER) == q.nominal(0.05, 10, LADDER, ended=True)
-    assert levels[0] < q.nominal(0.05, 5, LADDER) < levels[1]  # a run lacks: the share of runs there are
-    assert 0.04 < q.nominal(0.05, 25, LADDER) <= 0.05  # more than were planned
+    assert q.nominal(0.05, 3, PLANNED, ended=True) == pytest.approx(0.05)  # nothing was spent before
+    assert levels[1] < q.nominal(0.05, 6, PLANNED, ended=True) < 0.05
+    assert q.nominal(0.05, 10, PLANNED) == q.nominal(0.05, 10, PLANNED, ended=True)
+    assert levels[0] < q.nominal(0.05, 5, PLANNED) < levels[1]  # a run lacks: the share of runs there are
+    assert 0.04 < q.nominal(0.05, 25, PLANNED) <= 0.05  # more than were planned
 
 
 @given(st.sampled_from([3, 5, 6, 10]), st.floats(1e-9, 1), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_a_p_value_over_all_analyses_is_no_smaller_and_rejects_when_the_interval_does(n, p, ended):
-    found = q.overall(p, n, LADDER, ended)
+    found = q.overall(p, n, PLANNED, ended)
     assert p * (1 - 1e-6) <= found <= 1
-    level = q.nominal(0.05, n, LADDER, ended)
+    level = q.nominal(0.05, n, PLANNED, ended)
     assert (found < 0.05) == (p < level) or p == pytest.approx(level, rel=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_a_second_turn_that_interim_analyses_chose_keeps_the_level_and_two_verdi
 
     def rejects(n, ended=False):
         p = 2 * stats.norm.sf(np.abs(sums[:, n - 1] / np.sqrt(n)))
-        return p < q.nominal(0.05, n, LADDER, ended)
+        return p < q.nominal(0.05, n, PLANNED, ended)
 
     first = rejects(3) | rejects(5, ended=True)
     last = rejects(3) | rejects(6) | rejects(8, ended=True)

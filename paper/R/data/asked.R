@@ -1,9 +1,9 @@
 # What a document asks for has to be in the paper: a name that is not there is the document's fault and ends the
-# rendering. What is there and was not run is told as "not measured at this effort".
+# rendering. What is there and was not run is shown as "not measured at this effort".
 #
 # stop_unless_known(what, wanted, known)        ends with the nearest known name
 # check_claim(claim, with), check_cell(experiment, metric, where)
-#   Metrics are checked where WHITEWIRE_TOLD names a file with those that each experiment's runs tell, as it does when
+#   Metrics are checked where WHITEWIRE_METRICS names a file with the metrics of each experiment, as it does when
 #   `whitewire render` starts R.
 
 stop_unless_known <- function(what, wanted, known) {
@@ -26,9 +26,9 @@ check_claim <- function(claim, paper = paper_id(), with = NULL) {
 }
 
 # Metrics by experiment; NULL where nobody said.
-told_metrics <- function() {
-  path <- Sys.getenv("WHITEWIRE_TOLD")
-  if (path == "") NULL else remember("told", jsonlite::fromJSON(path, simplifyVector = FALSE))
+known_metrics <- function() {
+  path <- Sys.getenv("WHITEWIRE_METRICS")
+  if (path == "") NULL else remember("known metrics", jsonlite::fromJSON(path, simplifyVector = FALSE))
 }
 
 described <- function(paper = paper_id()) {
@@ -50,9 +50,9 @@ check_cell <- function(experiment, metric, where = list()) {
   controls <- vapply(paper$controls, function(x) x$id, character(1))
   stop_unless_known("experiment", experiment, c(ids, controls))
   asked <- paper$experiments[ids %in% experiment]
-  told <- told_metrics()
-  if (!is.null(told)) stop_unless_known(paste("metric of", paste(experiment, collapse = ", ")), metric,
-                                        unique(c(unlist(told[experiment]), measured_metrics(experiment))))
+  known <- known_metrics()
+  if (!is.null(known)) stop_unless_known(paste("metric of", paste(experiment, collapse = ", ")), metric,
+                                         unique(c(unlist(known[experiment]), measured_metrics(experiment))))
   for (factor in names(where)) check_levels(asked, paper$experiments, factor, where[[factor]])
 }
 

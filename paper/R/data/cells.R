@@ -4,8 +4,8 @@
 # medians_at(experiment, metric, where, by)  rows of estimates.csv: shown, shown_low, shown_high, n
 #   experiment, metric  one or several names
 #   where               list(factor = levels): rows that have one of these levels; fabrics as in the YAML ("10gbe")
-# `untold` of medians says why their runs do not tell them, where a guard rejects them (text/untold.R).
-#   by                  factor names; the column `level` tells these apart in words, in a fixed order
+# `untold` of medians says why they are unusable, where a guard rejects them (text/unusable.R).
+#   by                  factor names; the column `level` has their levels in words, in a fixed order
 # Both are empty tables where nothing was measured. Values are in `shown`: full-scale equivalents where they scale.
 
 same_level <- function(column, wanted) {
@@ -51,14 +51,14 @@ medians_at <- function(experiment, metric, where = list(), by = "fabric") {
 }
 
 # The one cell that a sentence or a line of a table speaks of, or none. Several match where the document leaves open
-# what tells them apart: that is its fault and ends the rendering.
+# in what they differ: that is its fault and ends the rendering.
 only_cell <- function(found) {
   if (nrow(found) > 1) {
     columns <- intersect(c("experiment", "metric", factor_columns()), names(found))
     cells <- do.call(rbind, lapply(found[columns], as.character))
-    told <- apply(cells, 2, function(of) paste(columns[!is.na(of)], of[!is.na(of)], collapse = ", "))
-    stop(sprintf("one cell expected, found %d: %s; pick one by the levels that tell them apart", nrow(found),
-                 paste(told, collapse = "; ")), call. = FALSE)
+    texts <- apply(cells, 2, function(of) paste(columns[!is.na(of)], of[!is.na(of)], collapse = ", "))
+    stop(sprintf("one cell expected, found %d: %s; pick one by the levels in which they differ", nrow(found),
+                 paste(texts, collapse = "; ")), call. = FALSE)
   }
   found
 }
@@ -93,10 +93,10 @@ shown_unit <- function(table) {
   if (length(full) == 0) plain[[1]] else ifelse(is.na(full) | full == "", plain, full)[[1]]
 }
 
-# Of each run, why its cell's runs do not tell its metric; NA where they do.
-untold_of <- function(runs) {
+# Of each run, why its metric is unusable in its cell; NA where it is not.
+why_unusable <- function(runs) {
   medians <- read_estimates()
-  medians <- medians[is_untold(medians), ]
+  medians <- medians[is_unusable(medians), ]
   if (nrow(runs) == 0 || nrow(medians) == 0) {
     return(rep(NA_character_, nrow(runs)))
   }
@@ -109,7 +109,7 @@ untold_of <- function(runs) {
 data_at <- function(experiment, metric, where = list()) {
   check_cell(experiment, metric, where)
   runs <- at_levels(valid_runs(experiment, metric), where)
-  runs$untold <- untold_of(runs)
+  runs$untold <- why_unusable(runs)
   factors <- setdiff(names(runs), c(
     "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid", "why_code", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"

@@ -7,7 +7,7 @@
 #   where        list(factor = levels) to pick cells; all that were run if left out
 #   published    NULL (then the figure says that no values are printed), or data.frame(level, published) with
 #                `metric` too if there are several, and `level` made by published_level(); values computed
-#                from printed ones are the caption's to tell; FALSE says nothing about printed values
+#                from printed ones are for the caption; FALSE says nothing about printed values
 #   relative_to  list(factor = level): every run over the median of that cell (ratios are all that a paper prints)
 #   name         title of the y axis; the unit if left out
 #   style        "bars" or "points"
@@ -108,7 +108,7 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
   }
   plot <- plot +
     geom_runs(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
-    interval_bars(medians, 0.16) + geom_untold(medians)
+    interval_bars(medians, 0.16) + geom_unusable(medians)
   if (style == "points") {
     plot <- plot + each_colour(medians, function(own, colour) geom_point(data = own, colour = colour, size = 3))
   }
@@ -119,10 +119,10 @@ figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(
     plot <- plot + geom_published(marks, aes(level, published), size = 4) + scale_x_discrete(drop = FALSE)
   }
   if (length(titles) > 1) plot <- plot + facet_wrap(~panel, scales = "free_y")
-  runs_told <- paste0(runs_per_cell(medians$n), if (log) "; logarithmic axis")
+  runs_note <- paste0(runs_per_cell(medians$n), if (log) "; logarithmic axis")
   plot + axis + labs(
     title = title, x = NULL, subtitle = figure_note(
-      experiment, runs_told, published_note(published), note, untold_line(medians, width = 110)
+      experiment, runs_note, published_note(published), note, unusable_note(medians, width = 110)
     )
   )
 }

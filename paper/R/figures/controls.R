@@ -18,8 +18,8 @@ ratio_breaks <- function(limits) {
 controls_drawn <- function(paper = paper_id()) {
   table <- read_controls(paper)
   title <- ifelse(is.na(table$title), "", table$title)
-  told <- paste0(table$control, " ", title, " (", gsub("_", " ", table$metric), ")")
-  table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(in_lines(told, 44)))
+  labels <- paste0(table$control, " ", title, " (", gsub("_", " ", table$metric), ")")
+  table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(in_lines(labels, 44)))
   table$outcome <- factor(table$outcome, outcome_levels)
   table
 }

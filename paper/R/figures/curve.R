@@ -28,7 +28,7 @@ curve_medians <- function(experiment, metric, where = list(), series = NULL) {
 
 curve_knee <- function(experiment, metric, where = list()) {
   medians <- curve_medians(experiment, metric, where)
-  medians <- medians[!is_untold(medians), ]
+  medians <- medians[!is_unusable(medians), ]
   if (nrow(medians) < 3) {
     return(NA_real_)
   }
@@ -83,13 +83,13 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   last <- last_rate(points, c(runs$rate, modelled$rate))
   grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
-  limits <- if (bounds) curve_bounds(medians[!is_untold(medians), ]) else data.frame()
+  limits <- if (bounds) curve_bounds(medians[!is_unusable(medians), ]) else data.frame()
   if (nrow(limits) > 0) {
     plot <- plot + geom_line(data = limits, aes(y = value, linetype = bound), colour = soft, linewidth = 0.5)
   }
   if (nrow(modelled) > 0) {
-    modelled$told <- paste0("model: ", modelled$model)
-    plot <- plot + geom_line(data = modelled, aes(y = value, linetype = told), colour = okabe_ito[["green"]],
+    modelled$curve <- paste0("model: ", modelled$model)
+    plot <- plot + geom_line(data = modelled, aes(y = value, linetype = curve), colour = okabe_ito[["green"]],
                              linewidth = 0.8)
   }
   plot <- if (is.null(grouped)) {
@@ -107,26 +107,26 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   }
   if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
   plot +
-    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$told), is.null(grouped)) +
+    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$curve), is.null(grouped)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
                   expand = expansion(c(0.05, label_room(points)))) +
-    geom_untold(medians) +
+    geom_unusable(medians) +
     (if (nrow(runs) > 0) measured_axis(runs, name) else modelled_axis(modelled, name)) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"
-    }, note, untold_line(medians, paste0(medians$fabric, if (!is.null(series)) paste0(", ", medians$level)), 110)))
+    }, note, unusable_note(medians, paste0(medians$fabric, if (!is.null(series)) paste0(", ", medians$level)), 110)))
 }
 
 # The legend of those lines that are drawn, each in its own colour: every layer draws into every key.
-curve_lines <- function(measured, limited, told, single) {
+curve_lines <- function(measured, limited, models, single) {
   lines <- c(
     if (measured) c("median of runs" = "solid"),
     if (limited) c("in proportion to the link" = "13", "level of the fastest link" = "42"),
-    stats::setNames(rep_len(c("longdash", "dotdash", "twodash", "6213"), length(told)), told)
+    stats::setNames(rep_len(c("longdash", "dotdash", "twodash", "6213"), length(models)), models)
   )
   colours <- c(
     if (measured) if (single) okabe_ito[["blue"]] else soft,
-    if (limited) c(soft, soft), rep(okabe_ito[["green"]], length(told))
+    if (limited) c(soft, soft), rep(okabe_ito[["green"]], length(models))
   )
   scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(
     order = 1, override.aes = list(colour = colours, linewidth = 0.7)

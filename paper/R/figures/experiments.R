@@ -2,13 +2,13 @@
 #
 # experiment_parts()   a document for each, for `child`
 
-# What a claim asks of its runs, or else a rate or a time that they tell.
+# What a claim asks of its runs, or else a rate or a time that they have.
 metric_of_experiment <- function(experiment) {
   tests <- lapply(read_paper()$claims, function(claim) claim$test)
   asked <- Filter(function(test) experiment %in% unlist(test), tests)
   wanted <- c(unlist(lapply(asked, function(test) test$metric)), "throughput", "completion_time_net", "completion_time")
-  told <- intersect(wanted, read_runs()$metric[read_runs()$experiment %in% experiment])
-  c(told, wanted)[[1]]
+  measured <- intersect(wanted, read_runs()$metric[read_runs()$experiment %in% experiment])
+  c(measured, wanted)[[1]]
 }
 
 figure_experiment <- function(experiment) {

@@ -36,8 +36,8 @@ figure_rdma_latency <- function(title) {
   if (nrow(values) == 0) {
     return(figure_without_data())
   }
-  told <- c(latency_typical = "median", latency_p99 = "99th percentile")
-  values$line <- factor(told[values$metric], c(told, "bytes \u00f7 data rate of the port"))
+  line_names <- c(latency_typical = "median", latency_p99 = "99th percentile")
+  values$line <- factor(line_names[values$metric], c(line_names, "bytes \u00f7 data rate of the port"))
   # A megabyte a second is a byte a microsecond.
   least <- unique(values[!is.na(values$limit), c("pair", "message_bytes", "limit")])
   least <- data.frame(least, value = least$message_bytes / least$limit,

@@ -1,20 +1,20 @@
-# Points that are runs: each tells on its page which run it is, whether it counts, and why an attempt at it did not.
+# Points that are runs: each says on its page which run it is, whether it counts, and why an attempt at it did not.
 # Points that are claims say what was found, and lead to the claim's row.
 #
 # geom_runs(mapping, data, position, ...)   as geom_point; the data have a column `run_id`, or `label` is mapped
 # leading_to(address, words)                `label` of a point that leads somewhere
-# run_told(run_id, attempt)                 what a point says: of a run with all its attempts, or of one attempt
+# run_label(run_id, attempt)                what a point says: of a run with all its attempts, or of one attempt
 # titled_runs(svg)                          lines of a drawn figure, with what its points say as titles
 #
 # A drawn point has no place for words. So the words are drawn before the points, as texts that are taken out again.
 
-run_told <- function(run_id, attempt = NULL) {
-  told <- remember("runs told", told_runs(attempt_table()))
-  if (is.null(attempt)) unname(told$runs[run_id]) else unname(told$attempts[paste(run_id, attempt, sep = "\r")])
+run_label <- function(run_id, attempt = NULL) {
+  labels <- remember("run labels", run_labels(attempt_table()))
+  if (is.null(attempt)) unname(labels$runs[run_id]) else unname(labels$attempts[paste(run_id, attempt, sep = "\r")])
 }
 
 # What is said of runs by their ids, and of attempts by ids and numbers.
-told_runs <- function(attempts) {
+run_labels <- function(attempts) {
   if (nrow(attempts) == 0) {
     return(list(runs = character(), attempts = character()))
   }
@@ -60,7 +60,7 @@ runs_geom <- ggplot2::ggproto("GeomRun", ggplot2::GeomPoint,
 )
 
 geom_runs <- function(mapping = NULL, data = NULL, position = "identity", ...) {
-  named <- aes(label = run_told(run_id))
+  named <- aes(label = run_label(run_id))
   mapping <- if (is.null(mapping)) named else utils::modifyList(named, mapping)
   layer(geom = runs_geom, stat = "identity", data = data, mapping = structure(mapping, class = "uneval"),
         position = position, params = list(na.rm = FALSE, ...))
@@ -79,11 +79,11 @@ titled_runs <- function(svg) {
     drawn <- setdiff(seq(last + 1, end - 1), seq(last + 1, max(own)))
     pieces <- length(drawn) / length(own)
     if (pieces >= 1 && pieces == round(pieces) && all(grepl("^\\s*<[^>]*/>\\s*$", svg[drawn]))) {
-      told <- sub(says("\\[\\[run (.*)\\]\\]"), "\\1", svg[own])
+      label <- sub(says("\\[\\[run (.*)\\]\\]"), "\\1", svg[own])
       first <- drawn[seq(1, length(drawn), by = pieces)]
       final <- drawn[seq(pieces, length(drawn), by = pieces)]
-      address <- ifelse(grepl(leads, told), paste0(" data-href='", sub(paste0(leads, ".*$"), "\\1", told), "'"), "")
-      svg[first] <- paste0("<g class='run'", address, "><title>", sub(leads, "", told), "</title>", svg[first])
+      address <- ifelse(grepl(leads, label), paste0(" data-href='", sub(paste0(leads, ".*$"), "\\1", label), "'"), "")
+      svg[first] <- paste0("<g class='run'", address, "><title>", sub(leads, "", label), "</title>", svg[first])
       svg[final] <- paste0(svg[final], "</g>")
     }
     last <- end

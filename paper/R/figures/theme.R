@@ -1,4 +1,4 @@
-# One theme and one palette for all figures (Okabe and Ito, tellable apart without colour vision and in
+# One theme and one palette for all figures (Okabe and Ito, distinguishable without colour vision and in
 # print).
 
 base_font <- "Liberation Sans"

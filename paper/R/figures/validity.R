@@ -8,8 +8,8 @@ headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
                     write_short_while_busy = "short while TestDFSIO's\ntasks wrote, share",
                     read_short_while_busy = "short while TestDFSIO's\ntasks read, share")
 
-# A job starts all its processes at once, so no second of it tells much: it has a compute share in place of the worst.
-# Where it is known how late a process woke, that tells what idle time only suggests.
+# A job starts all its processes at once, so no second of it says much: it has a compute share in place of the worst.
+# Where it is known how late a process woke, that shows what idle time only suggests.
 cpu_headroom <- function() {
   runs <- read_runs()
   runs <- runs[runs$metric %in% names(headroom_words) & !is.na(runs$value), ]
@@ -70,7 +70,7 @@ figure_cpu_idle <- function(title) {
     geom_blank() +
     geom_segment(aes(x = bound, xend = bound, y = row - 0.5, yend = row + 0.5), bounds, linetype = "22",
                  colour = "grey40", inherit.aes = FALSE) +
-    geom_runs(aes(label = run_told(run_id, attempt)), position = position_jitter(width = 0, height = 0.2, seed = 1),
+    geom_runs(aes(label = run_label(run_id, attempt)), position = position_jitter(width = 0, height = 0.2, seed = 1),
               alpha = 0.7, size = 1.7) +
     facet_wrap(~what, ncol = 2, scales = "free_x") +
     scale_colour_manual(NULL, values = c(valid = okabe_ito[["blue"]], invalid = okabe_ito[["vermillion"]])) +

@@ -1,6 +1,6 @@
 # How far two results agree: counts of verdicts by rule, from agreement.json and comparison.json.
 
-# Estimates of one table side by side, each with its interval. Bytes of whole runs are told in GB.
+# Estimates of one table side by side, each with its interval. Bytes of whole runs are in GB.
 in_gigabytes <- function(table) !is.na(table$unit) & table$unit == "B"
 
 side_text <- function(table, side) {
@@ -59,14 +59,14 @@ agreement_table <- function(found, called) {
     Other = number("other"), OnlyA = number("only_a"), OnlyB = number("only_b"), Neither = number("neither")
   )
   names(table) <- c("Claims", "Judged in both", "Same verdict", "Share", "Cohen's \u03ba", "Another verdict",
-                    paste("Only", called[[1]], "tells"), paste("Only", called[[2]], "tells"), "Neither tells")
+                    paste("Only", called[[1]], "decided"), paste("Only", called[[2]], "decided"), "Neither decided")
   md_table(table, widths = c(22, 9, 9, 9, 9, 10, 12, 11, 9))
 }
 
 agreement_rule <- function(found) {
   if (is.null(found$agrees)) {
-    return(paste("**Whether they agree cannot be told yet**: no claim that runs judge has a verdict on both sides, and",
-                 "no estimate has an interval on both sides. More runs may tell."))
+    return(paste("**Whether they agree is not known yet**: no claim that runs judge has a verdict on both sides, and",
+                 "no estimate has an interval on both sides. More runs may decide it."))
   }
   other <- found$all$other
   estimates <- found$estimates
@@ -88,10 +88,10 @@ agreement_share <- function(found) {
   if (found$all$claims == 0) {
     return("No claim was judged in both.")
   }
-  told <- function(scope) {
+  share <- function(scope) {
     kappa <- if (is.null(scope$kappa)) "" else sprintf(", Cohen's \u03ba %s", kappa_text(scope))
     sprintf("%d of %d have the same verdict (%s%s)", scope$same, scope$claims, share_text(scope), kappa)
   }
-  runs <- if (found$runs$claims > 0) sprintf("; of those that runs judge %s", told(found$runs))
-  paste0("Of the claims judged in both ", told(found$all), runs, ".")
+  runs <- if (found$runs$claims > 0) sprintf("; of those that runs judge %s", share(found$runs))
+  paste0("Of the claims judged in both ", share(found$all), runs, ".")
 }

@@ -40,7 +40,7 @@ claimed_size <- function(row) {
     word <- paste("a ratio", word)
     unit <- ""
   }
-  number <- number_told(as_value(row$expected), claim_digits(row))
+  number <- number_text(as_value(row$expected), claim_digits(row))
   paste(c("claimed", if (bounded) word, paste0(number, unit)), collapse = " ")
 }
 
@@ -52,7 +52,7 @@ claimed_words <- function(row) {
   } else if (row$asks %in% "direction" && is_of_time(row)) {
     paste("claimed to take", if (row$relation %in% "below") "less" else "more", "time")
   } else if (row$asks %in% "equivalence") {
-    ends <- number_told(as_value(c(row$expected_low, row$expected_high)), claim_digits(row))
+    ends <- number_text(as_value(c(row$expected_low, row$expected_high)), claim_digits(row))
     paste0("claimed to be the same (", paste(ends, collapse = " to "), ratio_or_unit(row), ")")
   } else {
     claimed_size(row)
@@ -81,15 +81,15 @@ answer_sentence <- function(paper = paper_id(), page = "") {
     return("")
   }
   numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
-  told <- c(if (length(numbers) > 0) paste(numbers, collapse = "; "), outcome_told(row, paper))
-  text <- sub("[.]?$", ".", paste(told, collapse = ": "))
+  parts <- c(if (length(numbers) > 0) paste(numbers, collapse = "; "), outcome_text(row, paper))
+  text <- sub("[.]?$", ".", paste(parts, collapse = ": "))
   caution <- if (!row$verdict %in% "inconclusive" && unproved(row, paper)) " None of its controls has runs enough yet."
   paste0(sprintf("[**%s**](%s#claim-%s) %s. %s%s", row$claim, page, row$claim, sub("[.]$", "", safe(row$statement)),
                  toupper(substring(text, 1, 1)), substring(text, 2)), caution)
 }
 
 # The verdict, and what a reader needs beside it.
-outcome_told <- function(row, paper = paper_id()) {
+outcome_text <- function(row, paper = paper_id()) {
   none <- no_effect_of(row$claim, papers_of(row, paper))
   if (row$verdict %in% "inconclusive") {
     return(paste0(badge(row$verdict, open_words(row)), "; ", decided_by(row)))

@@ -2,27 +2,27 @@
 #
 # beside_values: exhibit, rebuilt, scopes
 #   rebuilt  a list of from_claim and from_cell by value id, as in list("M-V02" = from_claim("M-C02", "percent_less"));
-#            a printed value without an entry is told as "not rebuilt"
+#            a printed value without an entry is shown as "not rebuilt"
 #   What the paper's number is of its runs (`statistic`) stands behind it; best and worst of n of our runs beside the
-#   median. A rebuilt value is told in the printed one's unit.
+#   median. A rebuilt value is in the printed one's unit.
 #   scopes   scopes of values to list ("result" if left out; NULL lists all)
 # from_claim(claim, as)                    the claim's estimate with its interval and n (verdicts.csv)
 # from_cell(experiment, metric, where)     a cell's median with its interval and n (estimates.csv)
 #   as: "value", "times", "percent_less" or "percent_more"
 
-# How a ratio is told, and the unit that then follows it.
-tellings <- list(
+# How a ratio is written, and the unit that then follows it.
+ratio_forms <- list(
   value = list(of = function(x) x, unit = NULL),
   times = list(of = function(x) x, unit = "\u00d7"),
   percent_less = list(of = function(x) 100 * (1 - x), unit = " % less"),
   percent_more = list(of = function(x) 100 * (x - 1), unit = " % more")
 )
 
-told_value <- function(value, low, high, as, unit = "") {
-  telling <- tellings[[as]]
-  ends <- sort(telling$of(c(low, high)), na.last = TRUE)
-  paste0(with_interval(telling$of(value), ends[[1]], ends[[2]]),
-         if (is.null(telling$unit)) unit_text(unit) else telling$unit)
+value_text <- function(value, low, high, as, unit = "") {
+  form <- ratio_forms[[as]]
+  ends <- sort(form$of(c(low, high)), na.last = TRUE)
+  paste0(with_interval(form$of(value), ends[[1]], ends[[2]]),
+         if (is.null(form$unit)) unit_text(unit) else form$unit)
 }
 
 from_claim <- function(claim, as = "value") {
@@ -32,7 +32,7 @@ from_claim <- function(claim, as = "value") {
   if (nrow(row) == 0 || is.na(row$estimate[[1]])) {
     return(list(text = "not measured at this effort", n = ""))
   }
-  list(text = told_value(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
+  list(text = value_text(row$estimate[[1]], row$low[[1]], row$high[[1]], as, row$unit[[1]]),
        ratio = if (as == "value" && row$unit[[1]] %in% "1") claim,
        numbers = if (as == "value" && is_measure(row$unit[[1]])) as.numeric(row[1, c("estimate", "low", "high")]),
        unit = row$unit[[1]],
@@ -79,7 +79,7 @@ measures <- list(time_units, size_units, rate_units)
 
 is_measure <- function(unit) any(vapply(measures, function(units) unit %in% names(units), logical(1)))
 
-# How many of `to` one of `from` is; NA where one cannot be told in the other.
+# How many of `to` one of `from` is; NA where one cannot be converted to the other.
 unit_ratio <- function(from, to) {
   units <- Filter(function(units) all(c(from, to) %in% names(units)), measures)
   if (identical(from, to)) 1 else if (length(units) == 0) NA_real_ else units[[1]][[from]] / units[[1]][[to]]
@@ -149,5 +149,5 @@ beside_values <- function(exhibit, rebuilt = list(), scopes = "result") {
                        ifelse(statistics == "", "", paste0(" (", statistics, ")"))),
     Rebuilt = safe(vapply(made, `[[`, character(1), "text")), Runs = vapply(made, `[[`, character(1), "n")
   ), widths = c(8, 24, 22, 16, 24, 6))
-  if (is.null(medians)) table else with_untold(table, medians)
+  if (is.null(medians)) table else with_unusable(table, medians)
 }

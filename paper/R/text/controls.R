@@ -9,7 +9,7 @@ controls_sought <- function(paper = paper_id()) {
   file.exists(file.path(results_dir(), paper, "analysis", "controls.csv"))
 }
 
-# One row a control, which may tell several metrics: it failed if any failed, and held if any held.
+# One row a control, which may have several metrics: it failed if any failed, and held if any held.
 by_control <- function(table) {
   worst <- table[order(match(table$outcome, c("failed", "held", "open"))), ]
   worst <- worst[!duplicated(worst$control), ]
@@ -68,7 +68,7 @@ lanes_sentence <- function(paper = paper_id()) {
 
 each_id <- function(text) strsplit(as.character(ifelse(is.na(text), "", trimws(as.character(text)))), "[ ,;]+")
 
-# Which controls of each claim held: "Control E-K01 held." A failed one is told by the claim's reason.
+# Which controls of each claim held: "Control E-K01 held." A failed one is in the claim's reason.
 held_text <- function(verdicts, paper = paper_id()) {
   table <- by_control(read_controls(paper))
   held <- table$control[table$outcome %in% "held"]
@@ -78,11 +78,11 @@ held_text <- function(verdicts, paper = paper_id()) {
   }, character(1))
 }
 
-# Which verdicts have controls of which none can tell yet: nothing shows what such runs say where nothing differs.
+# Which verdicts have controls of which none has a result yet: nothing shows what such runs say where nothing differs.
 unproved <- function(verdicts, paper = paper_id()) {
   table <- by_control(read_controls(paper, pooled = TRUE))
-  told <- table$control[table$outcome %in% c("held", "failed")]
-  vapply(each_id(verdicts$control), function(ids) any(nzchar(ids)) && !any(ids %in% told), logical(1))
+  judged <- table$control[table$outcome %in% c("held", "failed")]
+  vapply(each_id(verdicts$control), function(ids) any(nzchar(ids)) && !any(ids %in% judged), logical(1))
 }
 
 control_metric <- function(table) gsub("_", " ", safe(table$metric))

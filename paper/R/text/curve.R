@@ -26,7 +26,7 @@ knee_sentence <- function(experiment, metric, what, where = list()) {
   if (is.na(knee)) {
     return(paste0("Too few link rates were measured to say from where on a faster link changes ", what, " little."))
   }
-  medians <- medians[!is_untold(medians), ]
+  medians <- medians[!is_unusable(medians), ]
   last <- medians$rate[[nrow(medians)]]
   if (knee >= last) {
     return(sprintf("Between the two fastest links measured, the last of %s Gbit/s, %s changes by more than a tenth.",

@@ -18,7 +18,7 @@ flatten <- function(x, prefix = "") {
   }, x, keys, SIMPLIFY = FALSE)))
 }
 
-# Hosts that are set up alike are told once.
+# Hosts that are set up alike are listed once.
 alike <- function(record) {
   lapply(record, function(entry) {
     same <- is.list(entry) && length(entry) > 1 && !is.null(names(entry)) &&
@@ -42,9 +42,9 @@ environment_rows <- function(limit = 140) {
   differs <- vapply(names(rows), function(key) {
     any(vapply(others, function(other) !identical(unname(other[key]), unname(rows[key])), logical(1)))
   }, logical(1))
-  # Versions are what the record is for: they are told whole.
-  told <- ifelse(startsWith(names(rows), "software / "), unname(rows), shortened(unname(rows)))
-  table <- data.frame(Entry = names(rows), Value = told, varies = differs)
+  # Versions are what the record is for: they are shown whole.
+  values <- ifelse(startsWith(names(rows), "software / "), unname(rows), shortened(unname(rows)))
+  table <- data.frame(Entry = names(rows), Value = values, varies = differs)
   utils::head(table, limit)
 }
 
@@ -78,8 +78,8 @@ drive_model_table <- function(experiment = "put-grid") {
   named <- hardware[["drives"]]
   if (!is.null(hardware[["drive"]])) {
     memory <- hardware[["memory"]]
-    told <- c(hardware[["drive"]], memory[names(memory) != "sources"])
-    named <- c(list(c(told, list(sources = c(hardware$sources, memory$sources)))), named)
+    one <- c(hardware[["drive"]], memory[names(memory) != "sources"])
+    named <- c(list(c(one, list(sources = c(hardware$sources, memory$sources)))), named)
   }
   if (length(named) == 0) {
     return(knitr::asis_output("\nNo drive model is specified.\n"))

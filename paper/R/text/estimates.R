@@ -1,7 +1,7 @@
 # Estimates in words, for sentences.
 
 # One estimate as text with its interval and unit: "412 (405 to 420) s"; says so where nothing was measured. Where its
-# runs do not tell it, `why` (or the mark alone) follows.
+# runs are unusable, `why` (or the mark alone) follows.
 median_text <- function(experiment, metric, where = list(), digits = 3, why = TRUE) {
   found <- only_cell(medians_at(experiment, metric, where))
   if (nrow(found) == 0) {
@@ -9,24 +9,24 @@ median_text <- function(experiment, metric, where = list(), digits = 3, why = TR
   }
   number <- with_interval(found$shown, found$shown_low, found$shown_high, digits)
   text <- trimws(paste0(number, unit_text(shown_unit(found))))
-  if (!why || !is_untold(found)) {
+  if (!why || !is_unusable(found)) {
     return(marked(text, found))
   }
   paste0(text, " (not measured by its runs: ", safe(found$untold), ")")
 }
 
 # "1.64× (1.5 to 1.8)", or that it is not known at this effort.
-told_estimate <- function(row, unit = NULL) {
+row_estimate <- function(row, unit = NULL) {
   if (nrow(row) == 0 || is.na(row$estimate[[1]])) {
     return("not measured at this effort")
   }
   row <- row[1, ]
-  told <- if (is.null(unit)) unit_text(row$unit) else unit
-  paste0(with_interval(row$estimate, as_value(row$low), as_value(row$high)), told)
+  if (is.null(unit)) unit <- unit_text(row$unit)
+  paste0(with_interval(row$estimate, as_value(row$low), as_value(row$high)), unit)
 }
 
-claim_told <- function(claim, unit = NULL) told_estimate(verdict_row(claim), unit)
-reading_told <- function(claim, reading, unit = NULL) told_estimate(reading_row(claim, reading), unit)
+claim_estimate <- function(claim, unit = NULL) row_estimate(verdict_row(claim), unit)
+reading_estimate <- function(claim, reading, unit = NULL) row_estimate(reading_row(claim, reading), unit)
 
 # The verdict on a claim as a badge with its id, for sentences.
 claim_badge <- function(claim) {

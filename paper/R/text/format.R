@@ -9,12 +9,12 @@ with_minus <- function(text) gsub("(?<![0-9A-Za-z.])-(?=[0-9.])", "\u2212", text
 
 trimmed <- function(x, digits = 3) trimws(plain(as_value(x), digits))
 
-# Digits that the numbers of each row need: `least`, or as many more as tell apart those that differ. Those that differ
-# only beyond the seventh digit are told alike. src/whitewire/text.py has the same rule.
-digits_told <- function(..., least = 3) {
+# Digits that the numbers of each row need: `least`, or as many more as make those differ that do. Those that differ
+# only beyond the seventh digit are written alike. src/whitewire/text.py has the same rule.
+digits_needed <- function(..., least = 3) {
   numbers <- cbind(...)
   most <- 7
-  different <- function(x, digits) length(unique(number_told(x, digits)))
+  different <- function(x, digits) length(unique(number_text(x, digits)))
   vapply(seq_len(nrow(numbers)), function(i) {
     x <- numbers[i, is.finite(numbers[i, ])]
     enough <- Filter(function(digits) different(x, digits) == different(x, most), seq(rep_len(least, i)[[i]], most))
@@ -23,7 +23,7 @@ digits_told <- function(..., least = 3) {
 }
 
 # Each number with so many digits and no exponent, thousands grouped; a whole number keeps its own.
-number_told <- function(x, digits) {
+number_text <- function(x, digits) {
   whole <- is.finite(x) & x == trunc(x) & abs(x) < 1e15
   words <- mapply(function(value, digits) plain(value, digits), x, digits, USE.NAMES = FALSE)
   trimws(ifelse(whole, with_minus(formatC(x, format = "f", digits = 0, big.mark = ",")), words))
@@ -31,10 +31,10 @@ number_told <- function(x, digits) {
 
 # A number with its interval: "2.53 (2.49 to 2.58)".
 with_interval <- function(value, low, high, digits = 3) {
-  digits <- digits_told(value, low, high, least = digits)
+  digits <- digits_needed(value, low, high, least = digits)
   ranged <- !is.na(low) & !is.na(high)
-  text <- number_told(value, digits)
-  interval <- paste0(" (", number_told(low, digits), " to ", number_told(high, digits), ")")
+  text <- number_text(value, digits)
+  interval <- paste0(" (", number_text(low, digits), " to ", number_text(high, digits), ")")
   ifelse(is.na(value), "\u2013", paste0(text, ifelse(ranged, interval, "")))
 }
 

@@ -27,7 +27,7 @@ left_out_rows <- function(table) {
   do.call(rbind, c(list(none), lapply(which(!is.na(table$left_out) & table$left_out != ""), function(i) {
     fabrics <- strsplit(table$left_out[[i]], " ", fixed = TRUE)[[1]]
     medians <- estimates_of(table$experiment[[i]], table$metric[[i]])
-    medians <- medians[is_untold(medians) & same_level(medians$fabric, fabrics), ]
+    medians <- medians[is_unusable(medians) & same_level(medians$fabric, fabrics), ]
     data.frame(level = paste(medians$experiment, medians$fabric), untold = medians$untold)
   })))
 }
@@ -48,7 +48,7 @@ inverse_table <- function(paper = paper_id()) {
     Claim = paste0("**", table$claim, "** ", safe(statement)),
     "Effect asked for" = paste0(trimmed(table$effect), "\u00d7 ", safe(metric_words(table$metric))),
     "Largest measured" = ifelse(is.na(table$largest_effect), "\u2013", paste0(trimmed(table$largest_effect), "\u00d7")),
-    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ", untold_mark)),
+    "Link needed" = paste0(needed_text(table), left_out_words(table, "; ", unusable_mark)),
     "Link that the hardware gives" = paste0(
       ifelse(is.na(table$plausible_low), "", paste0(trimmed(table$plausible_low), " to ",
                                                    trimmed(table$plausible_high), "\u00d7 (")),
@@ -58,7 +58,7 @@ inverse_table <- function(paper = paper_id()) {
     Plausible = ifelse(is.na(table$plausible), "\u2013", safe(table$plausible)),
     Basis = safe(table$plausible_basis), check.names = FALSE
   ), widths = c(18, 12, 10, 14, 13, 9, 24))
-  with_untold(shown, left_out_rows(table))
+  with_unusable(shown, left_out_rows(table))
 }
 
 inverse_sentence <- function(claim, paper = paper_id()) {
@@ -73,12 +73,12 @@ inverse_sentence <- function(claim, paper = paper_id()) {
   from <- fabric_rate(row$from)
   wanted <- sprintf("%s asks for %s\u00d7 the %s at %s Gbit/s.", claim, trimmed(row$effect), metric, trimmed(from))
   if (is.na(row$link_ratio)) {
-    told <- if (is.na(row$largest_effect)) {
+    reason <- if (is.na(row$largest_effect)) {
       "The curve was not measured far enough to say which link would give it."
     } else {
       sprintf("No link rate measured gives it: the most that the curve gives is %s\u00d7.", trimmed(row$largest_effect))
     }
-    return(paste0(wanted, " ", told, left_out_words(row, " It is "), if (nzchar(left_out_words(row, ""))) "."))
+    return(paste0(wanted, " ", reason, left_out_words(row, " It is "), if (nzchar(left_out_words(row, ""))) "."))
   }
   paste(wanted, sprintf(
     paste("On the measured curve that takes a link of %s Gbit/s (%s times the rate); the hardware named gives %s.",

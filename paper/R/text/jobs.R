@@ -1,7 +1,7 @@
 # What a job did with processors and links, run by run.
 #
 # metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row per cell, a column per metric
-#   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are told in GB
+#   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are in GB
 # compute_table(experiment, by, where)   how long processors were short, and how idle they were
 # compute_sentence(experiment, where)    the same in words, with the part of the time that the job's floor takes
 # wire_table(experiment, by, where)      shuffled bytes against bytes on the links
@@ -36,7 +36,7 @@ metric_table <- function(experiment, metrics, by = "fabric", where = list()) {
     return(md_table(data.frame()))
   }
   medians <- medians_at(experiment, unname(metrics), where, by)
-  with_untold(md_table(rows, widths = c(20, rep(70 / length(metrics), length(metrics)), 8)), medians)
+  with_unusable(md_table(rows, widths = c(20, rep(70 / length(metrics), length(metrics)), 8)), medians)
 }
 
 compute_table <- function(experiment, by = "fabric", where = list()) {
@@ -52,7 +52,7 @@ range_text <- function(x, digits = 0) {
   paste(sub(" %$", "\u00a0%", ends), collapse = " to ")
 }
 
-# A net time that is small beside the floor is mostly the difference of two starts: the reader must be told.
+# A net time that is small beside the floor is mostly the difference of two starts: the reader must know.
 compute_sentence <- function(experiment, where = list(), little = 0.2) {
   share <- medians_at(experiment, "compute_share", where)$shown
   runs <- runs_at(experiment, c("completion_time", "completion_time_net"), where)

@@ -38,10 +38,10 @@ size_name <- function(x) {
   units <- c(TB = 1e12, GB = 1e9, MB = 1e6, kB = 1e3, TiB = 2^40, GiB = 2^30, MiB = 2^20, KiB = 2^10)
   vapply(x, function(size) {
     number <- as_value(size) / units
-    told <- signif(number, 6)
-    exact <- !is.na(number) & number >= 1 & told == number
+    rounded <- signif(number, 6)
+    exact <- !is.na(number) & number >= 1 & rounded == number
     if (!any(exact)) return(as.character(size))
-    words <- mapply(function(n, unit) paste(format(n, scientific = FALSE, trim = TRUE), unit), told[exact],
+    words <- mapply(function(n, unit) paste(format(n, scientific = FALSE, trim = TRUE), unit), rounded[exact],
                     names(units)[exact])
     words[[which.min(nchar(words))]]
   }, character(1), USE.NAMES = FALSE)

@@ -41,7 +41,7 @@ parallel_store_note <- function() {
 }
 
 parallel_store_limits <- function() {
-  told <- if (parallel_kind() == "cephfs") {
+  limits <- if (parallel_kind() == "cephfs") {
     paste(
       "Both stripe files over drives behind servers, read ahead and write behind on the client, and every cell has",
       "Lustre's default settings of that time for stripe size, readahead and write cache. Not shared are the",
@@ -55,5 +55,5 @@ parallel_store_limits <- function() {
       "write cache."
     )
   }
-  paste0("**", parallel_store(), ".** ", told)
+  paste0("**", parallel_store(), ".** ", limits)
 }

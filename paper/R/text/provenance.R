@@ -52,13 +52,15 @@ plot_data <- function(plot) {
   as.data.frame(found)[vapply(found, function(column) is.atomic(column) && !all(is.na(column)), logical(1))]
 }
 
-tell_figure <- function(options) {
+record_figure <- function(options) {
   folder <- file.path(reports_dir(), "provenance")
   dir.create(folder, recursive = TRUE, showWarnings = FALSE)
   label <- gsub("[^A-Za-z0-9_-]", "-", options$label)
   data <- plot_data(ggplot2::last_plot())
   if (nrow(data) > 0) readr::write_csv(as_cells(data), file.path(folder, paste0(label, ".csv")), na = "")
-  told <- list(label = options$label, code = paste(options$code, collapse = "\n"), rows = nrow(data),
-               unmeasured = isTRUE(attr(ggplot2::last_plot(), "unmeasured")), functions = functions_named(options$code))
-  writeLines(jsonlite::toJSON(told, auto_unbox = TRUE), file.path(folder, paste0(label, ".json")))
+  record <- list(
+    label = options$label, code = paste(options$code, collapse = "\n"), rows = nrow(data),
+    unmeasured = isTRUE(attr(ggplot2::last_plot(), "unmeasured")), functions = functions_named(options$code)
+  )
+  writeLines(jsonlite::toJSON(record, auto_unbox = TRUE), file.path(folder, paste0(label, ".json")))
 }

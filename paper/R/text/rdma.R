@@ -16,15 +16,15 @@ rdma_sentence <- function() {
     })
   }
   values <- rdma_values()
-  told <- sprintf(
+  text <- sprintf(
     "`perftest` measured %s, without Hadoop and without TCP: %s at %s, one after the other.",
     count_of(length(unique(values$pair)), "pair of RDMA ports", "pairs of RDMA ports"),
     count_of(length(unique(values$test)), "test"), count_of(length(unique(values$message_bytes)), "message size")
   )
   if (length(reasons) == 0) {
-    return(told)
+    return(text)
   }
-  paste(told, "Without a result:", paste0(safe(paste(reasons, collapse = "; ")), "."))
+  paste(text, "Without a result:", paste0(safe(paste(reasons, collapse = "; ")), "."))
 }
 
 rdma_table <- function() {

@@ -4,7 +4,7 @@
 # scale_table()        one row an experiment that was run: workload, k, data fraction, tasks, copies
 # cpu_bound_sentence() which experiments may be limited by the processors, by their own declaration
 
-# What is told of an emulated testbed is not told of real hosts.
+# What is said of an emulated testbed is not said of real hosts.
 by_testbed <- function(emulated, real) if (is_emulated()) emulated else real
 
 # On which hosts the runs were made, and how many these were.

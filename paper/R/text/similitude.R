@@ -3,7 +3,7 @@
 # similitude_table()     the quantities that are not alike, those with the same consequence in one row
 # similitude_sentence()  how many are alike
 
-# A time with the unit that keeps it short. What a real host has of its own, no number tells.
+# A time with the unit that keeps it short. What a real host has of its own has no number.
 amount_text <- function(value, unit) {
   unit <- rep_len(unit, length(value))
   power <- ifelse(unit != "s" | value >= 1 | value == 0, 0, ifelse(value >= 1e-3, 3, 6))

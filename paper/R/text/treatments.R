@@ -56,11 +56,11 @@ treatment_sentence <- function() {
   table <- read_treatments()
   unproved <- setdiff(runs$run_id[runs$valid], table$run_id)
   unlike <- unique(table$run_id[!table$same])
-  untold <- table[table$varies & table$valid & is.na(table$seen), ]
-  told <- c(
-    if (nrow(untold) > 0) {
+  unseen <- table[table$varies & table$valid & is.na(table$seen), ]
+  notes <- c(
+    if (nrow(unseen) > 0) {
       sprintf("**In %s no record shows %s**: only the probes before the runs speak for it.",
-              count_of(length(unique(untold$run_id)), "run"), paste(code(unique(untold$factor)), collapse = ", "))
+              count_of(length(unique(unseen$run_id)), "run"), paste(code(unique(unseen$factor)), collapse = ", "))
     },
     if (length(unproved) > 0) {
       sprintf("**%s without such a proof**: measured before runs had one.", count_of(length(unproved), "run"))
@@ -70,6 +70,7 @@ treatment_sentence <- function() {
     }
   )
   paste(c(
-    "After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.", told
+    "After each run the system was asked what had really been so: links, blocks, copies, tasks, settings, drives.",
+    notes
   ), collapse = " ")
 }

@@ -6,6 +6,6 @@ unavailable_sentence <- function(paper = paper_id()) {
     return("")
   }
   counts <- table(as.character(table$reason))
-  told <- sprintf("%s: %s", vapply(counts, count_of, character(1), one = "run"), safe(names(counts)))
-  paste0("**Not made on this machine:** ", paste(told, collapse = "; "), ".")
+  counted <- sprintf("%s: %s", vapply(counts, count_of, character(1), one = "run"), safe(names(counts)))
+  paste0("**Not made on this machine:** ", paste(counted, collapse = "; "), ".")
 }

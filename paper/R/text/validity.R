@@ -71,10 +71,10 @@ validity_sentence <- function() {
   )
 }
 
-# Which metrics the runs of a cell do not tell though they count, and why: rows of estimates.csv that a guard rejects.
+# Which metrics are unusable in a cell whose runs count, and why: rows of estimates.csv that a guard rejects.
 unusable <- function() {
   table <- read_estimates()
-  table[is_untold(table), ]
+  table[is_unusable(table), ]
 }
 
 has_unusable <- function() nrow(unusable()) > 0
@@ -114,8 +114,8 @@ left_sentence <- function() {
   }
   why <- ifelse(left$decided, "no open claim needed them any more", left$reason)
   counts <- table(paste("because", why))
-  told <- paste(counts, ifelse(counts == 1, "was", "were"), "not made", safe(names(counts)))
-  paste0(" Of those planned ", listed(told),
+  counted <- paste(counts, ifelse(counts == 1, "was", "were"), "not made", safe(names(counts)))
+  paste0(" Of those planned ", listed(counted),
          ": a cell is measured until the claims on it are decided, at most as often as the effort allows.")
 }
 

@@ -48,10 +48,10 @@ relation_words <- c(
   within = ""
 )
 
-# The digits that tell apart a claim's numbers: the estimate's, and those that it asks for.
+# The digits by which a claim's numbers differ: the estimate's, and those that it asks for.
 claim_digits <- function(table) {
   columns <- intersect(c("estimate", "low", "high", "expected", "expected_low", "expected_high"), names(table))
-  do.call(digits_told, unname(lapply(table[columns], as_value)))
+  do.call(digits_needed, unname(lapply(table[columns], as_value)))
 }
 
 expected_text <- function(table) {
@@ -59,10 +59,10 @@ expected_text <- function(table) {
   word <- ifelse(is.na(word), gsub("_", " ", ifelse(is.na(table$relation), "", table$relation)), word)
   number <- as_value(table$expected)
   digits <- claim_digits(table)
-  value <- ifelse(is.na(number), safe(table$expected), number_told(number, digits))
+  value <- ifelse(is.na(number), safe(table$expected), number_text(number, digits))
   ranged <- !is.na(table$expected_low) & !is.na(table$expected_high) &
     table$expected_low != table$expected_high
-  ends <- paste0("(", number_told(table$expected_low, digits), " to ", number_told(table$expected_high, digits), ")")
+  ends <- paste0("(", number_text(table$expected_low, digits), " to ", number_text(table$expected_high, digits), ")")
   range <- ifelse(ranged, ends, "")
   rising <- table$relation %in% "increasing"
   value[rising] <- ""
@@ -168,10 +168,10 @@ cite_text <- function(table, paper = paper_id()) {
 # 'Whitewire 0.1.0, commit 7abd6db03847: claim E-C02 of "..." (2012), claimed 4 times; here 6.24 (4.9 to 7.95), ...'
 citation_words <- function(row, made, paper = paper_id()) {
   numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
-  told <- if (length(numbers) > 0) paste0(", ", paste(numbers, collapse = "; ")) else ""
+  numbers_text <- if (length(numbers) > 0) paste0(", ", paste(numbers, collapse = "; ")) else ""
   about <- described(paper)
   sprintf("Whitewire%s: claim %s of \u201c%s\u201d (%s)%s: %s.", made, row$claim, safe(text_or_none(about$title)),
-          text_or_none(about$year), told, verdict_words(row, paper))
+          text_or_none(about$year), numbers_text, verdict_words(row, paper))
 }
 
 # " 0.1.0, commit 7abd6db03847": what made the first of the runs; nothing where there are none.
@@ -256,11 +256,11 @@ verdict_counts <- function(paper = paper_id()) {
 
 # "by runs: **3** reproduced and **6** more than claimed; by the paper's own numbers: **9** consistent; **2** not
 # testable here"
-counts_told <- function(counts, form = "**%d** %s") {
+counts_text <- function(counts, form = "**%d** %s") {
   parts <- lapply(split(counts, counts$by, drop = TRUE), function(own) {
-    told <- listed(sprintf(form, own$claims, as.character(own$verdict)))
+    words <- listed(sprintf(form, own$claims, as.character(own$verdict)))
     by <- as.character(own$by[[1]])
-    if (by == judged_by[[3]]) told else paste0(by, ": ", told)
+    if (by == judged_by[[3]]) words else paste0(by, ": ", words)
   })
   paste(parts, collapse = "; ")
 }
@@ -270,7 +270,7 @@ verdict_sentence <- function(paper = paper_id()) {
   if (nrow(counts) == 0) {
     return("No claim has been judged yet.")
   }
-  sprintf("Verdicts on %s, %s.", count_of(claim_count(paper), "claim"), counts_told(counts))
+  sprintf("Verdicts on %s, %s.", count_of(claim_count(paper), "claim"), counts_text(counts))
 }
 
 # "Of the 58 claims that runs judge 12 were asked before their first run as they are judged now; …", of papers together.
@@ -306,7 +306,7 @@ amendments_list <- function(paper = paper_id()) {
 }
 
 # The findings that say most: firm verdicts, those furthest from the paper's number first; last those of which no
-# control can tell yet. `but`: a claim that is told elsewhere.
+# control has a result yet. `but`: a claim that is shown elsewhere.
 strongest <- function(paper = paper_id(), limit = 5, but = NULL) {
   table <- read_verdicts(paper)
   table <- table[!table$claim %in% but, ]

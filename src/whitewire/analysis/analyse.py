@@ -39,7 +39,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.levels import Cell, cell_ids, text
 from whitewire.models import MODELS, maxmin
 from whitewire.paths import shown, start_command
-from whitewire.records import checked, manifest, reasons, rung
+from whitewire.records import checked, manifest, reasons, scale_candidate
 from whitewire.records.metrics import unit_of
 from whitewire.records.reasons import OTHERS, Reason
 from whitewire.text import numbers, quoted
@@ -145,7 +145,7 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
         unit = good["full_scale_unit"].dropna()
         row["full_scale_unit"] = unit.iloc[0] if len(unit) and row["full_scale_median"] is not None else ""
         row["status"] = status
-        row["untold"] = _untold(runs, row)
+        row["untold"] = _why_unusable(runs, row)
         rows.append(row)
     columns = [*keys, "n", "n_invalid", "median", "low", "high", "mean"]
     columns += [f"full_scale_{c}" for c in ("median", "low", "high", "unit")]
@@ -153,8 +153,8 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _untold(runs: Runs, row: Mapping[str, Any]) -> str:
-    """Why the runs of a row of estimates do not tell its metric; empty if they do."""
+def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
+    """Why no estimate may rest on the runs of a row; empty where one may."""
     factors = runs.paper.experiments[row["experiment"]]["factors"]
     levels = {
         factor: next((level for level in factors[factor] if text(level) == row[factor]), row[factor])
@@ -334,8 +334,8 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         return
     cells = looks.cells_of_test(runs, claim["test"]) or ()
     few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
-    if told := next(filter(None, few), ""):
-        yield told
+    if reason := next(filter(None, few), ""):
+        yield reason
         return
     if not row["runs_help"]:
         yield "not decidable here by more runs"
@@ -477,7 +477,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     source = results / "tidy" / "runs.csv"
     table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
     status = status_on(testbed)
-    paper = paper.on(_rung(paper, results / "tidy" / "scale.csv"))
+    paper = paper.on(_candidate(paper, results / "tidy" / "scale.csv"))
     missing = results / "tidy" / "unavailable.csv"
     lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
@@ -525,11 +525,11 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
 
 
-def _rung(paper: Paper, path: Path) -> int:
-    """Which k of the paper's ladders the runs have; the first where nothing tells: of old results, and of none."""
+def _candidate(paper: Paper, path: Path) -> int:
+    """Index of the scale candidate of the runs; the first where nothing is recorded: in old results, or without any."""
     scales = _read(path) if path.is_file() else pd.DataFrame()
     found = int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
-    if why := rung.beyond(found, paper.rungs):
+    if why := scale_candidate.beyond(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {AGAIN}")
     return found
 

@@ -339,8 +339,8 @@ def _numbers(target: Target, evidence: Evidence) -> Callable[[float | None], str
     """The words of each number of a verdict's reason, where those that differ look different."""
     found = (evidence.estimate, evidence.low, evidence.high, *(evidence.least or ()))
     values = [value for value in (*found, target.expected, target.lower, target.upper) if value is not None]
-    told: dict[float | None, str] = {None: "open", **dict(zip(values, numbers(values), strict=True))}
-    return told.__getitem__
+    words: dict[float | None, str] = {None: "open", **dict(zip(values, numbers(values), strict=True))}
+    return words.__getitem__
 
 
 def _runs(n: int) -> str:

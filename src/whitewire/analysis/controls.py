@@ -134,12 +134,12 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     """Whether a control says something of a test, since what makes the one wrong makes the other wrong.
 
     A/A: the test compares the same two networks or stores with the same workload. Known ratio: it rests on cells of the
-    same experiment. Both only for the metrics that these cells are asked for, where the control tells one of them.
+    same experiment. Both only for the metrics that these cells are asked for, where the control has one of them.
     """
-    told = {control["metric"], *control.get("also", ())}
+    own_metrics = {control["metric"], *control.get("also", ())}
     of_cells = zip(estimands.of(test).cells(), estimands.of(test).metrics(), strict=True)
     asked = {own for (name, _), own in of_cells if "expected" not in control or name == control["cell"]["experiment"]}
-    if not asked or (asked & told and metric not in asked):
+    if not asked or (asked & own_metrics and metric not in asked):
         return False
     cell, really = control["cell"], control["really"]
     if "expected" in control:

@@ -1,6 +1,6 @@
-"""Guards: why the runs of a cell do not tell a metric, though they have values for it, and what would help.
+"""Guards: why values of a metric in a cell are unusable, and what would help.
 
-Which metrics a guard covers, and what tells it, is the workload's to say.
+A workload says which metrics a guard covers, and by which it decides.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SHORT_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Untold:
-    """Why a cell's runs do not tell a metric (`why`), and what would help, or that nothing does (`remedy`)."""
+class Unusable:
+    """Why a metric of a cell is unusable (`why`), and what would help, or that nothing does (`remedy`)."""
 
     why: str
     remedy: str
@@ -57,11 +57,11 @@ class MeasuredCells(Protocol):
         """Whether a larger k could be had."""
 
 
-def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
         _without_floor,
-        told_by_none,
+        reported_by_none,
         _hidden_by_floor,
         _one_after_another,
         _short_of_processors,
@@ -71,22 +71,22 @@ def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: 
     return None
 
 
-def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """No run has a net time, because no floor of its kind was valid."""
     if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
         return None
     for name, why in runs.floors_lacking(experiment, levels).items():
         said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
-        return Untold(said, "measure this paper again on an idle machine")
+        return Unusable(said, "measure this paper again on an idle machine")
     return None
 
 
-def told_by_none(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
-    """There are valid runs, but what made them does not tell the metric: only HiBench writes a report, for example."""
+def reported_by_none(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
+    """No valid run reports the metric: only HiBench writes a report, for example."""
     if len(runs.as_measured(experiment, levels, metric)):
         return None
     valid = runs.n_valid(experiment, levels)
-    return Untold(f"none of {valid} valid runs tells {metric}", "more of them would not") if valid else None
+    return Unusable(f"none of {valid} valid runs reports {metric}", "more of them would not") if valid else None
 
 
 def _workload(
@@ -98,7 +98,7 @@ def _workload(
     return own, own.stands_for(parameters), parameters
 
 
-def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """The jobs take hardly more than their floor, so that too little is left to judge."""
     if metric not in NET:
         return None
@@ -107,16 +107,16 @@ def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, 
         return None
     remedy = runs.more_bytes(experiment, levels)
     if lost := int(np.sum(~np.isfinite(left))):
-        return Untold(f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time", remedy)
+        return Unusable(f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time", remedy)
     beyond, least = float(np.median(left)), float(np.median(floor))
     if NET[metric] is not WHOLE:
         least -= beyond
     if beyond >= NET_SHARE * least:
         return None
-    return Untold(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
+    return Unusable(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
 
 
-def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """The tasks hardly met, so that each had what they share to itself."""
     own, native, parameters = _workload(runs, experiment, levels)
     together = native.together(metric)
@@ -128,31 +128,33 @@ def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str
         return None
     why = f"of {tasks} tasks only {met:.1f} {together.did} at once, so each has more of what they share"
     if not at_best < AT_ONCE_SHARE * tasks:
-        return Untold(why, runs.more_bytes(experiment, levels))
+        return Unusable(why, runs.more_bytes(experiment, levels))
     alone = ", as one beside the only copy of its data does" if _beside_its_data(together.did, parameters) else ""
     some = f"some end long before others{alone}"
-    return Untold(why, f"nothing helps here while {some}: begun together {at_best:.1f} would")
+    return Unusable(why, f"nothing helps here while {some}: begun together {at_best:.1f} would")
 
 
 def _beside_its_data(did: str, parameters: Mapping[str, Any]) -> bool:
     return did == "read" and str(parameters.get("replication")) == "1"
 
 
-def _short_of_processors(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:
+def _short_of_processors(
+    runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
+) -> Unusable | None:
     """While the tasks were at it the processors, not what they share, may have set the rate."""
     _, native, _ = _workload(runs, experiment, levels)
-    told = native.short_while(metric)
-    if told is None or runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
+    shortage = native.short_while(metric)
+    if shortage is None or runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
         return None
-    short = _typical(runs, experiment, levels, told.metric)
+    short = _typical(runs, experiment, levels, shortage.metric)
     if not short > SHORT_SHARE:
         return None
     remedy = "a larger k is needed" if runs.scaled(experiment, levels) else "with these processors nothing helps here"
-    return Untold(f"the processors were short in {short:.0%} of the time in which {told.when}", remedy)
+    return Unusable(f"the processors were short in {short:.0%} of the time in which {shortage.when}", remedy)
 
 
 def _typical(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> float:
-    """Median over those of a cell's runs that tell a metric, as measured; NaN if none does."""
+    """Median over those of a cell's runs that have a metric, as measured; NaN if none has."""
     values = runs.as_measured(experiment, levels, metric)
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else math.nan

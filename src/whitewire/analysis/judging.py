@@ -24,7 +24,7 @@ def claims_judged(
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Where a control in `checked` failed,
     what it covers is inconclusive. Without `modelled`, the simulated runs, claims that only a model tests have no
-    verdict. `runs_help` tells of an inconclusive one whether more runs may decide it, and `open` whether they may give
+    verdict. `runs_help` says of an inconclusive one whether more runs may decide it, and `open` whether they may give
     any claim another verdict: they may also show the sign of an effect whose size is excluded.
     """
     fresh = [_row(paper, claim, runs.interim(), status, checked, modelled) for claim in paper.claims]
@@ -94,7 +94,7 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     verdict = claims.decide(target, evidence) if said and not negligible else exact
     if verdict.verdict != exact.verdict:
         verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
-    if evidence.missing and (why := runs.why_missing(test) or _told_by_none(runs, test)):
+    if evidence.missing and (why := runs.why_missing(test) or _reported_by_none(runs, test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
 
@@ -147,14 +147,14 @@ def judged(
     }
 
 
-def _told_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
-    """Why what made the runs does not tell a metric of a test: only HiBench writes a report. Empty where it does.
+def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
+    """Why runs do not report a metric of a test: only HiBench writes a report. Empty where they do.
 
     A net time that no run has needs startup overheads, which may still be measured.
     """
     estimand = estimands.of(test)
     asked = zip(estimand.cells(), estimand.metrics(), strict=True)
-    found = (guards.told_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
+    found = (guards.reported_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
     return str(next(filter(None, found), ""))
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import scipy
 
 LEAST_FREEDOM = 2
-"""Degrees of freedom that must be left for a block's lanes to be told apart."""
+"""Degrees of freedom that must be left to estimate how a block's lanes differ."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Fit:
 
 
 def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
-    """Least squares of cell + lane within one block; None where the lanes cannot be told apart."""
+    """Least squares of cell + lane within one block; None where their difference cannot be estimated."""
     names, lane = np.unique(lanes, return_inverse=True)
     _, cell = np.unique(cells, return_inverse=True)
     count = len(names)

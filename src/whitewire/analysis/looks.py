@@ -22,7 +22,7 @@ from whitewire.levels import Cell, CellId, cell_ids
 
 @dataclass(frozen=True)
 class Look:
-    """What a look tells.
+    """What a look finds.
 
     `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
     here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim

@@ -17,7 +17,7 @@ INVERSE = ("throughput_net", "compute_share", "shuffle_share")
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose floor a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
-"""Degrees of freedom from which on a kind's own floors tell its scatter: as many as six floors have."""
+"""Least degrees of freedom to estimate scatter from a kind's own floors: as many as six floors have."""
 
 
 def flags(column: Iterable[Any]) -> list[bool]:

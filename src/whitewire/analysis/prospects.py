@@ -59,7 +59,7 @@ def chance(row: Mapping[str, Any], runs: int, anew: bool = False) -> float | Non
 def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float | None:
     """Chance that so many runs of each cell decide a claim, if the paper's number is right and runs scatter as usual.
 
-    None where that does not tell: no ratio of cells, or no range around the paper's number.
+    None where that is not known: no ratio of cells, or no range around the paper's number.
     """
     estimand, target = estimands.of(test), claims.resolve(paper, test)
     bounds = [bound for bound in (target.lower, target.upper) if bound is not None and bound > 0]

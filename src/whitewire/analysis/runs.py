@@ -136,10 +136,10 @@ class Runs:
         found = []
         for (experiment, metric), rows in self._in_lanes(self._measured):
             for block, own in rows.groupby("block", sort=False):
-                told = lane_effect.difference(own["best"], own["cell"], own[LANE])
-                if told and (experiment, metric) in asked:
+                effect = lane_effect.difference(own["best"], own["cell"], own[LANE])
+                if effect and (experiment, metric) in asked:
                     of = {"block": block, "experiment": experiment, "metric": metric, "n": len(own)}
-                    found.append(of | asdict(told))
+                    found.append(of | asdict(effect))
         return found
 
     def first(self, n: int) -> Runs:
@@ -164,7 +164,7 @@ class Runs:
 
     @once
     def n_valid(self, experiment: str, levels: Mapping[str, Any]) -> int:
-        """Valid runs of a cell, whatever they tell."""
+        """Number of valid runs of a cell, whatever metrics they have."""
         rows = self.table[self.table["valid"] & (self.table["experiment"] == experiment)]
         return int(rows.loc[at(rows, levels), "run_id"].nunique()) if len(rows) else 0
 
@@ -233,9 +233,9 @@ class Runs:
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
         for named in estimands.of(test).needed():
-            told = [self._not_here(*cell) for cell in self.matched(*named)]
-            if told and all(told):
-                return told[0]
+            reasons = [self._not_here(*cell) for cell in self.matched(*named)]
+            if reasons and all(reasons):
+                return reasons[0]
         return ""
 
     def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
@@ -275,8 +275,8 @@ class Runs:
         return {stem(experiment["id"], levels): self.paper.store(experiment["id"], levels)["kind"] for effort in efforts
                 for experiment, levels, count in counts(self.paper, effort) if count}  # fmt: skip
 
-    def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-        """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
+    def why_unusable(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+        """Why the values of a metric in a cell are unusable; empty where they are not."""
         found = guards.of(self, experiment, levels, metric)
         return f"{cell_name(experiment, levels)}: {found}" if found else ""
 
@@ -292,7 +292,7 @@ class Runs:
 
     def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> list[str]:
         """Of each cell without a value, why: it was tried in vain, or its experiment belongs to other efforts."""
-        told = []
+        lines = []
         for (experiment, _), sample in zip(cells, samples, strict=True):
             if len(sample.values):
                 continue
@@ -303,8 +303,8 @@ class Runs:
                 )
             else:
                 what = f"no valid run of {sample.name.strip()}"
-            told.append(what)
-        return told
+            lines.append(what)
+        return lines
 
     @once
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:

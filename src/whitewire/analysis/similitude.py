@@ -298,7 +298,7 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     rate = cell.rate / scale.k
     link, fixed = rate * 1e6 / 8, AS_RUN if run else FULL
     found = {"cpu": 1 / scale.k}
-    if scale.file_bytes <= 1:  # no data, or a program of HiBench whose data the profile does not tell
+    if scale.file_bytes <= 1:  # no data, or a program of HiBench whose data size the profile does not give
         return found
     part = _part(cell, scale)
     found["file_time"] = part / link
@@ -513,7 +513,7 @@ def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any
             others = [cell for group in groups.values() if group is not of for cell in group]
             yield {
                 "paper": paper.id, "experiment": experiment["id"], "fabric": fabric,
-                "levels": _told(of, others) if others else "",
+                "levels": _distinct_levels(of, others) if others else "",
                 "quantity": quantity.text, "unit": quantity.unit, "full_scale": full, "emulated": emulated,
                 "quotient": quotient, "alike": alike,
                 "follows": QUANTITIES[FOLLOWS[name]].text if FOLLOWS.get(name) in known else "",
@@ -536,8 +536,8 @@ def compared(full: float, emulated: float) -> tuple[float | None, bool]:
     return quotient, abs(quotient - 1) <= TOLERANCE
 
 
-def _told(cells: Sequence[Cell], others: Sequence[Cell]) -> str:
-    """The levels that tell cells from others: of one factor where that is enough, else of each that differs."""
+def _distinct_levels(cells: Sequence[Cell], others: Sequence[Cell]) -> str:
+    """The levels in which cells differ from others: of one factor where that is enough, else of each that differs."""
     words = {}
     for factor in cells[0].levels:
         mine, theirs = (list(dict.fromkeys(cell.levels[factor] for cell in group)) for group in (cells, others))

@@ -47,7 +47,7 @@ BIAS = 0.02
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 """What is compared between k, of those that a cell has at full scale."""
 TIMED = "completion_time"
-"""What every run tells: it is set against the run's place in its block."""
+"""What every run has: it is set against the run's place in its block."""
 PERMUTATIONS = 4000
 FLOOR = "floor"
 """The kind of floors in lanes.csv."""
@@ -62,8 +62,8 @@ Starts = Mapping[tuple[str, int], float]
 """Seconds since 1970 at which attempts began, by run and attempt."""
 AGAIN = ".venv/bin/whitewire trust --parts {}"
 MET, NOT_MET, OPEN = "met", "not met", "open"
-AGREES, DIFFERS, UNTOLD = "yes", "no", "cannot tell"
-APART = {AGREES: flag(False), DIFFERS: flag(True), UNTOLD: ""}
+AGREES, DIFFERS, UNKNOWN = "yes", "no", "cannot tell"
+APART = {AGREES: flag(False), DIFFERS: flag(True), UNKNOWN: ""}
 OF_TRUST: dict[str, tuple[str, ...]] = {
     "summary.csv": ("part", "asked", "n", "of", "value", "low", "high", "unit", "goal", "outcome", "again"),
     "links.csv": ("rate", "pairs", "meter", "n", "error", "low", "high", "largest", "reach", "within_bound", "missing"),
@@ -226,12 +226,12 @@ class Found:
         paper = read.paper
         judged = judging.claims_judged(paper, runs, status_on(self.testbed), controls.judge(paper, runs))
         for claim, row in zip(paper.claims, judged, strict=True):
-            told = row["low"] is not None and row["high"] is not None
+            bounded = row["low"] is not None and row["high"] is not None
             expected = claim["test"]["expected"]
             yield {
                 "expected": expected, "clients": claim["test"]["numerator"]["where"]["clients"], "group": number,
                 **{name: row[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")},
-                "covered": flag(row["low"] <= expected <= row["high"]) if told else "",
+                "covered": flag(row["low"] <= expected <= row["high"]) if bounded else "",
             }  # fmt: skip
 
     def same(self) -> Iterator[Cells]:
@@ -328,9 +328,9 @@ def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cell
     """
     for key, own in rows.groupby(["rate", "pairs", "meter"], sort=True):
         rate, pairs, meter = float(str(key[0])), int(str(key[1])), key[2]
-        told = own[own["goodput"].notna()]
-        error = told["goodput"].astype(float) / told["expected"].astype(float) - 1
-        rounds = error.groupby(told["number"]).median().to_numpy()
+        measured = own[own["goodput"].notna()]
+        error = measured["goodput"].astype(float) / measured["expected"].astype(float) - 1
+        rounds = error.groupby(measured["number"]).median().to_numpy()
         low, high = statistics.median_interval(rounds) or (math.nan, math.nan)
         middle = float(np.median(rounds)) if len(rounds) else math.nan
         within = rate * pairs <= reach
@@ -338,7 +338,7 @@ def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cell
             "rate": f"{rate:g}", "pairs": pairs, "meter": meter, "n": len(rounds), "error": _number(middle),
             "low": _number(low), "high": _number(high),
             "largest": _number(max(error, key=abs, default=math.nan)), "reach": flag(within),
-            "within_bound": flag(abs(middle) <= bound) if within else "", "missing": len(own) - len(told),
+            "within_bound": flag(abs(middle) <= bound) if within else "", "missing": len(own) - len(measured),
         }  # fmt: skip
 
 
@@ -360,7 +360,7 @@ def coverage(rows: Sequence[Cells]) -> Iterator[Cells]:
 
 
 def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterator[Cells]:
-    """A/A controls with an interval, each by its first metric alone: what else it tells comes of the same runs."""
+    """A/A controls with an interval, each by its first metric alone: its other metrics come of the same runs."""
     seen: set[str] = set()
     for row in rows:
         if row["control"] in seen or row["low"] is None or row["high"] is None:
@@ -384,15 +384,16 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
     (measure.trust_runs.on_scales); `reads` reads a block. Raises Faults.
     """
-    rungs = []
-    for rung in range(paper.rungs):
-        settled = Paper(paper.on(rung).raw, paper.path)
+    read_at = []
+    for candidate in range(paper.candidate_count):
+        settled = Paper(paper.on(candidate).raw, paper.path)
         rows = synthetic.of_smoke(settled, testbed, runs)
-        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / synthetic.BLOCK).tables for turn in range(turns)]
+        blocks = [folder / f"rung{candidate}-{turn}" / synthetic.BLOCK for turn in range(turns)]
+        found = [reads(settled, rows, block).tables for block in blocks]
         made, floors = (pd.concat(each) for each in zip(*found, strict=True))
-        rungs.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
-    ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
-    for (lower, one), (upper, two) in pairwise(zip(ks, rungs, strict=True)):
+        read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
+    ks = [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)]
+    for (lower, one), (upper, two) in pairwise(zip(ks, read_at, strict=True)):
         for name, metric in product(paper.experiments, METRICS):
             if not all(_has_full_scale(each, name, metric) for each in (one, two)):
                 continue
@@ -414,7 +415,7 @@ def between(one: Sample, two: Sample) -> dict[str, object]:
     ratio = two.centre / one.centre
     low, high = ratio_limits(two, one) or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
-    word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNTOLD
+    word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNKNOWN
     return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio),
             "low": _number(low), "high": _number(high), "agrees": word}  # fmt: skip
 
@@ -456,7 +457,7 @@ def lane_rows(paper: Paper, turns: Sequence[Mapping[int, Tables]]) -> Iterator[C
     """A row per cell, kind of floor and number of lanes above 1: times beside other lanes over times alone.
 
     `turns`: of each turn the tables by the number of lanes, as tidy/runs.csv and tidy/floors.csv. Clusters differ from
-    start to start, so that a turn tells one ratio, however many runs it has; the interval is Student's over turns.
+    start to start, so that a turn gives one ratio, however many runs it has; the interval is Student's over turns.
     """
     pairs = [
         _timed(paper, *made[count]).assign(turn=turn, compared=max(counts), lanes=count)
@@ -527,7 +528,7 @@ def _starts(runs: Iterable[RunRecord]) -> dict[tuple[str, int], float]:
 def begun(table: pd.DataFrame, starts: Starts) -> pd.DataFrame:
     """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began, seconds since 1970.
 
-    NaN where no record tells. A design's order tells it not: what a look decided is made later or never.
+    NaN where no record has it. A design's order does not give it: what a look decided is made later or never.
     """
     attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
     return table.assign(begun=[starts.get((run, attempt), math.nan) for run, attempt in attempts])
@@ -541,9 +542,10 @@ def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
     if len(found) > 1:
         found[ALL] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
     for source, each in found.items():
-        if told := drift(each["place"].to_numpy(), each["log"].to_numpy(), each["cell"].to_numpy()):
-            yield {"source": source, "n": told.n, "cells": told.cells, "change": _number(told.change),
-                   "low": _number(told.low), "high": _number(told.high), "p_value": _number(told.p_value)}  # fmt: skip
+        if slope := drift(each["place"].to_numpy(), each["log"].to_numpy(), each["cell"].to_numpy()):
+            yield {"source": source, "n": slope.n, "cells": slope.cells, "change": _number(slope.change),
+                   "low": _number(slope.low), "high": _number(slope.high),
+                   "p_value": _number(slope.p_value)}  # fmt: skip
 
 
 def placed(table: pd.DataFrame) -> pd.DataFrame:
@@ -630,7 +632,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
         yield from _share("same", f"How often does one link under two names seem two? ({words})", own, "alarm",
                           "comparisons", (0.0, ALARMS))  # fmt: skip
     apart = [{"apart": APART[str(row["agrees"])]} for row in rows.get("scales.csv", [])]
-    yield from _share("scales", f"What share of cells tells another result at the next k, by more than {AGREED:.0%}?",
+    yield from _share("scales", f"What share of cells gives another result at the next k, by more than {AGREED:.0%}?",
                       apart, "apart", "cells and metrics", (0.0, ALARMS))  # fmt: skip
     loads = rows.get("load.csv", [])
     yield from _worst("load", "How much does load from outside move what counts? (the largest)", loads, "ratio",
@@ -651,15 +653,15 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
 
 def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, goal: tuple[float, float]
            ) -> Iterator[Cells]:  # fmt: skip
-    """Of the rows that can tell; those that cannot, whose cell is empty, speak for nothing."""
+    """The share of rows with `true`, of those with an answer; rows whose cell is empty are counted apart."""
     if not rows:
         return
-    told = [row[column] == "true" for row in rows if row[column]]
-    held, untold = sum(told), len(rows) - len(told)
-    low, high = statistics.share_interval(held, len(told)) or (math.nan, math.nan)
+    answers = [row[column] == "true" for row in rows if row[column]]
+    held, unknown = sum(answers), len(rows) - len(answers)
+    low, high = statistics.share_interval(held, len(answers)) or (math.nan, math.nan)
     words = f"at least {goal[0]:.0%}" if goal[1] == 1 else f"at most {goal[1]:.0%}"
-    of += f"; {untold} more cannot tell" if untold else ""
-    yield _answer(part, asked, len(told), of, (held / len(told) if told else math.nan, low, high), words, goal)
+    of += f"; {unknown} more cannot tell" if unknown else ""
+    yield _answer(part, asked, len(answers), of, (held / len(answers) if answers else math.nan, low, high), words, goal)
 
 
 def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of: str, right: float, bound: float
@@ -686,9 +688,9 @@ def _beside(asked: str, rows: Sequence[Cells]) -> Cells:
     return {**row, "outcome": said}
 
 
-def _answer(part: str, asked: str, n: int, of: str, told: tuple[float, float, float], words: str,
+def _answer(part: str, asked: str, n: int, of: str, estimate: tuple[float, float, float], words: str,
             goal: tuple[float, float]) -> Cells:  # fmt: skip
-    value, low, high = told
+    value, low, high = estimate
     return {"part": part, "asked": asked, "n": n, "of": of, "value": _number(value), "low": _number(low),
             "high": _number(high), "unit": "1", "goal": words, "outcome": outcome(value, low, high, goal),
             "again": AGAIN.format(part)}  # fmt: skip

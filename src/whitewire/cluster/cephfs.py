@@ -201,7 +201,7 @@ class MountOptions:
 
 
 def _options(process: Process) -> list[str]:
-    """The options that a mount's process was started with, as the kernel tells them."""
+    """The options that a mount's process was started with, by the kernel."""
     main = process.main_process()
     return [] if main is None else [word for word in main.cmdline() if word.startswith("--client_")]
 
@@ -442,7 +442,7 @@ class CephFs(Service):
     def _prove(self) -> None:
         """Write one stripe to each OST and see that it came to that one.
 
-        OSTs that have just started still tell each other of their state over the same links, so what is too much
+        OSTs that have just started still exchange their state over the same links, so what is too much
         is looked at again.
         """
         for _ in range(PROOFS):
@@ -495,7 +495,7 @@ class CephFs(Service):
         """What was set last: the layout of a folder, the options of the mounts."""
         return {"kind": "cephfs", "layout": self.layouts[self.path(path)], "options": self.options.argv()}
 
-    def told(self, path: str) -> dict[str, object]:
+    def reported(self, path: str) -> dict[str, object]:
         """What a folder says of its layout, and the mounts' processes of their options; of several the odd one."""
         said = self.clients[0].run([PYTHON, "-c", GET_LAYOUT, self.path(path)]).check().stdout.decode().strip()
         found = {tuple(_options(process)) for process in self.mounts.values()}

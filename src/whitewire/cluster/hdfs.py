@@ -261,7 +261,7 @@ class Hdfs(HdfsClients):
             return log.read().decode(errors="replace")
 
     def operations(self, audit: str, folders: Sequence[str]) -> list[namenode.Operation]:
-        """Every put below the folders that a stretch of the NameNode's log tells of."""
+        """Every put below the folders in a stretch of the NameNode's log."""
         return [done for done in namenode.operations(audit) if done.path.rpartition("/")[0] in folders]
 
     def processes(self) -> dict[str, Process]:

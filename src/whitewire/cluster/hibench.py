@@ -293,7 +293,7 @@ class HiBench:
 
     @property
     def job(self) -> Job:
-        """What it was told to do last. Raises RuntimeError before configure()."""
+        """What it was configured to do last. Raises RuntimeError before configure()."""
         if self._job is None:
             raise RuntimeError("hibench: nothing is configured yet")
         return self._job
@@ -337,7 +337,7 @@ class HiBench:
             raise RunFailed(f"hibench {part}: {error}") from None
 
     def files(self) -> dict[str, str]:
-        """What it was told and what it left, verbatim, by file name: configuration, report, results of `dfsioe`."""
+        """What it was given and what it left, verbatim, by file name: configuration, report, results of `dfsioe`."""
         names = [part for name in KEPT for part in ("-o", "-name", name)]
         listed = self.host.run(
             ["find", f"{self.folder}/report", "-type", "f", "-size", f"-{MOST_KEPT}c", "(", *names[1:], ")"]

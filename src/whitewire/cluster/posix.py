@@ -19,7 +19,7 @@ EMPTY = """
 sync
 if [ -z "$(find "$1" -type f | head -n 1)" ]; then exit; fi
 if ! command -v fincore > /dev/null; then
-    echo "no fincore, which tells what memory holds; install util-linux (on Debian util-linux-extra)" >&2
+    echo "no fincore, which shows what memory holds; install util-linux (on Debian util-linux-extra)" >&2
     exit 1
 fi
 { echo 3 > "$2"; } 2> /dev/null ||
@@ -132,7 +132,7 @@ class Posix(Service):
         """What was set last of a folder."""
         return {"kind": self.kind, "layout": self.layouts[self.path(path)]}
 
-    def told(self, path: str) -> dict[str, object]:
+    def reported(self, path: str) -> dict[str, object]:
         """The file system's type as the first host sees it now and, on Lustre, the folder's stripes."""
         full, first = self.path(path), self.hosts[0]
         kind = first.run_outside(["stat", "-f", "-c", "%T", full]).check().stdout.decode().strip()

@@ -126,7 +126,7 @@ class Stack:
         """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again."""
         if at_work != self.at_work:
             if not isinstance(self.yarn, Yarn):
-                raise RuntimeError("only a YARN of our own can be told which workers run tasks")
+                raise RuntimeError("only a YARN of our own can choose which workers run tasks")
             self.yarn.work_on(at_work)
             self.at_work = at_work
 

@@ -16,7 +16,7 @@ from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.faults import fault_in_words
 from whitewire.description.files import validate
-from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, ladders
+from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, scale_candidates
 from whitewire.errors import UserError
 from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
@@ -38,7 +38,7 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
 
 def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
-    for key, text in _told(raw):
+    for key, text in _texts_in_tables(raw):
         if FORMULA.match(text):
             raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
     for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
@@ -55,16 +55,16 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for part in ("scale", "replicates", "blocks"):
         if raw.get("experiments") and part not in raw:
             raise _fault(paper, part, None, "one, since there are experiments")
-    for key, ladder in ladders(paper.ladder or raw):
-        if any(left >= right for left, right in itertools.pairwise(ladder)):
-            raise _fault(paper, key, ladder, "a ladder of k that increases")
+    for key, ks in scale_candidates(paper.as_written or raw):
+        if any(left >= right for left, right in itertools.pairwise(ks)):
+            raise _fault(paper, key, ks, "a list of k that increases")
     _check_looks(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
-    for index, bias in enumerate((paper.ladder or paper.raw).get("biases", [])):
+    for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
         _check_bias(paper, f"biases[{index}]", bias)
         _check_bounds(paper, f"biases[{index}]", bias)
     audits = [a["id"] for a in paper.audit]
@@ -110,45 +110,48 @@ def _check_amendments(paper: Paper, claims: Collection[str]) -> None:
                 raise _fault(paper, f"amendments[{index}].claims", claim, "the id of a claim", claims)
 
 
-def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _texts_in_tables(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """(key, text) of all that tables take over as it is, which people open in spreadsheets."""
     if isinstance(part, list):
         for index, item in enumerate(part):
-            yield from _told(item, f"{key}[{index}]")
+            yield from _texts_in_tables(item, f"{key}[{index}]")
     elif isinstance(part, Mapping):
         for name, value in part.items():
             below = f"{key}.{name}" if key else name
             if name == "factors" and isinstance(value, Mapping):
                 for factor, levels in value.items():
                     yield from ((f"{below}.{factor}", level) for level in levels if isinstance(level, str))
-            elif isinstance(value, str) and name in TOLD:
+            elif isinstance(value, str) and name in IN_TABLES:
                 yield below, value
             else:
-                yield from _told(value, below)
+                yield from _texts_in_tables(value, below)
 
 
 def _check_looks(paper: Paper) -> None:
     looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
     if looks and not replicates:
         raise _fault(paper, "looks", looks, "none, since there are no replicates")
-    for effort, ladder in looks.items():
-        for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
+    for effort, planned in looks.items():
+        for index, (before, after) in enumerate(itertools.pairwise(planned), start=1):
             if after <= before:
                 raise _fault(
                     paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
                 )
-        if len(ladder) > 1 and paper.raw["blocks"][effort] > 1:
+        if len(planned) > 1 and paper.raw["blocks"][effort] > 1:
             raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
         most = replicates[effort]["claimed"]
-        if ladder[-1] != most:
+        if planned[-1] != most:
             raise _fault(
-                paper, f"looks.{effort}[{len(ladder) - 1}]", ladder[-1], f"{most}, as replicates.{effort}.claimed says"
+                paper,
+                f"looks.{effort}[{len(planned) - 1}]",
+                planned[-1],
+                f"{most}, as replicates.{effort}.claimed says",
             )
-        for index, experiment in enumerate(paper.raw.get("experiments", ()) if len(ladder) > 1 else ()):
+        for index, experiment in enumerate(paper.raw.get("experiments", ()) if len(planned) > 1 else ()):
             own = experiment.get("replicates", {}).get(effort, 0)
             key, claimed = (".claimed", own["claimed"]) if isinstance(own, Mapping) else ("", own)
-            if claimed > ladder[-1]:
-                expected = f"at most {ladder[-1]}, the last of looks.{effort}, for which intervals are made"
+            if claimed > planned[-1]:
+                expected = f"at most {planned[-1]}, the last of looks.{effort}, for which intervals are made"
                 raise _fault(paper, f"experiments[{index}].replicates.{effort}{key}", claimed, expected)
 
 
@@ -156,8 +159,8 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     factors, parameters = experiment["factors"], experiment["parameters"]
     cells = math.prod(map(len, factors.values()))
     if cells > MOST_CELLS:
-        told = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
-        raise fault_in_words(paper, f"{key}.factors", told, f"at most {MOST_CELLS}")
+        found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
+        raise fault_in_words(paper, f"{key}.factors", found, f"at most {MOST_CELLS}")
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
@@ -229,8 +232,8 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 
 
 def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
-    """One number for each k of the cell's ladder, or 1 for all of them. `bias` is as it is written."""
-    raw = paper.ladder or paper.raw
+    """One number for each scale candidate of the cell, or 1 for all of them. `bias` is as it is written."""
+    raw = paper.as_written or paper.raw
     own = next(each for each in raw["experiments"] if each["id"] == bias["cell"]["experiment"])
     k = own.get("scale", {}).get("k", raw["scale"]["k"])
     for end in BOUNDS:
@@ -246,7 +249,8 @@ def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
 
 
-TOLD = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric", "condition")
+IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric",
+             "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """How a cell begins that a spreadsheet computes. A number with its sign is none."""
 MOST_CELLS = 1000

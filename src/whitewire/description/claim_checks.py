@@ -1,4 +1,4 @@
-"""Checks of what claims, controls and inverse questions ask: of cells that are made, for metrics that these tell."""
+"""Checks of what claims, controls and inverse questions ask: of cells that are made, for metrics that these have."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_ti
 
 
 def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any] | None = None) -> None:
-    """UserError for a metric that runs of the experiment do not tell, or some of those with these levels."""
+    """UserError for a metric that runs of the experiment do not have, or some of those with these levels."""
     spec = paper.experiments[experiment]
     workload, wanted = workloads.of(spec["workload"]), dict(levels or {})
     for cell in cells_of(spec):
-        told = workload.tells_with(paper.parameters(experiment, cell))
-        if metric not in told and wanted.items() <= cell.items():
-            named = " ".join([experiment, *(map(str, wanted.values()) if metric in workload.tells else ())])
-            raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) tell", told)
+        names = workload.metric_names_with(paper.parameters(experiment, cell))
+        if metric not in names and wanted.items() <= cell.items():
+            named = " ".join([experiment, *(map(str, wanted.values()) if metric in workload.metric_names else ())])
+            raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) have", names)
 
 
 def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:

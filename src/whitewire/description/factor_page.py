@@ -15,7 +15,7 @@ HEAD = """\
 
 After each run the system is asked what was really so. What was asked, and what was found, stand in the run's record
 (`asked`, `evidence`) and in `tidy/treatments.csv`. A run where the two differ does not count, and says why:
-`replication: asked 3, found 2`. A factor of which nothing tells is refused before anything is measured, and so are
+`replication: asked 3, found 2`. A factor that nothing reports is refused before anything is measured, and so are
 levels that come out as the same run. Parameters that do not vary are held to the same proofs. `make docs` writes this
 page from the table in `src/whitewire/factors`.
 

@@ -26,7 +26,7 @@ def fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[
 
 
 def fault_in_words(paper: Paper, key: str, found: str, expected: str) -> UserError:
-    """The same, where the value is told in other words than as JSON."""
+    """The same, where the value is written in other words than as JSON."""
     return UserError(f"{shown(paper.path)}: {key}: found {found}, expected {expected}")
 
 
@@ -62,7 +62,7 @@ def _text(level: object) -> str:
 
 def _typed(value: object) -> str:
     """`text "1"`, `the number 1`: where two values differ in nothing but their type."""
-    told = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
-        return told
-    return f"text {told}" if isinstance(value, str) else f"the number {told}"
+        return text
+    return f"text {text}" if isinstance(value, str) else f"the number {text}"

@@ -1,4 +1,4 @@
-"""Checks what YAML files say, and tells in one line what is wrong with one.
+"""Checks what YAML files say, and reports in one line what is wrong with one.
 
 Every file is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too. What a table of the
 package lists (estimands, workloads and their metrics, models, kinds of testbed) is filled in from there.
@@ -23,7 +23,7 @@ from whitewire.paths import HOME, shown
 from whitewire.text import canonical, one_of, quoted, suggestion
 
 MOST_ERRORS = 200
-"""Faults of a file among which the most telling one is looked for."""
+"""Faults of a file among which the most specific one is looked for."""
 SCHEMAS = HOME / "workflow" / "schemas"
 
 _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
@@ -51,7 +51,7 @@ def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
     workload = _one_of(keys["workload"], workloads.in_papers())
     filled = {
         "test": {**parts["test"], "oneOf": [estimand.schema() for estimand in estimands.TABLE.values()]},
-        "metric": _one_of(parts["metric"], workloads.told()),
+        "metric": _one_of(parts["metric"], workloads.metric_names()),
         "model": _one_of(parts["model"], models.MODELS),
         "experiment": {**parts["experiment"], "properties": {**keys, "workload": workload}},
     }
@@ -86,8 +86,8 @@ def _pattern(_: Any, pattern: str, text: Any, __: Any) -> Iterator[jsonschema.Va
 def _unique(_: Any, wanted: bool, items: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
     """No item is there twice. In one pass: the library's own takes the square of it for items of several types."""
     if wanted and isinstance(items, list):
-        told = [canonical(int(i) if isinstance(i, float) and i.is_integer() else i) for i in items]
-        if len(set(told)) < len(told):
+        texts = [canonical(int(i) if isinstance(i, float) and i.is_integer() else i) for i in items]
+        if len(set(texts)) < len(texts):
             yield jsonschema.ValidationError("has an item twice")
 
 
@@ -102,7 +102,7 @@ _Validator = jsonschema.validators.extend(
 
 
 def validate(data: Any, schema_name: str, path: Path | str) -> None:
-    """Raise a UserError that names the most telling fault of `data`, if it has one, after its file or other source."""
+    """Raise a UserError that names the most specific fault of `data`, if it has one, after its file or other source."""
     validator = _Validator(schema(schema_name))
     errors = [_branch(error) for error in itertools.islice(validator.iter_errors(data), MOST_ERRORS)]
     if errors:
@@ -113,8 +113,8 @@ def validate(data: Any, schema_name: str, path: Path | str) -> None:
 def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
     """Of an `anyOf` or `oneOf`, the fault in the alternative that was meant."""
     while error.context:
-        if told := _undecided(error):
-            return told
+        if fault := _undecided(error):
+            return fault
         branches: dict[Any, list[jsonschema.ValidationError]] = {}
         for inner in error.context:
             branches.setdefault(inner.relative_schema_path[0], []).append(inner)
@@ -134,7 +134,7 @@ def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
 
 
 def _undecided(error: jsonschema.ValidationError) -> jsonschema.ValidationError | None:
-    """The fault where the key that tells alternatives apart is lacking, misspelt, or names none of them."""
+    """The fault where the key that selects an alternative is lacking, misspelt, or names none of them."""
     wanted: Any = error.validator_value
     parts = [part.get("properties", {}) for part in wanted if isinstance(part, Mapping)]
     keys = [key for key in _DISCRIMINATORS if parts and all("const" in part.get(key, {}) for part in parts)]

@@ -189,7 +189,7 @@ FUNCTIONS = {"max": _alike, "min": _alike, "abs": _of, "round": lambda value, *_
 
 
 def measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | None = None) -> _Measured | None:
-    """What an expression measures, also over `extra` names with their units; None where that cannot be told.
+    """What an expression measures, also over `extra` names with their units; None where that cannot be known.
 
     Raises UnknownUnit for unlike things added.
     """
@@ -206,7 +206,7 @@ def measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | N
     except UnknownUnit:
         raise
     except Exception:
-        return None  # what has no value is told where it is computed
+        return None  # what has no value is reported where it is computed
 
 
 def problems(paper: Paper) -> Iterator[tuple[str, str]]:
@@ -279,7 +279,7 @@ def _units_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) -> str:
-    """What is wrong with an expression that is compared in a unit; empty if nothing is, or it cannot be told."""
+    """What is wrong with an expression that is compared in a unit; empty if nothing is, or it cannot be known."""
     if not unit or not isinstance(expression, str):
         return ""
     try:

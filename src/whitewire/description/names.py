@@ -73,8 +73,8 @@ def check(environ: Mapping[str, str]) -> None:
         known(testbed, testbeds(), f"TESTBED={testbed}: testbed", "testbeds")
     for name, words in WORDS.items():
         if (found := environ.get(name)) and found not in words:
-            told = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
-            raise UserError(f"{name}={found}: {name.lower()}: {told}")
+            fault = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
+            raise UserError(f"{name}={found}: {name.lower()}: {fault}")
     if time := environ.get("BUDGET"):
         check_budget(time, f"BUDGET={time}")
     if CLAIM in environ:

@@ -17,28 +17,28 @@ from whitewire.paths import shown
 
 @dataclass(frozen=True)
 class Paper:
-    """A checked paper. `raw` is the YAML as read, with one k where it has a ladder of them; `path` is its file."""
+    """A checked paper. `raw` is the YAML as read, with one k where it lists several; `path` is its file."""
 
     raw: Mapping[str, Any]
     path: Path
-    rung: int = 0
-    """Which k of each ladder `raw` has, from 0."""
-    ladder: Mapping[str, Any] | None = None
-    """The YAML with its ladders; None: `raw` has all of it."""
+    candidate: int = 0
+    """Index of the scale candidate, the k of each list that `raw` has."""
+    as_written: Mapping[str, Any] | None = None
+    """The YAML with its lists of k; None: `raw` has all of it."""
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any], path: Path, rung: int = 0) -> Paper:
-        """The paper on a rung of its ladders, the last one where a ladder ends before."""
-        return cls(_on_rung(raw, rung), path, rung, raw)
+    def of(cls, raw: Mapping[str, Any], path: Path, candidate: int = 0) -> Paper:
+        """The paper at a scale candidate; the last k of a list that is shorter."""
+        return cls(_at_candidate(raw, candidate), path, candidate, raw)
 
-    def on(self, rung: int) -> Paper:
-        """The same paper on another rung."""
-        return self.of(self.ladder or self.raw, self.path, rung)
+    def on(self, candidate: int) -> Paper:
+        """The same paper at another scale candidate."""
+        return self.of(self.as_written or self.raw, self.path, candidate)
 
     @property
-    def rungs(self) -> int:
-        """How many k there are to choose from, at least 1."""
-        return max((len(ladder) for _, ladder in ladders(self.ladder or self.raw)), default=1)
+    def candidate_count(self) -> int:
+        """Number of scale candidates, at least 1."""
+        return max((len(ks) for _, ks in scale_candidates(self.as_written or self.raw)), default=1)
 
     @property
     def id(self) -> str:
@@ -124,9 +124,9 @@ class Paper:
         try:
             return arithmetic.value_of(expression, self.names | dict(extra or {}))
         except arithmetic.NoValue as error:
-            told = expression if len(expression) <= 60 else f"{expression[:57]}…"
+            shown_expression = expression if len(expression) <= 60 else f"{expression[:57]}…"
             where = f"{shown(self.path)}: {key}: " if key else f"{shown(self.path)}: "
-            raise UserError(f"{where}expression {told!r}: {error}") from None
+            raise UserError(f"{where}expression {shown_expression!r}: {error}") from None
 
     def parameters(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of a run at full scale: those of the experiment, replaced by the levels it really has."""
@@ -160,11 +160,11 @@ class Paper:
 
 
 BOUNDS = ("lower", "upper")
-"""Of an error of the emulation; where there is a ladder of k, a list of one for each."""
+"""Of an error of the emulation; a list where there are several scale candidates."""
 
 
-def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
-    """Every ladder of k of a paper, with its key."""
+def scale_candidates(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
+    """Every list of k of a paper, with its key."""
     for key, each in (
         ("scale", raw),
         *((f"experiments[{i}].scale", e) for i, e in enumerate(raw.get("experiments", []))),
@@ -174,25 +174,25 @@ def ladders(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
             yield f"{key}.k", k
 
 
-def _on_rung(raw: Mapping[str, Any], rung: int) -> Mapping[str, Any]:
-    """A paper's YAML with one k in the place of each ladder, as many fewer bytes, so that times stay, and the errors of
+def _at_candidate(raw: Mapping[str, Any], candidate: int) -> Mapping[str, Any]:
+    """A paper's YAML with one k in the place of each list, as many fewer bytes, so that times stay, and the errors of
     the emulation that a study showed at this k."""
 
     def at(values: Sequence[Any]) -> Any:
-        return values[min(rung, len(values) - 1)]
+        return values[min(candidate, len(values) - 1)]
 
     def settled(part: dict[str, Any]) -> dict[str, Any]:
         scale = part.get("scale", {})
-        if not isinstance(ladder := scale.get("k"), list):
+        if not isinstance(ks := scale.get("k"), list):
             return part
-        k = at(ladder)
-        moved = {effort: round(size * ladder[0] / k) for effort, size in scale.get("bytes", {}).items()}
+        k = at(ks)
+        moved = {effort: round(size * ks[0] / k) for effort, size in scale.get("bytes", {}).items()}
         return part | {"scale": scale | {"k": k} | ({"bytes": moved} if moved else {})}
 
     def known(bias: Mapping[str, Any]) -> dict[str, Any]:
         return {**bias, **{end: at(bias[end]) for end in BOUNDS if isinstance(bias[end], list)}}
 
-    if not any(ladders(raw)):
+    if not any(scale_candidates(raw)):
         return raw
     found = settled(dict(raw)) | {"experiments": [settled(each) for each in raw["experiments"]]}
     return found | ({"biases": [known(each) for each in raw["biases"]]} if "biases" in raw else {})

@@ -55,10 +55,10 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     return config
 
 
-def _budget(told: Any, effort: str, source: str) -> str:
+def _budget(value: Any, effort: str, source: str) -> str:
     """The budget of an effort as its text; UserError with one line where it is no time."""
-    text = told.get(effort, budget.NONE) if isinstance(told, Mapping) else str(told)
-    check_budget(text, f"{source}: budget.{effort}" if isinstance(told, Mapping) else source)
+    text = value.get(effort, budget.NONE) if isinstance(value, Mapping) else str(value)
+    check_budget(text, f"{source}: budget.{effort}" if isinstance(value, Mapping) else source)
     return text
 
 

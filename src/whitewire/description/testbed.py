@@ -100,16 +100,16 @@ def read_testbed(path: Path) -> dict[str, Any]:
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Tells one description of a testbed from another, but for what is prepared on this machine only, lanes and
-    transports, which no link or drive is measured with."""
-    told = {key: value for key, value in config.items() if key not in ("hibench", "lanes", "transports")}
-    return hashlib.sha256(canonical(told).encode()).hexdigest()[:16]
+    """Digest of a testbed's description, without lanes, transports and what is prepared on this
+    machine only, which no link or drive is measured with."""
+    relevant = {key: value for key, value in config.items() if key not in ("hibench", "lanes", "transports")}
+    return hashlib.sha256(canonical(relevant).encode()).hexdigest()[:16]
 
 
 OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms", "cpu_outside")
 """Bounds on the processors where each host has its own, and where hosts share those of one machine."""
 DEFAULTED = ("cpu_outside",)
-"""Those of them that need not be told."""
+"""Those of them with a default."""
 
 
 def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The drive model: what a node's drives can do, told to src/drive/drive.c."""
+"""The drive model: what a node's drives can do, passed to src/drive/drive.c."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ class Drive:
 
     @property
     def record(self) -> dict[str, float] | str:
-        """What a record tells of the model; JSON has no numbers for one that limits nothing."""
-        told = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
+        """What a record has of the model; JSON has no numbers for one that limits nothing."""
+        found = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
                 "cache": self.cache}  # fmt: skip
         if self.cached:
-            told |= {"memory": self.memory, "background": self.background, "limit": self.limit}
-        return told if self.limits else "no model"
+            found |= {"memory": self.memory, "background": self.background, "limit": self.limit}
+        return found if self.limits else "no model"
 
     def state(self, at_ease: bool = False, epoch: int = 0) -> bytes:
         """The model as src/drive/drive.c reads it from the ninth byte of its state file on."""

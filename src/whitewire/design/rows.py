@@ -305,7 +305,7 @@ def most_hosts(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[s
 
 
 def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
-    """Write design.csv, and beside it the manifest that tells whether it is whole. Raises OSError."""
+    """Write design.csv, and beside it the manifest that shows whether it is whole. Raises OSError."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = io.StringIO()

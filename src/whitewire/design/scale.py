@@ -46,7 +46,7 @@ class Scale:
 
     @property
     def record(self) -> run.Scale:
-        """What a run's record tells of it."""
+        """What a run's record has of it."""
         return {"k": self.k, "data_fraction": self.data_fraction, "block_bytes": self.block_bytes,
                 "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
 
@@ -60,13 +60,14 @@ def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapp
 
 
 def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
-    """A line for each valid run (folder, record) of the design whose k is not that of the paper on its rung."""
+    """A line for each valid run (folder, record) of the design whose k is not that of the paper."""
     lines = []
     for folder, record in runs:
         expected = k_of(paper, record["experiment"], record["factors"], testbed)
         if record["valid"] and (k := record["scale"]["k"]) != expected:
             lines.append(
-                f"{shown(folder / 'run.json')}: scale.k: found {k:g}, expected {expected:g}, that of rung {paper.rung}"
+                f"{shown(folder / 'run.json')}: scale.k: found {k:g}, expected {expected:g}, "
+                f"that of scale candidate {paper.candidate}"
             )
     return lines
 
@@ -133,7 +134,7 @@ def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
     if found := paper.memory.get(("largest", experiment)):
         return found
     spec = paper.experiments[experiment]
-    # Asked for every run: of the factors that change neither, one cell tells.
+    # Asked for every run: of the factors that change neither, one cell is enough.
     varied = [name for name in spec["factors"] if name in SIZES]
     listed = cells_of(spec) if varied else cells_of(spec)[:1]
     cells = [paper.parameters(experiment, levels) for levels in listed]

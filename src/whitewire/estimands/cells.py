@@ -95,7 +95,7 @@ class OfCells(Estimand):
         return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect), error=error)
 
     def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
-        """p-value where the runs do not scatter at all; None where nothing tells it."""
+        """p-value where the runs do not scatter at all; None where it has none."""
         return None
 
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
@@ -103,7 +103,7 @@ class OfCells(Estimand):
         samples = [runs.sample(*cell, metric) for cell, metric in zip(cells, metrics, strict=True)]
         n, invalid = min(len(s.values) for s in samples), sum(s.n_invalid for s in samples)
         for cell, metric in zip(cells, metrics, strict=True):
-            if why := runs.untold(*cell, metric):
+            if why := runs.why_unusable(*cell, metric):
                 return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
             return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])

@@ -51,7 +51,7 @@ class Evidence:
     """What speaks for or against a claim.
 
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
-    is the number of valid runs of the cell that has fewest. `direction` is the interval that tells the sign, when it is
+    is the number of valid runs of the cell that has fewest. `direction` is the interval that shows the sign, when it is
     not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
     `fewest`. `error` is the standard error of the estimate's logarithm. `floors` says that the interval holds the
     scatter of the jobs' floors. `unbounded` is why there is no interval, `note` what else a reader of the reason must

@@ -37,8 +37,8 @@ class Runs(Protocol):
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
         """The cells with a level of every factor that one matches."""
 
-    def untold(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
-        """Why the runs of a cell do not tell a metric, though they have values for it; empty if they do."""
+    def why_unusable(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
+        """Why the values of a metric in a cell are unusable; empty where they are not."""
 
     def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> Sequence[str]:
         """Why each cell without a value has none."""

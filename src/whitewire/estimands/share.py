@@ -65,7 +65,7 @@ class Share(OfCells):
             try:
                 wanted, found = quantities.dimension(metric, paper.units), quantities.dimension(own, paper.units)
             except quantities.UnknownUnit:
-                return  # told with the other units
+                return  # reported with the other units
             if wanted != found or quantities.factor(own, metric, paper.units) != 1:
                 yield ".over.unit", own, f"{metric}, the unit of {self.test['metric']}", ()
 

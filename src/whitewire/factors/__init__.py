@@ -230,13 +230,13 @@ LEFT_OUT: dict[str, str] = {
     "short_circuit_reads": "they need Hadoop's native library, which its published jars do not bring",
     "daemon_settings": "daemons are started once for many runs; settings are those of clients and jobs",
     "namenode_processor": "only links and drives are slowed down by k, and no processor",
-    "keep_caches": "nothing tells from outside what a mount's clients still held",
+    "keep_caches": "nothing shows from outside what a mount's clients still held",
 }
 """What might be thought a factor and cannot be one, and why."""
 
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
-    """Of all that a run was asked and that its record tells, among the factors that its workload knows."""
+    """Of all that a run was asked and that its record reports, among the factors that its workload knows."""
     found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
 

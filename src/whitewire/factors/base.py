@@ -20,7 +20,7 @@ Value = Any
 
 @dataclass(frozen=True)
 class Proof:
-    """What was asked of a run and what was so, on the testbed's scale; `seen` is None where nothing tells.
+    """What was asked of a run and what was so, on the testbed's scale; `seen` is None where nothing reports it.
 
     `same`: nothing speaks against it.
     """
@@ -38,7 +38,7 @@ class Proof:
             return ""
         unit = "" if self.unit in ("", "1") else f" {self.unit}"
         if self.seen is None:
-            return f"{self.factor}: asked {_shown(self.asked)}{unit}, and nothing tells what it was"
+            return f"{self.factor}: asked {_shown(self.asked)}{unit}, and nothing reports what it was"
         return f"{self.factor}: asked {_shown(self.asked)}{unit}, found {_shown(self.seen)}{unit}"
 
 
@@ -47,10 +47,10 @@ class Factor:
     """Something that a paper may vary.
 
     `meaning` and `proved_by` are sentences for the docs. `asked` and `seen` read a record; `asked` gives None where the
-    run was asked nothing of the kind, `seen` where nothing tells. `within`: by which share of what was asked they may
-    differ. `follows`: what else of a cell's shape changes with it, by its definition (design/shapes.py). `needs`: the
-    capability of testbeds that can set it (description/capabilities.py); empty: all can. `default`: of runs to which
-    the paper gives no value.
+    run was asked nothing of the kind, `seen` where nothing reports it. `within`: by which share of what was asked they
+    may differ. `follows`: what else of a cell's shape changes with it, by its definition (design/shapes.py). `needs`:
+    the capability of testbeds that can set it (description/capabilities.py); empty: all can. `default`: of runs to
+    which the paper gives no value.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Factor:
     """The factor whose levels say this too, and under whose name a paper varies it."""
 
     def check(self, record: RunRecord) -> Proof | None:
-        """The proof of one run; None where nothing was asked, or where it does not vary and nothing tells.
+        """The proof of one run; None where nothing was asked, or where it does not vary and nothing reports it.
 
-        Of a real link that varies and does not tell, the proof says so, and counts against nothing.
+        Of a real link that varies and reports no rate, the proof says so, and counts against nothing.
         """
         asked = self.asked(record)
         if asked is None:
@@ -79,17 +79,17 @@ class Factor:
         seen = self.seen(record)
         varies = (self.part_of or self.name) in record.get("factors", {})
         if seen is None:
-            return Proof(self.name, asked, None, self.unit, not self._must_tell(record)) if varies else None
+            return Proof(self.name, asked, None, self.unit, not self._must_report(record)) if varies else None
         return Proof(self.name, asked, seen, self.unit, self._same(asked, seen, record))
 
-    def _must_tell(self, record: RunRecord) -> bool:
-        """Whether it has to be told, and exactly: always but of real links, which have no shaper's burst."""
+    def _must_report(self, record: RunRecord) -> bool:
+        """Whether it has to be reported, and exactly: always but of real links, which have no shaper's burst."""
         return not self.real_links or bool(record["fabric"].get("burst"))
 
     def _same(self, asked: Value, seen: Value, record: RunRecord) -> bool:
         if isinstance(asked, Mapping | str):
             return canonical(asked) == canonical(seen)
-        if not self._must_tell(record) and seen >= asked:
+        if not self._must_report(record) and seen >= asked:
             return True
         within = max(self.within, record.get("inexact", 0.0)) if self.unit == "B" else self.within
         return abs(seen - asked) <= within * abs(asked)

@@ -79,15 +79,15 @@ def slow_host(record: RunRecord) -> float | None:
 def link_rate(record: RunRecord) -> float | None:
     """Mbit/s of either direction; where links differ, that which is farthest from what was asked.
 
-    Real links may have more: of them the slowest, and None where one does not tell and none is too slow.
+    Real links may have more: of them the slowest, and None where one reports no rate and none is too slow.
     """
     links, asked = _alike(record), record["fabric"]["rate"]
     rates = [link[way] for link in links for way in ("rate", "rate_in") if way in link]
     if record["fabric"].get("burst"):
         return _farthest(rates, asked)
     slowest = min(rates, default=None)
-    told = all("rate" in link for link in links) or (slowest is not None and slowest < asked)
-    return slowest if told else None
+    known = all("rate" in link for link in links) or (slowest is not None and slowest < asked)
+    return slowest if known else None
 
 
 def divisor(record: RunRecord) -> float | None:
@@ -299,12 +299,12 @@ PACKET_SIZE = "dfs.client-write-packet-size"
 
 def settings(record: RunRecord) -> dict[str, str] | None:
     """As configurations report them; the size of packets as DataNodes received them, where they count."""
-    told = record["evidence"].get("settings")
+    reported = record["evidence"].get("settings")
     asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
     received = _packets(record, float(asked)) if asked else None
-    if told is None or asked is None or received is None or received == float(asked):
-        return told
-    return {**told, PACKET_SIZE: f"{received:.0f}"}
+    if reported is None or asked is None or received is None or received == float(asked):
+        return reported
+    return {**reported, PACKET_SIZE: f"{received:.0f}"}
 
 
 def _packets(record: RunRecord, asked: float) -> float | None:
@@ -344,12 +344,12 @@ def tasks_per_worker(record: RunRecord) -> float | None:
 
 def map_output_compression(record: RunRecord) -> str | None:
     """As the job's configuration has it, unless its counters say that fewer or no fewer bytes were written."""
-    told = record["evidence"].get("map_output_compression")
+    reported = record["evidence"].get("map_output_compression")
     for job in _jobs(record):
         shorter = jobs.map_output_shorter(job["counters"])
-        if told == "none" and shorter:
+        if reported == "none" and shorter:
             return "something: fewer bytes were written than map tasks put out"
-    return told
+    return reported
 
 
 def drive_named(record: RunRecord) -> dict[str, Any] | None:

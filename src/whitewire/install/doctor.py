@@ -338,11 +338,11 @@ def slurm_jobs(seconds: int | None, sacct: bool, profile: Mapping[str, Any]) -> 
     squeue_s = 3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S)
     asks_sacct = profile.get(STATUS) == "sacct" or seconds is None or seconds < squeue_s
     if sacct and asks_sacct:
-        return "sacct tells how jobs end", ""
+        return "sacct reports how jobs end", ""
     needed = max(KEPT_S, squeue_s)
     if seconds is not None and seconds >= needed:
         asked_for = f"{STATUS}: squeue in {SLURM_PROFILE}" if asks_sacct else ""
-        return "squeue tells how jobs end", asked_for
+        return "squeue reports how jobs end", asked_for
     age = "unknown" if seconds is None else f"{seconds} s"
     state = f"MinJobAge is {age}, {needed} s are needed for squeue"
     if sacct:

@@ -37,7 +37,7 @@ from whitewire.measure.lock import exclusive
 from whitewire.measure.probing import Probing
 from whitewire.measure.rounds import Look
 from whitewire.measure.run import Run
-from whitewire.measure.rung import Ladder, TooHeavy
+from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.services import Services
 from whitewire.measure.session import Session
 from whitewire.measure.spread import FILE as ROUNDS
@@ -50,7 +50,7 @@ from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import Journal, read_floors, valid_floors
 from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
-from whitewire.records.rung import FILE
+from whitewire.records.scale_candidate import FILE
 from whitewire.sequential import RULE_VERSION
 from whitewire.testbed import kinds as testbeds
 from whitewire.testbed.base import Testbed
@@ -107,7 +107,7 @@ class Block:
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
     the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
     what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
-    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow;
+    place of those of the testbed's limits; `raises_k`: whether a larger k is taken where the processors are too slow;
     `only`: the claim whose runs alone are made.
     """
 
@@ -115,12 +115,12 @@ class Block:
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
         source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
-        climbs: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
+        raises_k: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
         self.config, self.name, self.rows, self.source = testbed, name, rows, source
         self.effort = effort_of(name)
         smoke, scales = self.effort == "smoke", capabilities_of(testbed).scales_rates
-        self.ladder = Ladder(paper, folder.parent, climbs and scales and not smoke)
+        self.candidates = ScaleCandidates(paper, folder.parent, raises_k and scales and not smoke)
         self.before = before or Before()
         self.journal = Journal(folder)
         self.others, self.only = others, only
@@ -136,7 +136,7 @@ class Block:
     @property
     def paper(self) -> Paper:
         """The paper with the k that its runs have."""
-        return self.ladder.paper
+        return self.candidates.paper
 
     @property
     def plan(self) -> BlockPlan:
@@ -154,7 +154,7 @@ class Block:
                     campaign = self._make_missing(lane)
                     break
                 except TooHeavy as heavy:
-                    self._climb(str(heavy))
+                    self._raise_k(str(heavy))
         self.left = {**self._left_to_others(campaign.unavailable), **campaign.left}
         self.journal.finish(
             {
@@ -165,7 +165,7 @@ class Block:
                 "left": {run_id: str(why) for run_id, why in self.left.items()},
                 "left_codes": {run_id: why.code for run_id, why in self.left.items()},
                 "no_floor": floor.lacking(read_floors(self.journal.folder)),
-                "rung": self.paper.rung,
+                "rung": self.paper.candidate,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
                 "seconds": round(self.allowance.earlier + time.monotonic() - begin, 1),
@@ -199,24 +199,24 @@ class Block:
         runs = [each for each in found.runs if each[1]["run_id"] in designed]
         others = {record.get("rung", 0) for path in raw.glob("*/block.json")
                   if effort_of(path.parent.name) == self.effort and (record := block_record(path))}  # fmt: skip
-        self.ladder.go_on(lambda on: others <= {on.rung} and not of_another_k(on, self.config, runs))
+        self.candidates.go_on(lambda on: others <= {on.candidate} and not of_another_k(on, self.config, runs))
         if faults := of_another_k(self.paper, self.config, runs):
             remedy = "remove the runs of another k, and they are measured again"
-            if self.ladder.climbs and self.paper.rungs > 1:
-                remedy += f"; or write the rung of those that shall stay into {paths.shown(raw / FILE)}"
+            if self.candidates.raises_k and self.paper.candidate_count > 1:
+                remedy += f"; or write the index of the k to keep into {paths.shown(raw / FILE)}"
             raise Faults([*faults, remedy])
 
-    def _climb(self, why: str) -> None:
+    def _raise_k(self, why: str) -> None:
         """Take the next k; what counted at the one before counts no more."""
         for row in self.rows:
             if self.journal.has(row["run_id"]):
                 self.journal.set_aside(row["run_id"], Reason("other_k", {"why": why}))
-        self.ladder.climb(why)
+        self.candidates.raise_k(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 
     @contextlib.contextmanager
     def _waiting_workers(self) -> Iterator[list[Worker]]:
-        """Processes that make rounds of this block in further lanes, once they are told to."""
+        """Processes that make rounds of this block in further lanes, once they are asked to."""
         workers = [Worker(partial(serve, self.journal.folder, self._beside)) for _ in range(1, lanes.most())]
         try:
             yield workers
@@ -229,7 +229,7 @@ class Block:
         with lanes.further_lane() as lane:
             if not lane:
                 return Report(ended=True)
-            self.ladder.stay(task.rung)
+            self.candidates.stay(task.candidate)
             rows, plan = {row["run_id"]: row for row in self.rows}, self.plan
             runs = [plan.run(rows[run_id]) for run_id in task.ids]
             self.spent = defaultdict(float)
@@ -286,7 +286,7 @@ class Block:
             number = 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):
-                task = Task(self.paper.rung, key, (), campaign.unavailable, place * MOST_ROUNDS)
+                task = Task(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
                 try:
                     number = self._on_one_cluster(campaign, key, runs, number, None, task)
                 except CannotMake as failure:
@@ -301,7 +301,7 @@ class Block:
                         task: Task) -> int:  # fmt: skip
         """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now.
 
-        `team`: of a further lane, which does its `task`; else `task` is what further lanes are told.
+        `team`: of a further lane, which does its `task`; else `task` is what further lanes get.
         """
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
@@ -329,7 +329,7 @@ class Block:
             if stack is None:
                 return number
             floors = campaign.plan.floors(shared, runs, known)
-            session = Session(campaign, stack, runs, floors, self.ladder)
+            session = Session(campaign, stack, runs, floors, self.candidates)
             if team:
                 session.turns.rounds.ahead = list(task.ahead)
                 floors.divide(task.lanes, 0, leads=False)

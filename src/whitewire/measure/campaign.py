@@ -151,6 +151,6 @@ class Campaign:
     def not_made(self) -> str:
         """How many runs were not made, by reason, in words."""
         kinds = Counter(why.kind for why in self.left.values())
-        told = [f"{count} runs not made: {kind.begins or kind.meaning}" for kind, count in kinds.items()]
-        told += [f"{len(self.given_up)} runs given up"] if self.given_up else []
-        return "".join(f"; {each}" for each in told)
+        lines = [f"{count} runs not made: {kind.begins or kind.meaning}" for kind, count in kinds.items()]
+        lines += [f"{len(self.given_up)} runs given up"] if self.given_up else []
+        return "".join(f"; {each}" for each in lines)

@@ -33,7 +33,7 @@ trap '' PIPE
 while [ -d "$1" ] && echo .; do sleep 2 & wait $!; done 2>/dev/null
 rm -rf -- "$1"
 """
-"""On a host: removes the folder $1 when it is told to end, or when nobody reads what it writes any more. It outlives
+"""On a host: removes the folder $1 when it is asked to end, or when nobody reads what it writes any more. It outlives
 those who end everything that carries the run's environment: its own is empty."""
 SWEEP_DAYS = "+0"
 """What a host that crashed has left is removed by a later measurement when it is older than a day (find -mtime)."""

@@ -95,7 +95,7 @@ class HdfsFiles:
         """Have files below a folder coded where the run's are; without, they are kept as replicas."""
         if self.coding:
             if not isinstance(self.stack.hdfs, Hdfs):
-                raise RunFailed("erasure coding: only an HDFS of our own can be told to code files")
+                raise RunFailed("erasure coding: only an HDFS of our own can code files")
             self.stack.hdfs.code(folder, self.coding)
 
     def make_output(self) -> None:
@@ -198,7 +198,7 @@ class MountedFiles:
 
     def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
         folder = path.removeprefix(yarn.MOUNTED).lstrip("/").split("/")[0]
-        return self.mount.asked(folder), self.mount.told(folder)
+        return self.mount.asked(folder), self.mount.reported(folder)
 
     def record(self, output_copies: int) -> RunRecord:
         return {"mounted": True, "output_replication": 1}

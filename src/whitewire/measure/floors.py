@@ -46,9 +46,9 @@ def too_wide(floors: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
     for job in seconds_of(floors[0]):
         cells: dict[str, list[float]] = {}
         for run in runs:
-            if job in (told := seconds_of(run)):
+            if job in (seconds := seconds_of(run)):
                 cell = json.dumps([run["experiment"], run["factors"]], sort_keys=True, default=str)
-                cells.setdefault(cell, []).append(told[job] - known[job])
+                cells.setdefault(cell, []).append(seconds[job] - known[job])
         if cells:
             shortest = min(statistics.median(net) for net in cells.values())
             if standard_error([seconds_of(floor)[job] for floor in floors]) > SCATTER_SHARE * max(0.0, shortest):

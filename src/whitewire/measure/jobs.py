@@ -89,7 +89,7 @@ class Jobs:
         """The path of an input that runs of one size share in a round, made unthrottled where it does not exist yet.
 
         Each round has its own: where a file's blocks are decides how much of a job crosses the links, and runs that all
-        read the same ones would tell of one placement, however many they are.
+        read the same ones would be of one placement, however many they are.
         """
         scale, copies = self.run.scale, parameter(self.run.parameters, "replication")
         place = f"{self.files.inputs}/{kind}-{scale.file_bytes}-{scale.block_bytes}-{copies}"

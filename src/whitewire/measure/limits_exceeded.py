@@ -42,7 +42,7 @@ class Before:
 def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str) -> Before:
     """What the links below `results` (results/<testbed>) say of a block with these rows.
 
-    Of hosts on this machine nothing: one that was beyond its bound tells that the machine was busy then, and each block
+    Of hosts on this machine nothing: one that was beyond its bound shows that the machine was busy then, and each block
     looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
     `choice` (stop) Faults with a line per thing beyond its bound.
     """

@@ -101,4 +101,4 @@ def measure() -> None:
     paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / synthetic.BLOCK
     folder.mkdir()
     rows = synthetic.of_kinds(paper, task["testbed"], RUNS)
-    Block(paper, task["testbed"], synthetic.BLOCK, rows, folder, climbs=False).measure()
+    Block(paper, task["testbed"], synthetic.BLOCK, rows, folder, raises_k=False).measure()

@@ -172,7 +172,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
     for test, size in itertools.product(tests, sizes):
         count = iterations(test, size)
         patience = SECONDS + SLOWER * size * count / ((limit or 1000.0) * 1e6)
-        told = {**base, "test": test, "message_bytes": size, "iterations": count}
+        keys = {**base, "test": test, "message_bytes": size, "iterations": count}
         why = ""
         for attempt in range(1, ATTEMPTS + 1):
             stem = f"{base['fabric']}-{base['source']}-{base['destination']}-{test}-{size}-{attempt}"
@@ -186,11 +186,11 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
                 continue
             for metric, (name, unit) in METRICS[type(found)].items():
                 value = _number(getattr(found, name))
-                yield row(told, attempt=attempt, metric=metric, value=value, unit=unit)
+                yield row(keys, attempt=attempt, metric=metric, value=value, unit=unit)
             why = ""
             break
         if why:
-            yield row(told, attempt=attempt, why=why)
+            yield row(keys, attempt=attempt, why=why)
         lost = lost + 1 if why else 0
         if lost == LOST:
             yield row(base, why=f"given up after {LOST} tests in a row without a result")

@@ -20,7 +20,7 @@ from whitewire.levels import CellId
 class Seen(Protocol):
     """What a look saw: the claims that are decided and those that are open, and the cells that these still need.
 
-    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as can be told, and
+    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as is known, and
     `place` is the turn of each of them: that of its first claim.
     """
 

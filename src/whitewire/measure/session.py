@@ -11,7 +11,7 @@ from typing import Any, cast
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
 from whitewire.errors import CannotMake, NotKept
-from whitewire.measure import rung
+from whitewire.measure import scale_candidate
 from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
@@ -21,7 +21,7 @@ from whitewire.measure.floor_runs import FloorRuns
 from whitewire.measure.floors import Floors
 from whitewire.measure.rounds import Seen
 from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
-from whitewire.measure.rung import Ladder, TooHeavy
+from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Alone, Team
 from whitewire.measure.turns import Outcome, Turns
@@ -39,8 +39,10 @@ WARM_UP_PROCESSORS = 1.0
 class Session:
     """The runs of one cluster, whose services are up."""
 
-    def __init__(self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, ladder: Ladder) -> None:
-        self.campaign, self.stack, self.runs, self.ladder = campaign, stack, runs, ladder
+    def __init__(
+        self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, candidates: ScaleCandidates
+    ) -> None:
+        self.campaign, self.stack, self.runs, self.candidates = campaign, stack, runs, candidates
         self.floors = FloorRuns(campaign, stack, runs, floors, self.restart)
         self.team: Team = Alone()
         self.turns = self._turns()
@@ -227,8 +229,8 @@ class Session:
 
     def _try_heaviest(self) -> None:
         """Make the heaviest cell once, which is not kept, where the k is still to be chosen. Raises TooHeavy."""
-        run = rung.heaviest(self.runs)
-        if not self.ladder.open or run is None:
+        run = scale_candidate.heaviest(self.runs)
+        if not self.candidates.open or run is None:
             return
         campaign = self.campaign
         campaign.progress.say(f"trying the heaviest cell at k = {run.scale.k:g}: {run.title.rsplit(' (', 1)[0]}")
@@ -242,12 +244,12 @@ class Session:
             if no_disk(failure):
                 raise given_up("the heaviest cell", failure, self.stack) from None
             why = f"the heaviest cell failed ({cause(failure, self.stack)})"
-            self.ladder.keep(why)
+            self.candidates.keep(why)
             campaign.progress.say(f"{why}: going on with k = {run.scale.k:g}; starting HDFS again")
             with campaign.holding(ALL):
                 self.restart(self.runs)
             return
-        campaign.progress.say(self.ladder.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
+        campaign.progress.say(self.candidates.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
 
     def _check_processors(self, run: Run) -> None:
         """What to do when hardly any run gets the processors that it needs, though others leave them to it.
@@ -255,9 +257,9 @@ class Session:
         TooHeavy where there is a larger k; else the cells that this machine cannot make are tried less often.
         """
         campaign = self.campaign
-        if not self.ladder.climbs or not (short := str(campaign.shortage)):
+        if not self.candidates.raises_k or not (short := str(campaign.shortage)):
             return
-        if not self.ladder.last:
+        if not self.candidates.last:
             raise TooHeavy(f"k = {run.scale.k:g} is too small for this machine ({short})")
         campaign.progress.say(
             f"{short}: this machine is too slow for k = {run.scale.k:g}; cells that lack processors are tried "

@@ -44,7 +44,7 @@ PATIENCE_S = 1.0
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 NO_LOOK, OVER = "no look", "over"
-"""What a worker is told when no look comes any more, and when the cluster makes no more runs."""
+"""What a worker gets when no look comes any more, and when the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Task:
     are still to be made; `lanes`: how many divide the floors; `deadline`: after which none of its runs begins.
     """
 
-    rung: int
+    candidate: int
     shared: str
     ids: Sequence[str]
     unavailable: Mapping[str, str]
@@ -214,8 +214,8 @@ class Worker:
         theirs.close()
         self.busy, self.report = False, Report()
 
-    def tell(self, what: Task | Seen | str) -> None:
-        """Tell it something; nothing where it has ended."""
+    def send(self, what: Task | Seen | str) -> None:
+        """Send it something; nothing where it has ended."""
         with suppress(OSError):
             self.pipe.send(what)
 
@@ -227,14 +227,14 @@ class Worker:
 
 
 def serve(folder: Path, beside: Callable[[Task, Mate], Report], pipe: Connection) -> None:
-    """Do, in a worker, what the leader tells it of the block in this folder, until that ends. Raises UserError."""
+    """Do, in a worker, what the leader asks of the block in this folder, until that ends. Raises UserError."""
     claims: list[Claims] = []
     while True:
-        told = pipe.recv()
-        if isinstance(told, Task):
-            claims.append(Claims(folder / FILE, told.place))
-            pipe.send(beside(told, Mate(claims[-1], pipe)))
-        elif told == OVER:
+        received = pipe.recv()
+        if isinstance(received, Task):
+            claims.append(Claims(folder / FILE, received.place))
+            pipe.send(beside(received, Mate(claims[-1], pipe)))
+        elif received == OVER:
             while claims:
                 claims.pop().close()
 
@@ -256,7 +256,7 @@ def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) ->
 class Lead(Beside):
     """The lane of the block's own process, which leads those of its workers.
 
-    `task`: what these are told, but for what changes; `made`: whether the journal has a run; `say` prints a line;
+    `task`: what these get, but for what changes; `made`: whether the journal has a run; `say` prints a line;
     `start_seconds`: what the start of a cluster and its warm-up took.
     """
 
@@ -274,7 +274,7 @@ class Lead(Beside):
             self._lose(worker)
         for worker in self.workers:
             worker.report = Report()
-            worker.tell(OVER)
+            worker.send(OVER)
         self.claims.close()
 
     @property
@@ -304,12 +304,12 @@ class Lead(Beside):
         if more < 1 or self.crowded or any(worker.report.crowded for worker in self.workers):
             return 0
         ids = [run.row["run_id"] for run in turns.waiting]
-        told = replace(
+        task = replace(
             self.task, ids=ids, ahead=list(turns.rounds.ahead), lanes=working + more, deadline=turns.deadline
         )
         for worker in fresh[:more]:
             worker.busy = True
-            worker.tell(told)
+            worker.send(task)
         return more
 
     def _idle(self) -> float:
@@ -321,7 +321,7 @@ class Lead(Beside):
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         if math.isinf(until):
             for worker in self._busy:
-                worker.tell(NO_LOOK)
+                worker.send(NO_LOOK)
         while waited := self._unsettled(turns, until):
             if [run for run in waited if self.takes(turns.rounds.of[run.row["run_id"]])]:
                 self._hear()
@@ -364,7 +364,7 @@ class Lead(Beside):
         seen = look()
         for worker in self._busy:
             worker.report = replace(worker.report, pending=())
-            worker.tell(seen)
+            worker.send(seen)
         return seen
 
     def over(self) -> Sequence[Report]:
@@ -388,7 +388,7 @@ class Lead(Beside):
         """
         self.claims.close()
         for worker in self._busy:
-            worker.tell(NO_LOOK)
+            worker.send(NO_LOOK)
         found = self._reports()
         return [replace(one, left={run: why for run, why in one.left.items() if why.code != BUDGET}) for one in found]
 

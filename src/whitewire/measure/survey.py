@@ -257,7 +257,7 @@ def _record_hosts(survey: Survey) -> None:
 
 
 def _driver(facts: Mapping[str, Any], fabric: str) -> dict[str, str]:
-    """Driver and firmware of a host's interface on a fabric, where they are told."""
+    """Driver and firmware of a host's interface on a fabric, where they are known."""
     with suppress(Unreadable, KeyError):
         return link.driver(facts["fabrics"][fabric]["driver"])
     return {}

@@ -34,7 +34,7 @@ BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
 """Seconds that a survey takes at most, its end aside: of a site, and of hosts on this machine, which are all alike, so
 that the first report of a paper need not wait for every pair of them."""
 OPEN_S, OPEN_HERE_S = 10.0, 4.0
-"""Seconds until hosts are up and have told what they are."""
+"""Seconds until hosts are up and have reported what they are."""
 KEPT_BACK = 0.1
 """Of the time, what is kept for pairs that are to be measured again by themselves."""
 DRIVES_SHARE = 0.35

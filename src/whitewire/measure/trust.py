@@ -166,7 +166,7 @@ class Trust:
             record = {**record, "units": done["units"]}
         elif folder.exists() and (found is None or found["description"] != self.description):
             self.work.progress.say(f"{record['part']}: what is there is not of this description of the testbed, so far "
-                                   "as can be told: measured anew")  # fmt: skip
+                                   "as is known: measured anew")  # fmt: skip
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         atomic.write(folder / records.PART, atomic.as_json(record))

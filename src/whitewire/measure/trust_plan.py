@@ -101,9 +101,9 @@ def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Pa
     if compared:
         paper, made = min(compared, key=lambda each: _group_seconds(each[1], testbed) / len(each[1].controls))
         found["same"] = Offer("same", "group", LARGE_S, _group_seconds(made, testbed), 1, 6, papers=(paper.id,))
-    ladders = [paper for paper in papers if paper.rungs > 1]
-    if ladders:
-        paper = min(ladders, key=lambda paper: _turn_seconds(paper, testbed))
+    several = [paper for paper in papers if paper.candidate_count > 1]
+    if several:
+        paper = min(several, key=lambda paper: _turn_seconds(paper, testbed))
         found["scales"] = Offer("scales", "turn", 0, _turn_seconds(paper, testbed), 1, 4, papers=(paper.id,))
     if (numbers := lane_numbers()) and (of_kinds := _papers_of_kinds(papers, testbed)):
         turn = sum(_lanes_seconds(paper, testbed, max(numbers)) for paper in of_kinds)
@@ -169,7 +169,7 @@ def _group_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
 
 def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
     found = 0.0
-    for own in (settled(paper, rung) for rung in range(paper.rungs)):
+    for own in (settled(paper, candidate) for candidate in range(paper.candidate_count)):
         rows = synthetic.of_smoke(own, testbed, synthetic.RUNS)
         found += LARGE_S + _seconds(own, rows, testbed)
         found += durations.all_floors_seconds(own, rows, testbed, FLOOR_RUNS)
@@ -196,6 +196,6 @@ def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = N
     return load_paper(path, fabric_names(testbed))
 
 
-def settled(paper: Paper, rung: int) -> Paper:
-    """A paper with the k of one rung, and no others."""
-    return Paper(paper.on(rung).raw, paper.path)
+def settled(paper: Paper, candidate: int) -> Paper:
+    """A paper with the k of one scale candidate, and no others."""
+    return Paper(paper.on(candidate).raw, paper.path)

@@ -72,7 +72,7 @@ def load(start: Start) -> int:
     paper = ratio_paper(math.ceil(start.units / synthetic.RUNS), start.config, start.folder)
     rows, loads = synthetic.loaded(synthetic.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
     atomic.write(start.folder / records.LOADS, atomic.as_json(loads))
-    block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, climbs=False)
+    block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, raises_k=False)
     return measured(block, lambda row: row["replicate"], start.units)
 
 
@@ -90,10 +90,10 @@ def lanes(start: Start) -> int:
 def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
     """Make what a block with so many lanes in all lacks; whether it is whole.
 
-    Where another lane ended meanwhile, no run of the block stays: nothing tells which were beside it.
+    Where another lane ended meanwhile, no run of the block stays: nothing records which were beside it.
     """
     rows = synthetic.of_kinds(paper, start.config, synthetic.RUNS)
-    block = _block(start, paper, rows, folder, climbs=False)
+    block = _block(start, paper, rows, folder, raises_k=False)
     lacking = any(not block.journal.has(row["run_id"]) for row in rows)
     if lacking and not start.deadline.left():
         return False
@@ -137,16 +137,16 @@ def block_of(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow]
 
 def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
               deadline: Deadline | None = None) -> int:  # fmt: skip
-    """The cells of smoke effort, so many runs each, on every k of a paper's ladder in turn; `turns` times.
+    """The cells of smoke effort, so many runs each, at each scale candidate of a paper in turn; `turns` times.
 
     In turn, so that what drifts does not line up with k; each is a start of the cluster of its own, and what is
     finished is not made again. Returns how many turns are whole.
     """
     for turn in range(turns):
-        for rung in range(paper.rungs):
-            own = settled(paper, rung)
+        for candidate in range(paper.candidate_count):
+            own = settled(paper, candidate)
             rows = synthetic.of_smoke(own, testbed, runs)
-            block = block_of(own, testbed, rows, folder / f"rung{rung}-{turn}", deadline or Deadline())
+            block = block_of(own, testbed, rows, folder / f"rung{candidate}-{turn}", deadline or Deadline())
             if measured(block, lambda _: 1, 1) < 1:
                 return turn
     return turns

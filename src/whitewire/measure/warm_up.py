@@ -72,7 +72,7 @@ def _jobs(stack: Stack, runs: Sequence[Run], smoke: bool, say: Callable[[str], N
 
 
 def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[], Result]) -> Result | None:
-    """Make a warm-up run; None if it failed though all services are up: its runs will tell why."""
+    """Make a warm-up run; None if it failed though all services are up: its runs will show why."""
     try:
         return act()
     except FAILURES as failure:

@@ -6,7 +6,7 @@ import math
 
 from whitewire.lanes import SPARE
 from whitewire.levels import CellId, cell_id
-from whitewire.measure import rung
+from whitewire.measure import scale_candidate
 from whitewire.measure.run import Run
 
 ALL = math.inf
@@ -21,7 +21,7 @@ class Weights:
 
     def of(self, run: Run) -> float:
         """Processors that a run is to have."""
-        return self._needed.get(_cell(run), SPARE * rung.load(run))
+        return self._needed.get(_cell(run), SPARE * scale_candidate.load(run))
 
     def note(self, run: Run, processors: float, short: bool) -> None:
         """A run needed so many processors. One that was `short` of them is to have all next time."""

@@ -16,5 +16,5 @@ def scaling_share(time_ratio: float, factor: float) -> float:
     `time_ratio` is new over old time. Above 1 when no share explains the ratio. No units.
     """
     if factor == 1:
-        raise ValueError("a factor of 1 changes nothing, so it tells nothing of the share")
+        raise ValueError("a factor of 1 changes nothing, so it says nothing of the share")
     return (1 - time_ratio) / (1 - 1 / factor)

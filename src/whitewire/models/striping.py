@@ -77,7 +77,7 @@ def striped_rate(
     """Most that one of `clients` clients moves (MB/s) to or from files striped over all targets.
 
     Each client and each server has one link. `cached_share` (0 to below 1) of a written file is still in the
-    client's cache when the writer is told that it is done.
+    client's cache when its write returns.
     """
     if min(clients, link_mb_per_s, servers, targets_per_server, target_mb_per_s) <= 0 or not 0 <= cached_share < 1:
         raise ValueError("counts and rates must be above 0 and cached_share in 0..1")

@@ -254,12 +254,12 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
 
 def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, with all that a record of its kind has, and agreeing with its folder. Raises Broken."""
-    told = schema.parse(schema.read(folder / "run.json", schema.MOST_BYTES))
-    done = not isinstance(told, dict) or "start" in told or told.get("valid") is True
+    parsed = schema.parse(schema.read(folder / "run.json", schema.MOST_BYTES))
+    done = not isinstance(parsed, dict) or "start" in parsed or parsed.get("valid") is True
     # Old records of failed attempts have their whole row: columns of factors, some of which are called as other keys.
-    if why := schema.fault(told if done else {name: told[name] for name in OF_FAILED if name in told}, RunRecord):
+    if why := schema.fault(parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord):
         raise Broken(why)
-    record: RunRecord = told
+    record: RunRecord = parsed
     needed = [*OF_ANY, *(OF_A_FLOOR if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
     if "jobs" in record:
         needed += [name for name in OF_JOBS if kind != "floors" or name not in ("floors", "floor_wire")]
@@ -436,7 +436,7 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
 
 
 def block_record(path: Path) -> BlockRecord | None:
-    """What a block.json says; None where there is none, or it is damaged, which is told where the block is read."""
+    """What a block.json says; None where there is none, or it is damaged, which is reported where the block is read."""
     try:
         record: BlockRecord = schema.load(path, BlockRecord)
     except Broken:
@@ -491,9 +491,9 @@ def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
 def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
     # A program of HiBench's may be made by Hadoop's jars: the record then has the workload that made it.
     names = ("experiment", "replicate", *(() if "program" in record else ("workload",)))
-    told: dict[str, object] = {name: cast("Any", record)[name] for name in names}
-    told |= {f"factors.{name}": value for name, value in record["factors"].items()}
-    for name, value in told.items():
+    recorded: dict[str, object] = {name: cast("Any", record)[name] for name in names}
+    recorded |= {f"factors.{name}": value for name, value in record["factors"].items()}
+    for name, value in recorded.items():
         cell = row.get(name.removeprefix("factors."), "")
         if str(value) != str(cell):
             return f"{name}: found {quoted(value)}, expected {quoted(cell)} of its row of design.csv"

@@ -48,8 +48,10 @@ def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
 
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:
     """Medians over valid floors of one kind: seconds by job, and under `wire` the bytes into all workers."""
-    told = [seconds_of(record) for record in records]
-    medians = {name: statistics.median(each[name] for each in told if name in each) for each in told for name in each}
+    seconds = [seconds_of(record) for record in records]
+    medians = {
+        name: statistics.median(each[name] for each in seconds if name in each) for each in seconds for name in each
+    }
     return medians | {"wire": statistics.median(map(worker_wire, records))}
 
 

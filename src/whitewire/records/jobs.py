@@ -1,4 +1,4 @@
-"""What is told of a run of jobs: its times, its floor, its phases, what its links carried, and why it may not count.
+"""Metrics and validity rules of runs of jobs: times, floor, phases, bytes on links.
 
 Pure; docs/inside/tables.md lists the metrics.
 """
@@ -39,7 +39,7 @@ OF_JOB = (
     "maps", "reduces", "local_maps_share", "map_time", "map_phase", "reduce_phase", "map_phase_share", "shuffle_share",
     "shuffle_bytes", "shuffle_wire_bytes", "wire_excess", "shuffle_time", "merge_time", "reduce_time",
 )  # fmt: skip
-"""What one_job() tells."""
+"""Metrics of one_job()."""
 
 
 def beyond_floor(seconds: float, floor: float) -> float:

@@ -35,7 +35,7 @@ class BlockRecord(TypedDict):
     no_floor: NotRequired[dict[str, str]]
     """Kinds of floors of which none was valid, and why the last one was not."""
     rung: NotRequired[int]
-    """Which k of the paper's ladders its runs have, from 0."""
+    """Index of the scale candidate that its runs have."""
     budget_seconds: NotRequired[float | None]
     """How long the block had until its first look at claims; None: without an end."""
     start_budget_seconds: NotRequired[float | None]

@@ -99,7 +99,7 @@ class Plan(TypedDict):
 
 
 class HostLink(Link, total=False):
-    """A host's link, and where it is told its interface's driver."""
+    """A host's link, and its interface's driver where that is known."""
 
     driver: str
     version: str
@@ -259,10 +259,10 @@ def _form(path: Path) -> Callable[[Path], object] | None:
 def faults(folder: Path) -> list[str]:
     """What is wrong with a record, a line each; one without links.json is not finished, and need not be whole."""
     finished = (folder / RECORD).exists()
-    told = [f"{shown(path)}: {why}" for path, why in damaged(folder)]
+    broken = [f"{shown(path)}: {why}" for path, why in damaged(folder)]
     lacking = [manifest.NAME, PLAN, HOSTS] if finished else []
-    return told + [f"{shown(folder / name)}: found no such file, expected one beside {RECORD}"
-                   for name in lacking if not (folder / name).exists()]  # fmt: skip
+    return broken + [f"{shown(folder / name)}: found no such file, expected one beside {RECORD}"
+                     for name in lacking if not (folder / name).exists()]  # fmt: skip
 
 
 def record(folder: Path) -> LinksRecord:

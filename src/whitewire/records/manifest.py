@@ -44,7 +44,7 @@ def of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
 
 
 def open_record(folder: Path, name: str) -> None:
-    """Remove a record and its manifest: until both are written again, what it tells of is not finished."""
+    """Remove a record and its manifest: until both are written again, what it describes is not finished."""
     for each in (name, NAME):
         (folder / each).unlink(missing_ok=True)
 

@@ -21,7 +21,7 @@ OF_CLIENTS = (
     "completion_time", "throughput", "cpu_idle_min", "cpu_idle_mean", "cpu_seconds_per_gb", "user_bytes",
     "client_wire_bytes", "datanode_wire_bytes", "tcp_retransmits", "queue_drops",
 )  # fmt: skip
-"""What of_clients() tells."""
+"""Metrics of of_clients()."""
 
 
 def of_clients(record: RunRecord, samples: Samples, user_bytes: int) -> Found:

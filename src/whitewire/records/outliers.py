@@ -2,7 +2,7 @@
 of_folder(), which reads.
 
 A pair is judged in each direction by the number of streams with which it did best, and by its last attempt. What a
-whole host or most of a fabric has in common is told once: the pairs that it explains name it (`part_of`).
+whole host or most of a fabric has in common is reported once: the pairs that it explains name it (`part_of`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUEUED = 5.0
 MOST_OF = 2 / 3
 """Of a host's pairs in one direction, or of a fabric's, those that are beyond where it is the host, or the fabric."""
 LEAST_PEERS = 3
-"""Of a kind, to tell one that differs: of two nobody knows which."""
+"""Of a kind, to find one that differs: of two nobody knows which."""
 SEQUENTIAL = ("write", "read")
 
 
@@ -128,11 +128,11 @@ def of_pairs(found: Sequence[Way], limits: Mapping[str, float], unlike: Mapping[
 
     `unlike`: by fabric and host, what is unlike the other hosts, in words; see slows().
     """
-    told: list[Outlier] = []
+    outliers: list[Outlier] = []
     for fabric in dict.fromkeys(way.fabric for way in found):
         on_it = [way for way in found if way.fabric == fabric]
-        told += _of_fabric(fabric, on_it, limits, unlike or {})
-    return told
+        outliers += _of_fabric(fabric, on_it, limits, unlike or {})
+    return outliers
 
 
 def _of_fabric(fabric: str, found: Sequence[Way], limits: Mapping[str, float], unlike: Mapping[tuple[str, str], str]
@@ -156,7 +156,7 @@ def _of_fabric(fabric: str, found: Sequence[Way], limits: Mapping[str, float], u
         whole = Outlier("fabric", f"{len(wrong)} of {len(found)} directions", fabric, (), usual, expected, "Mbit/s",
                         cause, stops=True)  # fmt: skip
         yield whole
-        # Those that are also unlike the others are told by themselves.
+        # Those that are also unlike the others are reported by themselves.
         peers = [replace(way, error=way.goodput / usual - 1) if not way.why else way for way in found]
         yield from _apart(fabric, peers, bound, limits, unlike)
         return
@@ -205,7 +205,7 @@ def _hosts(found: Sequence[Way], bound: float) -> dict[str, tuple[bool, bool]]:
     counts for no other.
     """
     left = list(found)
-    told: dict[str, tuple[bool, bool]] = {}
+    explained: dict[str, tuple[bool, bool]] = {}
     while True:
         best: tuple[float, str, bool, bool] | None = None
         for name in dict.fromkeys(host for way in left for host in (way.source, way.destination)):
@@ -216,9 +216,9 @@ def _hosts(found: Sequence[Way], bound: float) -> dict[str, tuple[bool, bool]]:
             if wrong > 1 and (best is None or wrong > best[0]):
                 best = (wrong, name, sends, receives)
         if best is None:
-            return told
+            return explained
         _, name, sends, receives = best
-        told[name] = (sends, receives)
+        explained[name] = (sends, receives)
         left = [way for way in left
                 if not ((sends and way.source == name) or (receives and way.destination == name))]  # fmt: skip
 
@@ -280,8 +280,8 @@ def differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator
     """
     for fabric, hosts in seen.items():
         for what, name in NAMES.items():
-            told = {host: link[what] for host, link in hosts.items() if link.get(what) is not None}
-            for host, mine, usual in _odd(told):
+            values = {host: link[what] for host, link in hosts.items() if link.get(what) is not None}
+            for host, mine, usual in _odd(values):
                 yield fabric, host, what, f"{name} {mine}, on most hosts {usual}"
 
 
@@ -328,11 +328,11 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
     (sequential) or its smallest (random). What is slower at that in order, or not measured at all, stops a paper.
     """
     curves = _curves(rows)
-    told = []
+    outliers = []
     for (kind, host, folder), curve in curves.items():
         name = f"{host} {folder}"
         if curve.problem:
-            told.append(Outlier("drive", name, "", (host,), None, None, "", f"not measured: {curve.problem}", True))
+            outliers.append(Outlier("drive", name, "", (host,), None, None, "", f"not measured: {curve.problem}", True))
             continue
         for operation, value in curve.best.items():
             alike = [each.best[operation] for (other, *_), each in curves.items()
@@ -346,8 +346,8 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
                     f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
                 )
                 slower = value < usual and operation in SEQUENTIAL
-                told.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
-    return told
+                outliers.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
+    return outliers
 
 
 OPERATIONS = {
@@ -399,15 +399,15 @@ def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
         if row["metric"] == "bandwidth_average":
             at = (row["fabric"], row["test"], str(row["message_bytes"]))
             found[at][row["source"], row["destination"]] = float(row["value"])
-    told = []
+    slow = []
     for (fabric, test, size), values in found.items():
         for (source, destination), value in values.items():
             others = [each for pair, each in values.items() if pair != (source, destination)]
             if len(others) + 1 >= LEAST_PEERS and value < (1 - bound) * (usual := statistics.median(others)):
-                told.append(Outlier("rdma", f"{source} to {destination}", fabric, (source, destination), value, usual,
+                slow.append(Outlier("rdma", f"{source} to {destination}", fabric, (source, destination), value, usual,
                                     "MB/s", f"{test} of {size} B: {value:.4g} MB/s, the other pairs have {usual:.4g} "
                                     "(median)", stops=False))  # fmt: skip
-    return told
+    return slow
 
 
 # --- together ------------------------------------------------------------------------------------------

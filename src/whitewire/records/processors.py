@@ -55,20 +55,20 @@ FLOOR_SHARE = 0.5
 """Share of the processors that other programs may use beside a floor: with more it takes longer."""
 SHORT_MS = 0.4
 """Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
-tells runs that are right from others (docs/inside/processors.md), for each second by itself."""
+separates runs that are right from others (docs/inside/processors.md), for each second by itself."""
 
 
 def short_share(start: float, end: float, samples: Samples, series: WaitedSeries | None) -> float:
     """Share of the seconds between two moments, from 0 to 1, in which processors were short; NaN of none.
 
-    Told by how late a timer woke, where hosts share one machine's; else (None) by the share that was idle.
+    Judged by how late a timer woke, where hosts share one machine's; else (None) by the share that was idle.
     """
     if series is None:
         short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
     else:
         short = [(each[0] - start, not _wake_latency(series, *each) <= SHORT_MS) for each in seconds_of(start, end)]
-    told = held([(left, True) for left, _ in short], end - start)
-    return held(short, end - start) / told if told else math.nan
+    known = held([(left, True) for left, _ in short], end - start)
+    return held(short, end - start) / known if known else math.nan
 
 
 def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
@@ -80,7 +80,7 @@ def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
 def of_a_floor(found: Found, processors: int) -> list[Reason]:
     """Why other programs may have made a floor longer, on a machine of so many processors (empty: they cannot have).
 
-    How late a process woke tells nothing: a start of JVMs takes all processors itself.
+    How late a process woke shows nothing: a start of JVMs takes all processors itself.
     """
     outside, most = found.get("cpu_outside", (0.0, ""))[0], FLOOR_SHARE * processors
     if outside <= most:  # not so where it is NaN
@@ -89,7 +89,7 @@ def of_a_floor(found: Found, processors: int) -> list[Reason]:
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
-    """Why lack of processors may have changed a run (empty: it cannot have, or nothing tells)."""
+    """Why lack of processors may have changed a run (empty: it cannot have, or that is unknown)."""
     if "cpu_late" not in found:
         return []
     late, outside = found["cpu_late"][0], found["cpu_outside"][0]

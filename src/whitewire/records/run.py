@@ -265,11 +265,11 @@ OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
 OF_A_FLOOR = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
 OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "why_codes", "seed", "scale", "commit", "modified", "software")
-"""All that is read of a record that tells of a failed attempt."""
+"""All that is read of the record of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
     "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",
 )  # fmt: skip
-"""What a record has besides that tells of a run that came to its end; that of a run whose attempt failed does not."""
+"""What the record of a run has besides that came to its end, and that of a failed attempt has not."""
 OF_JOBS = ("user_bytes", "workers", "mounted", "output_replication", "made_by", "cpu", "floors", "floor_wire")
 """What a run has besides that has `jobs`."""

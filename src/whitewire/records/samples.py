@@ -129,8 +129,8 @@ def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
 
 
 def held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
-    """In how many of a run's `seconds` something held, told of its windows in their order: (seconds since start,
-    whether it held), each as seconds_of makes them. The last one counts with what it alone covers."""
+    """In how many of a run's `seconds` something held, by its windows in their order: (seconds since start, whether
+    it held), each as seconds_of makes them. The last one counts with what it alone covers."""
     found = covered = 0.0
     for left, holds in windows:
         right = min(left + 1, seconds)

@@ -74,14 +74,16 @@ def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
         return "no bytes on any link"
     mean = total / len(ports)
     tcp = {name: by_tcp(seen) / max(sent(seen), mean) for name, seen in ports.items()}
-    if fell_back := _told(tcp, "the kernel's TCP sent up to {share:.0%} of the bytes (fell back to TCP)", QUIET):
+    if fell_back := _largest_share(
+        tcp, "the kernel's TCP sent up to {share:.0%} of the bytes (fell back to TCP)", QUIET
+    ):
         return fell_back
     busy = {name: seen for name, seen in ports.items() if sent(seen) >= QUIET * mean}
     lacking = {name: 1 - (by_port(seen) or 0) / sent(seen) for name, seen in busy.items()}
-    return _told(lacking, "the RDMA port did not count {share:.0%} of the bytes", 1 - COVERS)
+    return _largest_share(lacking, "the RDMA port did not count {share:.0%} of the bytes", 1 - COVERS)
 
 
-def _told(shares: Mapping[str, float], words: str, most: float) -> str:
+def _largest_share(shares: Mapping[str, float], words: str, most: float) -> str:
     """The host with the largest share, in words; empty where none has more than `most`."""
     name = max(shares, key=shares.__getitem__, default=None)
     if name is None or shares[name] <= most:

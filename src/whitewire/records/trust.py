@@ -30,7 +30,7 @@ LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]
 IPERF3, COUNTERS = get_args(Meter)
-"""What tells a link's goodput: iperf3, or the bytes that the switch's port counts."""
+"""What measures a link's goodput: iperf3, or the bytes that the switch's port counts."""
 
 
 class LinkRow(TypedDict):
@@ -125,8 +125,8 @@ def faults(folder: Path, record: TrustRecord) -> list[str]:
     path = folder / manifest.NAME
     if not path.exists():
         return [f"{shown(path)}: found no such file, expected one beside {RECORD}; `whitewire trust` writes it"]
-    told = [f"{shown(each)}: {why}" for each, why in _unlike_manifest(folder, [RECORD], ())]
-    return told or faults_of_parts(folder, [each["part"] for each in record["parts"]])
+    lines = [f"{shown(each)}: {why}" for each, why in _unlike_manifest(folder, [RECORD], ())]
+    return lines or faults_of_parts(folder, [each["part"] for each in record["parts"]])
 
 
 def faults_of_parts(folder: Path, names: Collection[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""How far two results agree, by rule: the same verdicts as a share and as Cohen's kappa, who tells where they are not
-the same, and whether more estimates differ than chance would have it."""
+"""How far two results agree, by rule: the same verdicts as a share and as Cohen's kappa, which side decides where they
+are not the same, and whether more estimates differ than chance would have it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scope(TypedDict):
     claims: int
     same: int
     other: int
-    """Both tell, and not the same."""
+    """Both decide, and not the same."""
     only_a: int
     only_b: int
     neither: int
@@ -54,7 +54,7 @@ class Agreement(TypedDict):
     """Of two results: `all` claims, those that `runs` judge, and these by paper."""
 
     agrees: bool | None
-    """None where runs tell nothing on both sides: neither a verdict nor an estimate with its interval."""
+    """None where runs decide nothing on both sides: neither a verdict nor an estimate with its interval."""
     all: Scope
     runs: Scope
     papers: dict[str, Scope]
@@ -79,16 +79,16 @@ def by_chance(estimates: int) -> int:
 
 
 def of(table: pd.DataFrame) -> Agreement:
-    """From the table of comparison.verdicts. Two results agree where no claim on which both tell has another verdict,
-    and no more estimates differ than chance explains; where runs tell nothing on both sides it cannot be told."""
+    """From the table of comparison.verdicts. Two results agree where no claim that both decide has another verdict,
+    and no more estimates differ than chance explains; None where runs decide nothing on both sides."""
     judged = table[table["stands"] != ""]
     by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
-    told = by_runs[by_runs["differs"].isin([comparison.YES, comparison.NO]) & (by_runs["overlap"] != "")]
+    bounded = by_runs[by_runs["differs"].isin([comparison.YES, comparison.NO]) & (by_runs["overlap"] != "")]
     estimates: Estimates = {
-        "compared": len(told),
-        "differ": int((told["differs"] == comparison.YES).sum()),
-        "by_chance": by_chance(len(told)),
-        "apart": int((told["overlap"] == comparison.NO).sum()),
+        "compared": len(bounded),
+        "differ": int((bounded["differs"] == comparison.YES).sum()),
+        "by_chance": by_chance(len(bounded)),
+        "apart": int((bounded["overlap"] == comparison.NO).sum()),
     }
     whole, runs = _scope(judged), _scope(by_runs)
     alike = whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"]
@@ -131,16 +131,16 @@ def _beside(results: Path, own: Mapping[str, comparison.Results], folder: Path) 
     if not (kept / bundle.NAME).is_file():
         return {"state": "none"}
     try:
-        told, files = reference.read(own)
+        record, files = reference.read(own)
         other = comparison.load(kept)
     except UserError as error:
         return {"state": "unusable", "why": str(error)}
     if is_of(results, files):
-        return {"state": "itself", "reference": told}
+        return {"state": "itself", "reference": record}
     table = comparison.verdicts(other, own)
     messages = [line for line in comparison.messages(other, own, NAMES) if line["paper"] in comparison.both(other, own)]
     table.to_csv(folder / TABLE, index=False, lineterminator="\n")
-    return {"state": "compared", "reference": told, "messages": messages, **of(table)}
+    return {"state": "compared", "reference": record, "messages": messages, **of(table)}
 
 
 def is_of(results: Path, files: Mapping[str, bytes]) -> bool:

@@ -32,7 +32,7 @@ from whitewire.report import agreement, bundle, commits, comparison, reference
 from whitewire.tidy import form
 
 STAGES = ("raw", "tidy", "analysis")
-"""Folders of a paper whose size is told, in their order."""
+"""Folders of a paper whose size is given, in their order."""
 BENCHMARKS = {"tidy": "tidy.tsv", "analysis": "analysis.tsv", "report": "paper.tsv"}
 """What the workflow keeps of the seconds that a stage after the measurements took, below `logs/`."""
 SET_UP = (".venv", ".cache")
@@ -210,7 +210,7 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
 def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
     """How results agree with the reference, with `rows`: a row per claim that both judged by runs."""
     if reference.is_kept(results):
-        return {"state": "itself", "reference": reference.told()}
+        return {"state": "itself", "reference": reference.results_record()}
     folder = agreement.beside_reference(results, scratch)
     record: dict[str, Any] = json.loads((folder / agreement.RECORD).read_text(encoding="utf-8"))
     if record["state"] != "compared":
@@ -293,7 +293,7 @@ def seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
 
 
 def benchmarked(path: Path) -> float | None:
-    """Seconds that Snakemake's record of a rule tells (column `s`); None where there is none that can be read."""
+    """Seconds that Snakemake's record of a rule has (column `s`); None where there is none that can be read."""
     try:
         with path.open(newline="", encoding="utf-8") as table:
             return float(next(csv.DictReader(table, delimiter="\t"))["s"])
@@ -340,14 +340,14 @@ def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
 
 def _name(results: Path) -> str:
     own = results / bundle.NAME
-    return bundle.told(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
+    return bundle.record_of(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
 
 
 def seed_of(results: Path) -> int | None:
     """The seed of a run, as its own record has it, else as its project's configuration."""
     own = results / bundle.NAME
     if own.is_file():
-        return bundle.told(own.read_bytes(), shown(results))["seed"]
+        return bundle.record_of(own.read_bytes(), shown(results))["seed"]
     path = bundle.configuration_of(results) / "config.yaml"
     return load_yaml(path).get("seed") if path.is_file() else None
 
@@ -359,7 +359,7 @@ def _testbed(results: Path) -> Mapping[str, Any]:
 
 
 def machines(environments: Iterable[Mapping[str, Any]]) -> list[Machine]:
-    """Machines that are told apart by their facts, each once, with the hosts that have them.
+    """Machines with different facts, each once, with the hosts that have them.
 
     On an emulated testbed all hosts are on the one machine of the record; a site's are in its `machines`.
     """
@@ -369,12 +369,12 @@ def machines(environments: Iterable[Mapping[str, Any]]) -> list[Machine]:
         if isinstance(record.get("machine"), Mapping):
             every = {"": record["machine"], **every}
         for host, facts in every.items():
-            told = tuple((str(name), _told(value)) for name, value in facts.items() if name != "load_average")
-            found.setdefault(told, {})[host] = None
-    return [{"hosts": ", ".join(filter(None, hosts)), "facts": dict(told)} for told, hosts in found.items()]
+            shown_facts = tuple((str(name), _text(value)) for name, value in facts.items() if name != "load_average")
+            found.setdefault(shown_facts, {})[host] = None
+    return [{"hosts": ", ".join(filter(None, hosts)), "facts": dict(own)} for own, hosts in found.items()]
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 

@@ -50,7 +50,7 @@ FORMAT = 1
 TABLES = "tables"
 VERDICTS = "verdicts.csv"
 JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: comparison.JUDGED, "estimates.csv": comparison.ESTIMATED}
-"""Tables of the analysis that are told beside another run's, with columns without which they are none; all of them are
+"""Tables of the analysis that are compared with another run's, and columns without which they are none; all are
 made again from the tidy ones."""
 OF_TESTBED: Mapping[str, tuple[str, Any]] = {
     links.FOLDER: (links.RECORD, links.LinksRecord),
@@ -67,7 +67,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 """Names of testbeds and papers, which become folders."""
 
 
-class PaperTold(TypedDict):
+class PaperRecord(TypedDict):
     """Of one paper."""
 
     effort: str
@@ -75,7 +75,7 @@ class PaperTold(TypedDict):
     """Runs that count."""
 
 
-class Told(TypedDict):
+class BundleRecord(TypedDict):
     """results.json."""
 
     format: int
@@ -88,7 +88,7 @@ class Told(TypedDict):
     """Of the code that measured."""
     modified: bool
     """Whether files differed from them."""
-    papers: dict[str, PaperTold]
+    papers: dict[str, PaperRecord]
 
 
 # -- from results to a bundle ------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
     config = configuration_of(results)
     description = config / "testbeds" / f"{results.name}.yaml"
     made: dict[str, bytes] = {TESTBED: description.read_bytes()}
-    told: dict[str, PaperTold] = {}
+    measured: dict[str, PaperRecord] = {}
     by: list[Mapping[str, Any]] = []
     for folder, (own, kind) in OF_TESTBED.items():
         files, found = _of_testbed(results / folder, own, kind, digest(read_testbed(description)))
@@ -114,12 +114,12 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
         made |= {f"{paper}/{name}": content for name, content in files.items()}
         by += records
         effort = effort_of(records[0]["block"]) if records else ""
-        told[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{RUNS}"], results / paper / "tidy")}
-    record: Told = {
+        measured[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{RUNS}"], results / paper / "tidy")}
+    record: BundleRecord = {
         "format": FORMAT, "whitewire": __version__, "testbed": results.name,
         "seed": load_yaml(config / "config.yaml")["seed"],
         "commits": sorted({each["commit"] or UNKNOWN for each in by}),
-        "modified": any(each["modified"] for each in by), "papers": told,
+        "modified": any(each["modified"] for each in by), "papers": measured,
     }  # fmt: skip
     made[NAME] = atomic.as_json(record).encode()
     check_form(record, made, shown(results))  # what would not be opened is not packed
@@ -136,7 +136,7 @@ def _of_testbed(
     folder: Path, name: str, kind: Any, description: str
 ) -> tuple[dict[str, bytes], list[Mapping[str, Any]]]:  # fmt: skip
     """A folder's record and tables by path, and the record; none where they were not made, or are of another
-    description of the testbed, which is told."""
+    description of the testbed, which is reported."""
     path, tables = folder / name, folder / TABLES
     if not path.is_file() or not (tables / PACKAGE).is_file():
         return {}, []
@@ -197,7 +197,7 @@ def _valid_runs(table: bytes, tidy: Path) -> int:
 # -- whether this version can take one ---------------------------------------------------------------------
 
 
-def told(content: bytes, source: str) -> Told:
+def record_of(content: bytes, source: str) -> BundleRecord:
     """results.json of a bundle. UserError for one that is broken, or of a later format."""
     try:
         value = schema.parse(content.decode())
@@ -209,7 +209,7 @@ def told(content: bytes, source: str) -> Told:
             f"{source}: {NAME}: format: found {value['format']}{made}, expected at most {FORMAT}; a later Whitewire "
             "opens it"
         )
-    if why := schema.fault(value, Told):
+    if why := schema.fault(value, BundleRecord):
         raise UserError(f"{source}: {NAME}: {why}")
     for name in [value["testbed"], *value["papers"]]:
         if not PLAIN.fullmatch(name):
@@ -228,7 +228,7 @@ def told(content: bytes, source: str) -> Told:
     return value
 
 
-def check(record: Told, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None) -> None:
+def check(record: BundleRecord, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None) -> None:
     """UserError with one line where this version cannot take a bundle: papers that it does not know, or that it
     measures otherwise, and files that its stages and documents cannot read.
 
@@ -247,7 +247,7 @@ def check(record: Told, files: Mapping[str, bytes], source: str, papers: Collect
         _check_design(name, record, testbed, files[f"{name}/{DESIGN}"], source)
 
 
-def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
+def check_form(record: BundleRecord, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
     """The testbed's description in a bundle. UserError with one line where one of its files is missing, or is not what
     stages and documents read."""
     testbed = _testbed(record, files, source)
@@ -266,7 +266,7 @@ def check_form(record: Told, files: Mapping[str, bytes], source: str) -> Mapping
     return testbed
 
 
-def _testbed(record: Told, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
+def _testbed(record: BundleRecord, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
     if TESTBED not in files:
         raise UserError(f"{source}: {TESTBED}: found no such file, expected the testbed's description")
     with tempfile.TemporaryDirectory(prefix="bundle-", dir=paths.temporary()) as scratch:
@@ -353,7 +353,7 @@ def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignR
             raise UserError(f"{source}: {name}: runs: found other runs than in {DESIGN}, expected the same")
 
 
-def _check_design(name: str, record: Told, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
+def _check_design(name: str, record: BundleRecord, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
     """Runs of a bundle are those that this version's description of the paper asks for. What of HiBench is installed
     here is no part of it."""
     effort = record["papers"][name]["effort"]
@@ -389,7 +389,7 @@ def _stem(run_id: str) -> str:
     return run_id.rpartition("-")[0]
 
 
-def _by(record: Told) -> str:
+def _by(record: BundleRecord) -> str:
     """Which code would take the bundle."""
     commits = ", ".join(each[:12] for each in record["commits"])
     return f"it was measured by {'a changed copy of ' if record['modified'] else ''}commit {commits}"
@@ -398,7 +398,7 @@ def _by(record: Told) -> str:
 # -- from a bundle to results ------------------------------------------------------------------------------
 
 
-def unpack(folder: Path, record: Told, files: Iterable[tuple[str, bytes]]) -> Path:
+def unpack(folder: Path, record: BundleRecord, files: Iterable[tuple[str, bytes]]) -> Path:
     """Fill an empty folder with a project of the bundle's results; return its `results/<testbed>`. The papers are
     described as they are here. Raises OSError."""
     testbed, names = record["testbed"], list(record["papers"])

@@ -14,8 +14,8 @@ COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 def moment(commit: str) -> int | None:
     """When a commit was made, in seconds since 1970."""
-    told = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT.fullmatch(commit) else ""
-    return int(told) if told.isdecimal() else None
+    output = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT.fullmatch(commit) else ""
+    return int(output) if output.isdecimal() else None
 
 
 def holding(folder: Path) -> str:

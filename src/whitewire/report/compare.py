@@ -21,7 +21,7 @@ def folder_of(name: str, key: str) -> Path:
     candidates = [Path(name)] if "/" in name else [results / name, Path(name)]
     folder = next((path for path in candidates if path.is_dir()), None)
     if name == reference.REFERENCE or (folder and reference.is_kept(folder)):
-        reference.read()  # a reference of another design tells nothing
+        reference.read()  # a reference of another design cannot be compared
         return reference.folder().resolve()
     if folder is None:
         known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
@@ -36,7 +36,7 @@ def folder_of(name: str, key: str) -> Path:
 
 
 def names_of(a: Path, b: Path) -> tuple[str, str]:
-    """Short names for two folders, as many of their last parts as tell them apart."""
+    """Short names for two folders, as many of their last parts as make them differ."""
     for depth in range(1, max(len(a.parts), len(b.parts)) + 1):
         one, two = ("/".join(path.parts[-depth:]).strip("/") for path in (a, b))
         if one != two:
@@ -73,12 +73,12 @@ def compare(a: str, b: str) -> Path:
     for name, table in (("verdicts", judged), ("estimates", comparison.estimates(one, two)),
                         ("environment", comparison.environment(one, two))):  # fmt: skip
         atomic.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    told = comparison.messages(one, two)
+    messages = comparison.messages(one, two)
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
                 for side, name, folder in zip(comparison.SIDES, names, folders, strict=True)}  # fmt: skip
-    record = facts_of | {"papers": comparison.both(one, two), "messages": told, "agreement": agreement.of(judged)}
+    record = facts_of | {"papers": comparison.both(one, two), "messages": messages, "agreement": agreement.of(judged)}
     atomic.write(target / "comparison.json", atomic.as_json(record, ensure_ascii=False))
-    for line in told:
+    for line in messages:
         print(f"{line['paper']}: {line['message']}")
     pages = start_pages(target, dict(zip(names, folders, strict=True)))
     return render(document("compare"), target, target, ("html",), pages)[0]

@@ -35,8 +35,8 @@ ASKED = ("expected", *TARGET)
 VERDICTS = ("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit",
             *ASKED, *(f"{name}_{side}" for side in SIDES for name in NUMBERS), "overlap", *RATIO)  # fmt: skip
 OPEN = (INCONCLUSIVE, NOT_TESTABLE)
-"""Verdicts that tell nothing of a claim."""
-SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A tells", "only B tells", "neither tells"
+"""Verdicts that decide nothing."""
+SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A decided", "only B decided", "neither decided"
 NAMES = ("A", "B")
 """What messages call the two."""
 ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
@@ -100,7 +100,7 @@ def overlap(a: Bounded, b: Bounded) -> str:
 
 
 def stands(a: str, b: str) -> str:
-    """How two verdicts on a claim stand to each other: the same, another one where both tell, or who tells at all."""
+    """Relation of two verdicts on a claim: the same, another one where both decide, or which side decides."""
     if a == b:
         return SAME
     if a in OPEN:
@@ -194,7 +194,7 @@ def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFr
 def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """What the records of one paper's blocks say, flat: `machine / kernel` and its value, or all its values.
 
-    Hosts are told by their number in each role, and what is recorded of each host as the values that occur.
+    Hosts are counted in each role, and what is recorded of each host as the values that occur.
     """
     found: dict[str, set[str]] = {}
     for record in records:

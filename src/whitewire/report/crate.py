@@ -77,17 +77,18 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     with tempfile.TemporaryDirectory(prefix="crate-", dir=paths.temporary()) as scratch:
         replaced = ["names, addresses and folders are kept as they are (PRIVATE=keep)"]
         if not private:
-            told = bundle.told(masking.whole_bytes(files[OWN]), shown(results))
-            files, mask, left_out = masking.masked(files, told, BUNDLE, Path(scratch))
+            record = bundle.record_of(masking.whole_bytes(files[OWN]), shown(results))
+            files, mask, left_out = masking.masked(files, record, BUNDLE, Path(scratch))
             replaced = masking.said(mask, left_out)
-        told, sizes = _check_files(files, results)
+        record, sizes = _check_files(files, results)
         if raw or not private:  # with records that the bundle alone has not, or with others
             read = {
-                name.removeprefix(BUNDLE): masking.whole_bytes(files[name]) for name in _kept_of(files, told["papers"])
+                name.removeprefix(BUNDLE): masking.whole_bytes(files[name])
+                for name in _kept_of(files, record["papers"])
             }
-            bundle.check_form(told, read, shown(results))
+            bundle.check_form(record, read, shown(results))
         listed: manifest.Manifest = {"files": {name: masking.entry(content) for name, content in files.items()}}
-        described = atomic.as_json(described_as(files, told, listed, times(results, papers))).encode()
+        described = atomic.as_json(described_as(files, record, listed, times(results, papers))).encode()
         listed["files"][METADATA] = manifest.entry(described)
         listing = atomic.as_json(listed).encode()
         every: Contents = {METADATA: described, manifest.NAME: listing, **files}
@@ -103,16 +104,16 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     return target
 
 
-def _check_files(files: Contents, results: Path) -> tuple[bundle.Told, dict[str, int]]:
+def _check_files(files: Contents, results: Path) -> tuple[bundle.BundleRecord, dict[str, int]]:
     """What a crate's results are, and the sizes of its files. UserError where it would not be opened."""
     sizes = {name: len(each) if isinstance(each, bytes) else each.stat().st_size for name, each in files.items()}
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
     _check_sizes(sizes, shown(results))
-    told = bundle.told(masking.whole_bytes(files[OWN]), shown(results))
-    _check_kept(sizes, _kept_of(files, told["papers"]), shown(results))
-    return told, sizes
+    record = bundle.record_of(masking.whole_bytes(files[OWN]), shown(results))
+    _check_kept(sizes, _kept_of(files, record["papers"]), shown(results))
+    return record, sizes
 
 
 def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: manifest.Entry | None) -> None:
@@ -198,7 +199,7 @@ class Moments(TypedDict, total=False):
 
 
 def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
-    """When the first run began and the last one ended, in seconds since 1970; None where no raw output tells.
+    """When the first run began and the last one ended, in seconds since 1970; None where there is no raw output.
 
     Raises UserError for a run's record that cannot be read.
     """
@@ -217,19 +218,19 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
     return (min(starts), max(ends)) if starts else None
 
 
-def published(files: Contents, told: bundle.Told, spent: tuple[float, float] | None) -> float:
-    """The date of a crate in seconds since 1970, the same for the same results: when the last run ended; where no raw
-    output tells, when the testbed was measured, or its code was committed; 0 where nothing tells."""
+def published(files: Contents, record: bundle.BundleRecord, spent: tuple[float, float] | None) -> float:
+    """The date of a crate in seconds since 1970, the same for the same results: when the last run ended; without raw
+    output, when the testbed was measured, or its code was committed; 0 where none is known."""
     if spent:
         return spent[1]
-    own = [f"{BUNDLE}{folder}/{record}" for folder, (record, _) in bundle.OF_TESTBED.items()]
+    own = [f"{BUNDLE}{folder}/{name}" for folder, (name, _) in bundle.OF_TESTBED.items()]
     records = [json.loads(masking.whole_bytes(files[name])) for name in own if name in files]
     ends = [float(each["begun"] + each["seconds"]) for each in records]
-    return max(ends or (float(commits.moment(each) or 0) for each in told["commits"]), default=0.0)
+    return max(ends or (float(commits.moment(each) or 0) for each in record["commits"]), default=0.0)
 
 
 def described_as(
-    files: Contents, told: bundle.Told, listed: manifest.Manifest, spent: tuple[float, float] | None
+    files: Contents, record: bundle.BundleRecord, listed: manifest.Manifest, spent: tuple[float, float] | None
 ) -> dict[str, Any]:
     """ro-crate-metadata.json: what each file is, and the run of the workflow that made them."""
     try:
@@ -240,31 +241,31 @@ def described_as(
 
     crate = ROCrate(version="1.1")  # which the profiles are made for
 
-    def told_of(identifier: str, kind: str, **properties: Any) -> Any:
+    def add_entity(identifier: str, kind: str, **properties: Any) -> Any:
         return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
 
     citation = load_yaml(HOME / "CITATION.cff")
-    authors = [told_of(f"#author-{number}", "Organization", name=each["name"])
+    authors = [add_entity(f"#author-{number}", "Organization", name=each["name"])
                for number, each in enumerate(citation["authors"], start=1)]  # fmt: skip
-    papers = ", ".join(told["papers"])
+    papers = ", ".join(record["papers"])
     root = crate.root_dataset
-    root["name"] = f"Whitewire: {papers} on {told['testbed']}"
+    root["name"] = f"Whitewire: {papers} on {record['testbed']}"
     root["description"] = (
-        f"Re-measured benchmarks of the papers {papers}, on the testbed {told['testbed']}: design, tables, verdicts by "
-        "rule, reports, and the environment of the runs."
+        f"Re-measured benchmarks of the papers {papers}, on the testbed {record['testbed']}: design, tables, "
+        "verdicts by rule, reports, and the environment of the runs."
     )
-    root["license"] = told_of(LICENCE, "CreativeWork", name="Apache License 2.0", url=LICENCE)
+    root["license"] = add_entity(LICENCE, "CreativeWork", name="Apache License 2.0", url=LICENCE)
     root["author"] = authors
     root["conformsTo"] = [
-        told_of(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
+        add_entity(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
         for profile, name in PROFILES.items()
     ]
     requirements = [
-        told_of(f"#software-{number}", "SoftwareApplication", name=name, softwareVersion=version)
+        add_entity(f"#software-{number}", "SoftwareApplication", name=name, softwareVersion=version)
         for number, (name, version) in enumerate(_software(files), start=1)
     ]  # fmt: skip
     properties = {"name": "Whitewire's workflow", "license": root["license"], "author": authors,
-                  "description": citation["title"], "version": told["whitewire"],
+                  "description": citation["title"], "version": record["whitewire"],
                   "softwareRequirements": requirements}  # fmt: skip
     workflow = crate.add_workflow(
         None, MAIN, main=True, lang="snakemake",
@@ -289,15 +290,15 @@ def described_as(
     made = [entity for name, entity in parts.items() if name.startswith((BUNDLE, "reports/"))]
     named = zip(("startTime", "endTime"), spent or (), strict=False)
     moments = {key: _moment(at).isoformat() for key, at in named}
-    action = told_of(
-        "#run", "CreateAction", name=f"make papers, by commit {', '.join(told['commits'])}",
+    action = add_entity(
+        "#run", "CreateAction", name=f"make papers, by commit {', '.join(record['commits'])}",
         description="measures, judges and reports"
-        + (", by a changed copy of that commit" if told["modified"] else ""),
+        + (", by a changed copy of that commit" if record["modified"] else ""),
         instrument=workflow, object=inputs, result=[*made, *raw_folders.values()],
         actionStatus="http://schema.org/CompletedActionStatus", **moments,
     )  # fmt: skip
     root["mentions"] = [action]
-    crate.datePublished = _moment(published(files, told, spent))
+    crate.datePublished = _moment(published(files, record, spent))
     return crate.metadata.generate()
 
 
@@ -360,7 +361,7 @@ def _software(files: Contents) -> list[tuple[str, str]]:
 # -- opened ------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> tuple[bundle.Told, dict[str, bytes]]:
+def read(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
     """What a crate's results are, and the bundle's files by path. Nothing is written.
 
     UserError with one line for a file that is no crate of ours, cut off, altered, of a later format, with paths that
@@ -375,7 +376,7 @@ def read(path: Path) -> tuple[bundle.Told, dict[str, bytes]]:
             files = _checked(archive, entries, source)
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: found no whole zip archive ({error}), expected a crate") from None
-    record = bundle.told(files[bundle.NAME], source)
+    record = bundle.record_of(files[bundle.NAME], source)
     bundle.check(record, files, source)
     return record, files
 
@@ -441,7 +442,7 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
             missing if name in wanted else f"found a file that {manifest.NAME} does not list, expected none"
         ))  # fmt: skip
     # The later format first: what else it has nobody knows.
-    papers = bundle.told(archive.read(OWN), source)["papers"]
+    papers = bundle.record_of(archive.read(OWN), source)["papers"]
     kept = _kept_of(wanted, papers)
     _check_kept(sizes, kept, source)
     found = {}

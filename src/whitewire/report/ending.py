@@ -117,15 +117,15 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
         return f"{made} runs; verdicts cannot be read: {error}"
     ours = table[table["route"].isin(MEASURED)]
     still = list(ours["claim"][ours["verdict"] == INCONCLUSIVE])
-    told = f"{made} runs; {len(ours) - len(still)} of {len(ours)} claims that runs judge are decided"
-    told += f", open: {_names(still)}" if still else ""
+    text = f"{made} runs; {len(ours) - len(still)} of {len(ours)} claims that runs judge are decided"
+    text += f", open: {_names(still)}" if still else ""
     if not report.is_file():
         unfinished.append(paper)
-        return f"{told}; no report"
+        return f"{text}; no report"
     if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
         unfinished.append(paper)
-        return f"{told}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
-    return f"{told}; {shown(report)}"
+        return f"{text}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
+    return f"{text}; {shown(report)}"
 
 
 def _names(claims: Sequence[str]) -> str:
@@ -140,7 +140,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     try:
         table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
     except UserError:
-        return  # told in the paper's own line
+        return  # reported in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
     likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
     for command, claims in likely.groupby("command", sort=False):

@@ -200,14 +200,14 @@ def _spare(number: int) -> str:
 
 
 def masked(
-    files: Mapping[str, bytes | Path], told: bundle.Told, prefix: str, folder: Path
+    files: Mapping[str, bytes | Path], record: bundle.BundleRecord, prefix: str, folder: Path
 ) -> tuple[Contents, Mask, list[str]]:
     """Files by path with other names, the mask, and the paths of those that had to be left out.
 
     `prefix`: what results begin with in `files`; `folder`: for what is too large for memory.
     """
     ours = {name: content for name, content in files.items() if not name.startswith(PUBLIC)}
-    mask = _mask(ours, told, prefix, folder)
+    mask = _mask(ours, record, prefix, folder)
     made: Contents = {name: content for name, content in files.items() if name.startswith(PUBLIC)}
     before: dict[str, manifest.Entry] = {}
     left_out, changed = [], set()
@@ -247,8 +247,8 @@ def _page(name: str) -> str:
     return parts[2] if len(parts) > 3 else PurePosixPath(name).stem
 
 
-def _mask(files: Mapping[str, bytes | Path], told: bundle.Told, prefix: str, folder: Path) -> Mask:
-    path = folder / f"{told['testbed']}.yaml"
+def _mask(files: Mapping[str, bytes | Path], record: bundle.BundleRecord, prefix: str, folder: Path) -> Mask:
+    path = folder / f"{record['testbed']}.yaml"
     path.write_bytes(whole_bytes(files[prefix + bundle.TESTBED]))
     testbed = read_testbed(path)
     named = [*names.of_machine(), *names.of_description(load_yaml(path))]
@@ -256,21 +256,23 @@ def _mask(files: Mapping[str, bytes | Path], told: bundle.Told, prefix: str, fol
         if name.startswith(prefix):
             named += _named(name, content)
     emulated = capabilities_of(testbed).local
-    pairs = _without_own(names.numbered(names.sorted_out(named)), _own(files, told, testbed, prefix))
+    pairs = _without_own(names.numbered(names.sorted_out(named)), _own(files, record, testbed, prefix))
     first = Mask(pairs, emulated)
     other = folder / "masked.yaml"
     other.write_text(_without_comments(path, first), encoding="utf-8")
     new = read_testbed(other)
     pairs |= {digest(testbed): ("", digest(new))} if digest(new) != digest(testbed) else {}
-    return Mask(pairs, emulated, _ids(told, testbed, new), _addresses=first._addresses)
+    return Mask(pairs, emulated, _ids(record, testbed, new), _addresses=first._addresses)
 
 
-def _own(files: Mapping[str, bytes | Path], told: bundle.Told, testbed: Mapping[str, Any], prefix: str) -> set[str]:
+def _own(
+    files: Mapping[str, bytes | Path], record: bundle.BundleRecord, testbed: Mapping[str, Any], prefix: str
+) -> set[str]:
     """Ids that the project itself gives: an opened crate is checked and judged by them."""
-    own = {told["testbed"], *told["papers"], *fabric_names(testbed), *workloads.TABLE, *workloads.told()}
+    own = {record["testbed"], *record["papers"], *fabric_names(testbed), *workloads.TABLE, *workloads.metric_names()}
     for workload in workloads.TABLE.values():
         own.update(workload.known(), workload.factors, *workload.choices.values())
-    for paper in told["papers"]:
+    for paper in record["papers"]:
         for row in rows_of(whole_bytes(files[f"{prefix}{paper}/{bundle.DESIGN}"]).decode()):
             own.update(map(str, (*row, *row.values())))
     return own
@@ -285,7 +287,7 @@ def _without_own(pairs: Mapping[str, tuple[str, str]], own: Iterable[str]) -> di
 
 
 def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
-    """What a file of results tells of names."""
+    """Names in a file of results."""
     found: set[tuple[str, str]] = set()
     for piece in _pieces(name, content):
         found.update(names.of_text(piece.decode("utf-8", "surrogateescape")))
@@ -295,19 +297,19 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
     return found
 
 
-def _ids(told: bundle.Told, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+def _ids(record: bundle.BundleRecord, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Run ids whose digest is another one by the new description, as it would have them: the design is checked by
     them where the bundle is opened. UserError where the new description has other runs."""
     found: dict[str, str] = {}
-    for paper, own in told["papers"].items():
+    for paper, own in record["papers"].items():
         try:
             loaded = load_paper(project.paper_path(paper), fabric_names(testbed))
-            old_rows, new_rows = (make_design(loaded, each, own["effort"], told["seed"]) for each in (testbed, new))
-        except UserError:  # it is described otherwise by now, which is told where the bundle is opened
+            old_rows, new_rows = (make_design(loaded, each, own["effort"], record["seed"]) for each in (testbed, new))
+        except UserError:  # it is described otherwise by now, which is reported where the bundle is opened
             continue
         if len(old_rows) != len(new_rows):
             raise UserError(
-                f"{paper}: found {len(new_rows)} runs once names of {told['testbed']} are replaced, expected "
+                f"{paper}: found {len(new_rows)} runs once names of {record['testbed']} are replaced, expected "
                 f"{len(old_rows)} as before; rename what its description calls like a fabric, or keep names with "
                 "PRIVATE=keep"
             )
@@ -380,7 +382,7 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
             listing = json.loads(old)
             entries = _entries(listing)
         except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # broken: told where it is read
+            continue  # broken: reported where it is read
         place = PurePosixPath(name).parent
         changed = False
         for path, read, write in entries:
@@ -411,7 +413,7 @@ def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[m
     return [of_file(path, own) for path, own in listing["files"].items()]
 
 
-# -- what is told of it ------------------------------------------------------------------------------------
+# -- what is printed of it ---------------------------------------------------------------------------------
 
 
 def said(mask: Mask, left_out: Iterable[str]) -> list[str]:

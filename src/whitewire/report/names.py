@@ -19,9 +19,9 @@ KINDS = (HOST, USER, DOMAIN, INTERFACE, SLURM, FOLDER)
 Found = dict[str, set[str]]
 """Names by kind."""
 TARGET, PATH = "target", "path"
-"""Of what a text tells: what ssh is called with, and folders."""
+"""Kinds of what a text has: what ssh is called with, and folders."""
 NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
-TOLD = tuple((kind, re.compile(text)) for kind, text in (
+PATTERNS = tuple((kind, re.compile(text)) for kind, text in (
     (TARGET, r'"target": "([^"]+)"'),
     (TARGET, r"\b[Pp]roxy[Jj]ump[ =]+([^\s,]+)"),
     (TARGET, r"(?<![\w.-])([\w.-]+@[\w.-]+): Permission denied"),
@@ -42,7 +42,7 @@ TOLD = tuple((kind, re.compile(text)) for kind, text in (
     (SLURM, r"--(?:account|partition|qos|reservation|job-name)[= ]([\w.@+-]+)"),
     (SLURM, r"(?m)^\s*(?:slurm_account|slurm_partition|slurm_qos|constraint|clusters):\s*[\"']?([\w.@+-]+)"),
 ))  # fmt: skip
-"""What the text of records, logs and profiles tells of names."""
+"""Names in the text of records, logs and profiles, by kind."""
 COLUMNS = {"target": TARGET, "interface": INTERFACE, "folder": PATH, "host": HOST, "datanode": HOST}
 """Columns of tables with names."""
 OURS = re.compile(r"(?:namenode|datanode|client|mds|oss|mon|localhost|machine|whitewire)\d*|all clients|drive \d+")
@@ -111,7 +111,7 @@ def of_machine() -> Iterator[tuple[str, str]]:
 
 def of_text(text: str) -> Iterator[tuple[str, str]]:
     """The same of what a record or log says."""
-    return ((kind, name) for kind, pattern in TOLD for name in pattern.findall(text))
+    return ((kind, name) for kind, pattern in PATTERNS for name in pattern.findall(text))
 
 
 def of_rows(rows: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
@@ -119,10 +119,10 @@ def of_rows(rows: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
     return ((kind, row[column]) for row in rows for column, kind in COLUMNS.items() if row.get(column))
 
 
-def sorted_out(told: Iterable[tuple[str, str]]) -> Found:
-    """Names by kind, each once, without those that tell nothing."""
+def sorted_out(named: Iterable[tuple[str, str]]) -> Found:
+    """Names by kind, each once, without those that reveal nothing."""
     found: Found = {kind: set() for kind in KINDS}
-    for kind, name in {*told}:
+    for kind, name in {*named}:
         for own, part in _parts(kind, name):
             if part and not OURS.fullmatch(part) and not MADE.fullmatch(part) and not _is_plain(own, part):
                 found[own].add(part)

@@ -41,8 +41,11 @@ def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str,
 
 def known(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row with its numbers as numbers, and None for those that are not there."""
-    told = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in NUMBERS}
-    return {**row, **{name: None if value is None or pd.isna(value) else float(value) for name, value in told.items()}}
+    parsed = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in NUMBERS}
+    return {
+        **row,
+        **{name: None if value is None or pd.isna(value) else float(value) for name, value in parsed.items()},
+    }
 
 
 def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
@@ -67,34 +70,34 @@ def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect
     values = [row[name] for name in ("expected", "estimate", "low", "high", "expected_low", "expected_high")]
     values += [compared["estimate"]] if compared else []
     present = [value for value in values if value is not None]
-    told = dict(zip(present, numbers(present, 3), strict=True))
-    parts = [_claimed(row, told)]
+    words = dict(zip(present, numbers(present, 3), strict=True))
+    parts = [_claimed(row, words)]
     if compared:
-        parts.append(f"reference {told[compared['estimate']]}")
-    parts.append(_here(row, told))
+        parts.append(f"reference {words[compared['estimate']]}")
+    parts.append(_here(row, words))
     return f"{'; '.join(filter(None, parts))}: {claims.words(row, no_effect)}"
 
 
-def _claimed(row: Mapping[str, Any], told: Mapping[float, str]) -> str:
+def _claimed(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
     if row["relation"] == "increasing":
         return "claimed to rise from step to step"
     if row["expected"] is None:
         return ""
     if row["asks"] == claims.EQUIVALENCE:
-        return f"claimed to be the same ({told[row['expected_low']]} to {told[row['expected_high']]}{_unit(row)})"
-    number, unit = told[row["expected"]], _unit(row)
+        return f"claimed to be the same ({words[row['expected_low']]} to {words[row['expected_high']]}{_unit(row)})"
+    number, unit = words[row["expected"]], _unit(row)
     if row["relation"] not in ("above", "below"):
         return f"claimed {number}{unit}"
     number = f"{row['relation']} {number}"
     return f"claimed a ratio {number}" if unit == TIMES else f"claimed {number}{unit}"
 
 
-def _here(row: Mapping[str, Any], told: Mapping[float, str]) -> str:
+def _here(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
     if row["estimate"] is None:
         return "here no number yet"
-    interval = "" if row["low"] is None or row["high"] is None else f" ({told[row['low']]} to {told[row['high']]})"
+    interval = "" if row["low"] is None or row["high"] is None else f" ({words[row['low']]} to {words[row['high']]})"
     runs = int(row["n"] or 0)
-    return f"here {told[row['estimate']]}{interval}, {runs} run{'' if runs == 1 else 's'} a cell"
+    return f"here {words[row['estimate']]}{interval}, {runs} run{'' if runs == 1 else 's'} a cell"
 
 
 def _unit(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Where each figure of a page comes from, one click away: its data, the code that drew it, the rule that made the page.
 
 The page is finished HTML, whichever way it was rendered. Its figures, images until then, become part of it, so that a
-point says which run it is. What drew a figure is told by R (paper/R/text/provenance.R) in a file per figure.
+point says which run it is. R (paper/R/text/provenance.R) records what drew a figure, in a file per figure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Function(TypedDict):
     text: str
 
 
-class Told(TypedDict):
+class FigureRecord(TypedDict):
     """What R says of a figure."""
 
     label: str
@@ -73,10 +73,12 @@ def rules_of(home: Path, document: str) -> list[Rule]:
     return [found[name] for name in names if name in found]
 
 
-def read(folder: Path) -> dict[str, Told]:
-    """What R told of each figure, by its label."""
-    told: list[Told] = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return {each["label"]: each for each in told}
+def read(folder: Path) -> dict[str, FigureRecord]:
+    """What R recorded of each figure, by its label."""
+    records: list[FigureRecord] = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
+    ]
+    return {each["label"]: each for each in records}
 
 
 # -- figures as a part of the page -------------------------------------------------------------------------
@@ -100,9 +102,9 @@ def _drawing(found: re.Match[str]) -> str:
 # -- beside each figure ------------------------------------------------------------------------------------
 
 
-def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, rules: Sequence[Rule],
+def with_sources(page: str, document: str, figures: Mapping[str, FigureRecord], own: Path, rules: Sequence[Rule],
                  files: bool = True) -> str:  # fmt: skip
-    """The page with a line below each figure of which R told, and the sources that these lines lead to at its end.
+    """The page with a line below each figure that R recorded, and the sources that these lines lead to at its end.
 
     A figure whose data the document itself links to right below keeps that link; others get what was drawn, from the
     file of its label in `own`. `files`: whether a page's data are published as files too.
@@ -110,11 +112,11 @@ def with_sources(page: str, document: str, told: Mapping[str, Told], own: Path, 
     functions: dict[str, Function] = {}
     pieces, start, tag = [], 0, ""
     for found in FIGURE.finditer(page):
-        if found.start() < start or found[2] not in told:
+        if found.start() < start or found[2] not in figures:
             continue
         tag = found[1]
         end = _end(page, found.start(), tag)
-        figure = told[found[2]]
+        figure = figures[found[2]]
         functions |= {each["name"]: each for each in figure["functions"]}
         linked = DATA_LINK.match(page, end)
         ends, data = linked.groups() if linked else ("", _data(document, figure, own, files))
@@ -137,7 +139,7 @@ def _end(page: str, start: int, tag: str) -> int:
     return len(page)
 
 
-def _data(document: str, figure: Told, own: Path, files: bool) -> str:
+def _data(document: str, figure: FigureRecord, own: Path, files: bool) -> str:
     """A link that carries what a figure drew; words where it drew no table."""
     path = own / f"{figure['label']}.csv"
     if not path.is_file():
@@ -157,7 +159,7 @@ def data_file(document: str, label: str) -> str:
     return f"data/{document}/{label}.csv"
 
 
-def _line(data: str, figure: Told, rules: Sequence[Rule]) -> str:
+def _line(data: str, figure: FigureRecord, rules: Sequence[Rule]) -> str:
     code = ", ".join(
         f'<a href="#code-{html.escape(each["name"])}"><code>{html.escape(each["name"])}</code></a> in '
         f"{html.escape(each['file'])}"

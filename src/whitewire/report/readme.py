@@ -38,7 +38,7 @@ README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
 COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 """Of the table of papers, in its order."""
 PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
-"""The claim that README tells of, its paper, and the experiment whose k README names."""
+"""The claim that README names, its paper, and the experiment whose k README names."""
 FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (PAPER, "response")}
 """Images of docs/images, and which figures of which page they are."""
 SUMMARY = "trust/tables/summary.csv"
@@ -54,14 +54,14 @@ SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
 
 
-def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
+def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> str:
     """README with the numbers of reference results (a bundle's record and files).
 
     Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
     """
     rows = ROW.findall(text)
     for paper, _ in rows:
-        if paper not in told["papers"]:
+        if paper not in record["papers"]:
             raise UserError(f"README.md: found a row of {paper}, expected only papers of the reference results")
     papers = [paper for paper, _ in rows]
     counts = {paper: Counter(row["verdict"] for row in _table(files, f"{paper}/analysis/verdicts.csv"))
@@ -72,8 +72,8 @@ def made(text: str, told: bundle.Told, files: Mapping[str, bytes]) -> str:
         row = re.compile(rf"^\| `{paper}` \|.*$", re.MULTILINE)
         text = _put(row, f"| `{paper}` | {says} | {cells} |", text)
     text = _put(TOTAL, f"| all | | {' | '.join(f'**{total[verdict]}**' for verdict in COLUMNS)} |", text)
-    efforts = dict.fromkeys(told["papers"][paper]["effort"] for paper in papers)
-    runs = sum(told["papers"][paper]["runs"] for paper in papers)
+    efforts = dict.fromkeys(record["papers"][paper]["effort"] for paper in papers)
+    runs = sum(record["papers"][paper]["runs"] for paper in papers)
     text = _put(
         INTRODUCTION,
         f"{_number(len(papers)).capitalize()} vendor papers with {total.total()} claims, measured "
@@ -115,7 +115,7 @@ def _headline(claim: Mapping[str, str]) -> str:
     number = {name: f"{float(claim[name]):.3g}" if claim[name] else "" for name in
               ("estimate", "low", "high", "expected", "expected_low", "expected_high")}  # fmt: skip
     if not number["estimate"]:
-        return f"not told: the claim is {claim['verdict']}."
+        return f"unknown: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
     numbers = {name: float(claim[name]) for name in number if claim[name]}
     verdict = claims.words({**claim, **numbers}, no_effect=1.0)
@@ -159,9 +159,9 @@ def digest() -> str:
 
 def faults() -> list[str]:
     """Where README is not what the reference results say, one line each."""
-    told, files = reference.read()
+    record, files = reference.read()
     text = README.read_text(encoding="utf-8")
-    pairs = zip_longest(text.splitlines(), made(text, told, files).splitlines(), fillvalue="")
+    pairs = zip_longest(text.splitlines(), made(text, record, files).splitlines(), fillvalue="")
     differ = (each for each in enumerate(pairs, start=1) if each[1][0] != each[1][1])
     found = [f"README.md: line {n}: found {found!r}, expected {wanted!r}" for n, (found, wanted) in islice(differ, 1)]
     listed = manifest.faults(IMAGES)
@@ -178,17 +178,17 @@ def write() -> list[Path]:
 
     UserError where the reports are not there, or are of other results.
     """
-    told, files = reference.read()
+    record, files = reference.read()
     project = rebuild.target(reference.REFERENCE)
     drawn = project / rebuild.REPORTS / "figures"
     figures = {name: drawn / page / f"{figure}.png" for name, (page, figure) in FIGURES.items()}
-    of_these = agreement.is_of(project / "results" / told["testbed"], files)
+    of_these = agreement.is_of(project / "results" / record["testbed"], files)
     if not of_these or not all(map(Path.is_file, figures.values())):
         raise UserError(
             f"{shown(project)}: found no reports of these reference results, expected them; "
             "`make report TESTBED=reference` makes them"
         )
-    text = made(README.read_text(encoding="utf-8"), told, files)
+    text = made(README.read_text(encoding="utf-8"), record, files)
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
         atomic.write(IMAGES / name, content)

@@ -33,7 +33,7 @@ def target(name: str) -> Path:
     return paths.root() / "results" / bundle.OPENED / name
 
 
-def reported(target: Path, record: bundle.Told, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
+def reported(target: Path, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
     """Make the folder `target`, a project with a bundle's results, judged and reported anew, in place of an earlier
     one; return its `results/<testbed>`, and the faults of its pages, which keep no other page from being made.
 
@@ -53,7 +53,7 @@ def start_page(project: Path) -> Path:
     return project / REPORTS / f"{INDEX}.html"
 
 
-def rebuild(project: Path, record: bundle.Told) -> list[str]:
+def rebuild(project: Path, record: bundle.BundleRecord) -> list[str]:
     """Make analysis and reports of every paper in an opened project, the page of its testbed where the bundle has its
     tables, and the start page; return a line per fault, with the name of a page that could not be made."""
     results = f"results/{record['testbed']}"
@@ -69,7 +69,7 @@ def rebuild(project: Path, record: bundle.Told) -> list[str]:
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
     own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
     pages = [*order, *own]
-    runs = {page: told["runs"] for page, told in record["papers"].items()}
+    runs = {page: own["runs"] for page, own in record["papers"].items()}
     count = _counting({page: runs.get(page, 0) + PAGE for page in (*pages, INDEX)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         said = dict(zip(pages, pool.map(lambda page: count(page, of(page)), pages), strict=True))

@@ -66,7 +66,7 @@ def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]
     files = bundle.of(results, papers)
     if private:
         return files
-    own = bundle.told(files[bundle.NAME], shown(results))
+    own = bundle.record_of(files[bundle.NAME], shown(results))
     with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
         made, mask, left_out = masking.masked(files, own, "", Path(scratch))
     for line in masking.said(mask, left_out) if mask.seen or left_out else ():
@@ -76,14 +76,14 @@ def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]
     return found
 
 
-def read(papers: Collection[str] | None = None) -> tuple[bundle.Told, dict[str, bytes]]:
+def read(papers: Collection[str] | None = None) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
     """What results/reference is, and its files by path, tables unpacked.
 
     Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
     than this version's; of these `papers` alone, where they are named.
     """
     own = folder()
-    record = told()
+    record = results_record()
     faults = manifest.faults(own)
     if faults:
         raise Faults([f"{shown(path)}: {why}; {AGAIN}" for path, why in faults])
@@ -95,12 +95,12 @@ def read(papers: Collection[str] | None = None) -> tuple[bundle.Told, dict[str, 
     return record, files
 
 
-def told() -> bundle.Told:
+def results_record() -> bundle.BundleRecord:
     """results.json of the reference. Raises UserError."""
     path = folder() / bundle.NAME
     if not path.is_file() or not (folder() / manifest.NAME).is_file():
         raise UserError(f"{shown(folder())}: found no reference results, expected some; {AGAIN} after a complete run")
-    return bundle.told(path.read_bytes(), shown(path.parent))
+    return bundle.record_of(path.read_bytes(), shown(path.parent))
 
 
 def _files(own: Path) -> Iterator[tuple[str, bytes]]:

@@ -135,7 +135,7 @@ def render(
             beside = agreement.beside_reference(results_dir, Path(scratch) / "reference", sound)
             (beside / DAMAGED).write_text(json.dumps(damaged), encoding="utf-8")
             environment["WHITEWIRE_REFERENCE"] = str(beside)
-        environment["WHITEWIRE_TOLD"] = str(_told_metrics(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
+        environment["WHITEWIRE_METRICS"] = str(_metrics_file(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
         if why_not and shutil.which("quarto"):
             pulse.say(f"not with Quarto: {why_not}")
         if why_not:
@@ -166,7 +166,7 @@ class LeftOut(Faults):
 def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, list[str]]]:
     """Papers of a testbed's results with verdicts that can be shown, and the faults of the others."""
     sound, faults = comparison.sound(results)
-    damaged = {name: [f"{fault}; {ANEW}" for fault in told] for name, told in faults.items()}
+    damaged = {name: [f"{fault}; {ANEW}" for fault in own] for name, own in faults.items()}
     for path in sorted(results.glob("*/analysis/verdicts.csv")):
         try:
             check_verdicts(path)
@@ -210,13 +210,13 @@ def lacking(results: Path) -> list[str]:
     return [name for name in load_config()["papers"] if not (results / name / "analysis" / "verdicts.csv").is_file()]
 
 
-def _told_metrics(raw: Mapping[str, Any], folder: Path) -> Path:
-    """A file with the metrics that runs of each experiment tell, by which a document knows a misspelt one."""
+def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
+    """Write a file with the metrics of each experiment, by which a document finds a misspelt one; return its path."""
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
-    told = {name: list(workloads.of(workload).tells) for name, workload in (experiments | controls).items()}
-    path = folder / "told.json"
-    path.write_text(json.dumps(told))
+    metrics = {name: list(workloads.of(workload).metric_names) for name, workload in (experiments | controls).items()}
+    path = folder / "metrics.json"
+    path.write_text(json.dumps(metrics))
     return path
 
 
@@ -328,12 +328,12 @@ def _with_sources(page: Path, document: str, reports: Path) -> None:
     """Put the page's drawings into it, with their data, code and rule beside them; data that no link has yet become
     files too."""
     folder = reports / "provenance"
-    told = provenance.read(folder)
+    figures = provenance.read(folder)
     text = provenance.inlined(page.read_text(encoding="utf-8"))
     rules = provenance.rules_of(PROJECT, document)
-    text = provenance.with_sources(text, document, told, folder, rules, files=document != INDEX)
+    text = provenance.with_sources(text, document, figures, folder, rules, files=document != INDEX)
     page.write_text(text, encoding="utf-8")
-    for label in told:
+    for label in figures:
         file = provenance.data_file(document, label)
         if f'data-file="{file}"' in text:
             (reports / file).parent.mkdir(parents=True, exist_ok=True)
@@ -539,8 +539,8 @@ def _reason(log: str) -> str:
     own = [line.split("crossref: ", 1)[1] for line in lines if "crossref: " in line]
     if own:
         return own[0]
-    if told := _reason_of_r(lines):
-        return told
+    if reason := _reason_of_r(lines):
+        return reason
     warned = [line for line in lines if line.startswith("[WARNING]")]
     if warned:
         return warned[0].removeprefix("[WARNING]").strip()

@@ -32,7 +32,7 @@ and whether it is. `make docs` writes it from the numbers and functions that set
   are divided by the data fraction in results.
 - Full scale is the paper's hardware with Hadoop's defaults, and the emulated switch and sockets at k = 1. Where a paper
   had other settings and does not say so, that column is wrong.
-- Of a ladder of k the first one is taken. Runs may have a later one (`raw/scale.json` of a paper's results), with which
+- The first scale candidate of k is taken. Runs may have a later one (`raw/scale.json` of a paper's results), with which
   what depends on k is so much further from 1.
 - Numbers of workers, drives, clients, copies and reduce tasks are those of the run on both sides.
 - A large quotient need not mean a large effect. What follows from one is in [the last section](#what-follows), with the

@@ -160,7 +160,7 @@ class Process:
     def stood_still(self) -> bool:
         """Whether a signal (SIGSTOP) stopped it since this was asked last, also when it goes on by now.
 
-        What carries it to its host stops with it, of which the kernel tells the parent.
+        What carries it to its host stops with it, and the kernel reports that to the parent.
         """
         still = False
         with contextlib.suppress(ChildProcessError):  # it has ended
@@ -369,7 +369,7 @@ class Testbed(ABC):
         """Where the hosts find Java and Hadoop; copied there first, if a site has none."""
 
     def waiting(self) -> WaitMeter | None:
-        """What tells whether the hosts get the processors that they need; None where each has its own."""
+        """The meter of whether the hosts get the processors that they need; None where each has its own."""
         return None
 
     @abstractmethod

@@ -8,7 +8,7 @@ from pathlib import Path
 from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, links, rung, trust
+from whitewire.records import checked, links, scale_candidate, trust
 from whitewire.records.checked import Block
 from whitewire.records.run import DesignRow, RunRecord
 
@@ -47,7 +47,7 @@ def of_links(folder: Path, travelled: bool) -> Iterable[Checked]:
     finished = (folder / links.RECORD).is_file()
     if not finished and not (folder / links.PLAN).is_file():
         return
-    found = _told(links.record, folder) if travelled and finished else links.faults(folder)
+    found = _faults_of_reading(links.record, folder) if travelled and finished else links.faults(folder)
     yield _record(folder, found, finished)
 
 
@@ -58,7 +58,9 @@ def of_trust(folder: Path, travelled: bool) -> Iterable[Checked]:
     if not finished and not parts:
         return
     found = (
-        _told(trust.record if travelled else trust.read, folder) if finished else trust.faults_of_parts(folder, parts)
+        _faults_of_reading(trust.record if travelled else trust.read, folder)
+        if finished
+        else trust.faults_of_parts(folder, parts)
     )
     yield _record(folder, found, finished)
     for path in trust.blocks(folder, parts):
@@ -70,7 +72,7 @@ def _record(folder: Path, found: list[str], finished: bool) -> Checked:
     return _part("record", "unsound" if found else "sound" if finished else "not finished"), found
 
 
-def _told(read: Callable[[Path], object], folder: Path) -> list[str]:
+def _faults_of_reading(read: Callable[[Path], object], folder: Path) -> list[str]:
     """The faults with which a record is not read."""
     try:
         read(folder)
@@ -99,10 +101,10 @@ def of_paper(results: Path) -> Iterable[Checked]:
         yield _part("design", "unsound"), list(error.lines)
     designed = {row["block"] for row in rows}
     try:
-        if rung.recorded(results / "raw") is not None:
-            yield _part(rung.FILE, "sound"), []
+        if scale_candidate.recorded(results / "raw") is not None:
+            yield _part(scale_candidate.FILE, "sound"), []
     except UserError as error:
-        yield _part(rung.FILE, "unsound"), list(error.lines)
+        yield _part(scale_candidate.FILE, "unsound"), list(error.lines)
     known: dict[tuple[str, object], float] = {}
     there = {path.name for path in (results / "raw").glob("*") if path.is_dir()}
     for name in sorted(designed | there):

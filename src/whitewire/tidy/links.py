@@ -54,17 +54,17 @@ def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
     machine = record["machine"]
     for host in record["hosts"]:
         facts = record["facts"].get(host["name"])
-        told: Mapping[str, object] = machine if facts is None else _told(facts)
+        about: Mapping[str, object] = machine if facts is None else _machine_of(facts)
         ahead = record["clocks"].get(host["name"])
         yield {
             "host": host["name"], "role": host["role"], "target": host["target"],
-            **{name: told.get(name, "") for name in ("processor", "processors", "memory_gib", "kernel", "system",
+            **{name: about.get(name, "") for name in ("processor", "processors", "memory_gib", "kernel", "system",
                                                      "congestion_control")},
             "clock_ms": "" if ahead is None else f"{ahead * 1e3:.3f}", LANE: lanes.get(host["target"], ""),
         }  # fmt: skip
 
 
-def _told(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _machine_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a site's host says of itself (testbed/site/shell.ABOUT), as cells."""
     memory = re.search(r"(\d+) kB", facts.get("memory", ""))
     control = re.search(r"^ipv4/tcp_congestion_control (\S+)", facts.get("sysctls", ""), re.MULTILINE)
@@ -81,8 +81,8 @@ def _told(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _fabrics(record: LinksRecord) -> Iterable[Cells]:
     for each in record["plan"]["fabrics"]:
         streams = " ".join(map(str, each["streams"]))
-        told = {key: value for key, value in each.items() if key != "name"}
-        yield {**told, "fabric": each["name"], "streams": streams, "shared": flag(each["shared"])}
+        own = {key: value for key, value in each.items() if key != "name"}
+        yield {**own, "fabric": each["name"], "streams": streams, "shared": flag(each["shared"])}
 
 
 def _links(record: HostsRecord) -> Iterable[Cells]:
@@ -100,11 +100,11 @@ def _ways(folder: Path, record: LinksRecord) -> Iterable[Cells]:
             for row in rows if row["metric"] == "rtt_at_rest"}  # fmt: skip
     bound = record["plan"]["limits"]["link_error"]
     for way in outliers.ways(rows):
-        told = {**asdict(way), "beyond": flag(outliers.beyond(way, bound)), "alone": flag(way.alone)}
-        told |= dict(zip(("cpu_source", "cpu_destination"), told.pop("cpu"), strict=False))
-        told["rtt_at_rest"] = rest.get((way.fabric, frozenset((way.source, way.destination))))
+        row = {**asdict(way), "beyond": flag(outliers.beyond(way, bound)), "alone": flag(way.alone)}
+        row |= dict(zip(("cpu_source", "cpu_destination"), row.pop("cpu"), strict=False))
+        row["rtt_at_rest"] = rest.get((way.fabric, frozenset((way.source, way.destination))))
         measured = ("goodput", "expected", "error", "retransmit_share", "rtt", "beside_error")
-        yield {**told, **dict.fromkeys(measured)} if way.why else told
+        yield {**row, **dict.fromkeys(measured)} if way.why else row
 
 
 def _outliers(found: Iterable[Outlier]) -> Iterable[Cells]:

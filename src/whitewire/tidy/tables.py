@@ -22,7 +22,7 @@ from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, floor, rung
+from whitewire.records import asked, floor, scale_candidate
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -157,7 +157,7 @@ DESCRIPTIONS = {
     "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
     "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
     "asked": "what the run should have had, on the testbed's scale; settings and stores as JSON",
-    "seen": "what the system reported; empty where nothing tells, which is a fault where the factor varies",
+    "seen": "what the system reported; empty where nothing reports it, which is a fault where the factor varies",
     "same": "whether the two agree within the factor's bound",
     "varies": "whether the factor has levels in the experiment",
     "time": "seconds since the run's start, of floors since the block's first floor",
@@ -166,7 +166,7 @@ DESCRIPTIONS = {
     "expected": "what the probe should show for what is set",
     "error": "value ÷ expected − 1",
     "k": "by which every rate and size is divided",
-    "rung": "which k of the paper's ladders the runs have, from 0",
+    "rung": "index of the scale candidate: which of the paper's k the runs have, from 0",
     "cell": "levels of the run's cell as JSON",
     "reason": "why the run was not made, or something else was not measured",
     "why_code": "codes of these reasons, with a space between: docs/inside/tables.md has what they mean",
@@ -210,11 +210,11 @@ def tidy(paper: str, results: Path) -> None:
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     rows = read_csv(results / "design.csv")
     for row in rows:
-        levels_of(loaded, row)  # a design of an earlier paper is told
+        levels_of(loaded, row)  # a design of an earlier paper is reported
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
         raise Faults(faults)
-    settled = loaded.on(_rung(read, loaded, results / "raw"))
+    settled = loaded.on(_candidate(read, loaded, results / "raw"))
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     blocks = list(read)
@@ -575,21 +575,23 @@ def _marks(block: Block) -> Sequence[str]:
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
 
 
-def _rung(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
-    """Which k of the paper's ladders the blocks have. UserError where they have not the same, or none of the paper's.
+def _candidate(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
+    """Index of the scale candidate of the blocks. UserError where they differ, or the paper has no such one.
 
     Where none is finished it is the one that their measurement has settled on.
     """
     found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:
-        told = ", ".join(f"{name}: {number}" for name, number in found.items())
-        raise UserError(f"block.json: rung: found {told}, expected the same in all blocks: remove those with another k")
+        numbers = ", ".join(f"{name}: {number}" for name, number in found.items())
+        raise UserError(
+            f"block.json: rung: found {numbers}, expected the same in all blocks: remove those with another k"
+        )
     for name, number in found.items():
-        if why := rung.beyond(number, paper.rungs):
+        if why := scale_candidate.beyond(number, paper.candidate_count):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
         return number
-    climbs = any(effort_of(name) != "smoke" for name in read)
-    return (rung.recorded(raw, paper.rungs) if climbs else None) or 0
+    raises_k = any(effort_of(name) != "smoke" for name in read)
+    return (scale_candidate.recorded(raw, paper.candidate_count) if raises_k else None) or 0
 
 
 def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Sequence[DesignRow]) -> Iterable[Cells]:
@@ -603,7 +605,7 @@ def _scale(paper: Paper, testbed: str, description: Mapping[str, Any], rows: Seq
         if found not in seen:
             seen.add(found)
             yield {"experiment": found[0], "testbed": testbed, "kind": description["kind"], "k": found[1],
-                   "data_fraction": _number(found[2]), "rung": paper.rung}  # fmt: skip
+                   "data_fraction": _number(found[2]), "rung": paper.candidate}  # fmt: skip
 
 
 def _number(value: float) -> str:

@@ -19,9 +19,9 @@ def settings(word: str) -> dict[str, object]:
     return {COMPRESS: True, CODEC: f"{PACKAGE}.{CODECS[word]}"}
 
 
-def word_of(told: Mapping[str, str]) -> str:
+def word_of(settings: Mapping[str, str]) -> str:
     """The word for what a job's settings say; of a codec without a word its class."""
-    if told.get(COMPRESS, "false") != "true":
+    if settings.get(COMPRESS, "false") != "true":
         return "none"
     words = {f"{PACKAGE}.{name}": word for word, name in CODECS.items()}
-    return words.get(told.get(CODEC, f"{PACKAGE}.DefaultCodec"), told.get(CODEC, ""))
+    return words.get(settings.get(CODEC, f"{PACKAGE}.DefaultCodec"), settings.get(CODEC, ""))

@@ -171,12 +171,12 @@ UNKNOWN = (2**64 - 1, 2**63 - 1, 2**32 - 1)
 def _bandwidth(did: Mapping[str, Any]) -> float:
     """MB/s (10^6 bytes), as bytes over time also have it. fio 3.0 and 3.1 give it in KiB/s only."""
     in_kib = "bw" in did and "bw_bytes" not in did
-    told = _above_zero("bandwidth", did["bw"] if in_kib else did["bw_bytes"]) * (1024 if in_kib else 1)
+    reported = _above_zero("bandwidth", did["bw"] if in_kib else did["bw_bytes"]) * (1024 if in_kib else 1)
     moved, took = _above_zero("io_bytes", did["io_bytes"]), _above_zero("runtime", did["runtime"])
     counted = 1000 * moved / took
-    if abs(told / counted - 1) > ROUNDED_SHARE + ROUNDED_MS / took:
-        raise Unreadable(f"fio: bandwidth {told} B/s, expected {counted:.0f}: {moved} bytes in {took} ms")
-    return told / 1e6
+    if abs(reported / counted - 1) > ROUNDED_SHARE + ROUNDED_MS / took:
+        raise Unreadable(f"fio: bandwidth {reported} B/s, expected {counted:.0f}: {moved} bytes in {took} ms")
+    return reported / 1e6
 
 
 def _above_zero(name: str, value: Any) -> Any:

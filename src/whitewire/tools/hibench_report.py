@@ -110,7 +110,7 @@ TELLING = (
     # Not of rm: all scripts begin by removing what may not be there.
     r"^(?!rm: ).*(?:unbound variable|command not found|No such file or directory).*",
 )
-"""What to look for in the output of a script that failed, the most telling first."""
+"""What to look for in the output of a script that failed, the most specific first."""
 
 
 def job_ids(output: str) -> list[str]:

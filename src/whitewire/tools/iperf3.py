@@ -180,14 +180,14 @@ def _fit(start: dict[str, Any]) -> None:
 
 
 def _rtt(streams: Sequence[dict[str, Any]]) -> float:
-    """Mean round trip over streams in microseconds; NaN where the system tells none."""
+    """Mean round trip over streams in microseconds; NaN where the system reports none."""
     rtts = [rtt for stream in streams if not math.isnan(rtt := _known(stream["sender"], "mean_rtt"))]
     return sum(rtts) / len(rtts) if rtts else math.nan
 
 
-def _cpu(told: dict[str, Any]) -> tuple[float, ...]:
-    """Parts of one processor that both ends used; empty where it is not told of both."""
-    used = tuple(_known(told, name) / 100 for name in ("host_total", "remote_total"))
+def _cpu(output: dict[str, Any]) -> tuple[float, ...]:
+    """Parts of one processor that both ends used; empty where it is not reported of both."""
+    used = tuple(_known(output, name) / 100 for name in ("host_total", "remote_total"))
     return used if all(map(math.isfinite, used)) else ()
 
 

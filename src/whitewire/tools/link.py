@@ -62,8 +62,8 @@ def counted(said: str) -> dict[str, Counted]:
     """Of /proc/net/dev: what each device has counted. Raises Unreadable."""
     found = {}
     for line in said.splitlines()[2:]:
-        name, _, told = line.partition(":")
-        fields = told.split()
+        name, _, counters = line.partition(":")
+        fields = counters.split()
         if len(fields) != 16 or not all(field.isdigit() for field in fields):
             raise Unreadable(f"/proc/net/dev: found {shown(line)}, expected a device with 16 counters")
         found[name.strip()] = Counted(int(fields[0]), int(fields[1]), int(fields[8]), int(fields[9]))
@@ -128,8 +128,8 @@ SHAPED = re.compile(r"\b(?:(?:rate|maxrate|max_rate|bandwidth|ceil)[ :]\d|bw_rli
 
 def _whole_rate(words: Sequence[str]) -> float | None:
     """Mbit/s that a root may send in all, by its line: htb's classes may borrow up to their ceiling."""
-    told = dict(re.findall(r"\b(ceil|rate|bandwidth) (\d+[KMGT]?)bit\b", " ".join(words)))
-    found = next((told[name] for name in ("ceil", "rate", "bandwidth") if name in told), None)
+    rates = dict(re.findall(r"\b(ceil|rate|bandwidth) (\d+[KMGT]?)bit\b", " ".join(words)))
+    found = next((rates[name] for name in ("ceil", "rate", "bandwidth") if name in rates), None)
     return None if found is None else int(found.rstrip("KMGT")) * MEGABITS[found.lstrip("0123456789")]
 
 
@@ -171,7 +171,7 @@ def offloads(said: str) -> str:
     may not at all, else `mixed`. Raises Unreadable.
 
     On a segment without a switch hosts cut their frames themselves but nothing else changes, so TCP's own offload alone
-    does not tell.
+    decides nothing.
     """
     found = {}
     for name in OFFLOADS:
@@ -190,8 +190,10 @@ DRIVER = {"driver": "driver", "version": "version", "firmware-version": "firmwar
 
 def driver(said: str) -> dict[str, str]:
     """Of `ethtool -i …`: driver, version and firmware, without those that it leaves empty. Raises Unreadable."""
-    told = (line.partition(":")[::2] for line in said.splitlines())
-    found = {DRIVER[name]: value.strip() for name, value in told if name in DRIVER and value.strip() not in ("", "N/A")}
+    pairs = (line.partition(":")[::2] for line in said.splitlines())
+    found = {
+        DRIVER[name]: value.strip() for name, value in pairs if name in DRIVER and value.strip() not in ("", "N/A")
+    }
     if "driver" not in found:
         raise Unreadable(f"ethtool: found {shown(said)}, expected a driver")
     return found

@@ -86,10 +86,10 @@ def racks(topology: str) -> dict[str, list[str]]:
 
 def volumes(report: str) -> int:
     """Volumes in use, as `dfsadmin -getVolumeReport` lists those of a DataNode. Raises Unreadable."""
-    told = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
-    if told is None:
+    match = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
+    if match is None:
         raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
-    return int(told[1])
+    return int(match[1])
 
 
 @dataclass(frozen=True)

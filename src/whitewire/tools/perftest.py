@@ -175,12 +175,12 @@ def _table(
     starts = [number for number, line in enumerate(lines) if line.lstrip().startswith("#bytes")]
     if not starts:
         raise Unreadable(f"perftest: {test}: it ended before its table, with {lines[-1].strip()[:80]!r}")
-    told = lines[starts[-1]].strip()
-    match = header.fullmatch(told)
+    header_line = lines[starts[-1]].strip()
+    match = header.fullmatch(header_line)
     if match is None:
-        raise Unreadable(f"perftest: {test}: columns {told!r}, expected those of a test by iterations")
+        raise Unreadable(f"perftest: {test}: columns {header_line!r}, expected those of a test by iterations")
     if len(set(match.groups())) > 1:
-        raise Unreadable(f"perftest: {test}: peak and average in different units: {told!r}")
+        raise Unreadable(f"perftest: {test}: peak and average in different units: {header_line!r}")
     rule = next((line for line in lines if RULE.fullmatch(line.strip())), None)
     rows = []
     for line in lines[starts[-1] + 1 :]:
@@ -197,17 +197,17 @@ def _table(
 
 
 def _row(cells: list[str], names: Sequence[str], test: str) -> tuple[int, int, list[str]]:
-    told = " ".join(cells)
+    row = " ".join(cells)
     if len(cells) != 2 + len(names) or not (cells[0].isdecimal() and cells[1].isdecimal()):
-        raise Unreadable(f"perftest: {test}: row {told!r}, expected {2 + len(names)} numbers")
+        raise Unreadable(f"perftest: {test}: row {row!r}, expected {2 + len(names)} numbers")
     for name, cell in zip(names, cells[2:], strict=True):
         try:
             value = float(cell)
         except ValueError:
-            raise Unreadable(f"perftest: {test}: row {told!r}: {name} is no number") from None
+            raise Unreadable(f"perftest: {test}: row {row!r}: {name} is no number") from None
         # Latencies that are all alike have no deviation.
         if not math.isfinite(value) or value < 0 or (value == 0 and name != "deviation"):
-            raise Unreadable(f"perftest: {test}: row {told!r}: {name} {cell}, which is no measurement")
+            raise Unreadable(f"perftest: {test}: row {row!r}: {name} {cell}, which is no measurement")
     return int(cells[0]), int(cells[1]), cells[2:]
 
 

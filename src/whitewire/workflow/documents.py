@@ -66,9 +66,9 @@ def check(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> s
 def raise_first(path: Path, faults: Iterator[Fault]) -> None:
     """Raises UserError with the first fault of a file, if it has one."""
     for line, place, found, expected, names in faults:
-        told = found if found in ("nothing",) else quoted(found)
+        shown_found = found if found in ("nothing",) else quoted(found)
         where = f"line {line}: " if line else ""
-        said = f"{place}: found {told}, expected {expected}{suggestion(found, names)}"
+        said = f"{place}: found {shown_found}, expected {expected}{suggestion(found, names)}"
         raise UserError(f"{shown(path)}: {where}{said}")
 
 
@@ -261,13 +261,13 @@ def _readings(paper: Paper, claim: str) -> list[str]:
 def _of_experiments(
     paper: Paper, experiments: Sequence[Mapping[str, Any]], given: Mapping[str, Any]
 ) -> Iterator[Named]:
-    """Metrics that none of the experiments tells, and factors and levels that none has."""
-    told = list(dict.fromkeys(m for e in experiments for m in workloads.of(e["workload"]).tells))
+    """Metrics that none of the experiments has, and factors and levels that none has."""
+    known = list(dict.fromkeys(m for e in experiments for m in workloads.of(e["workload"]).metric_names))
     names = ", ".join(experiment["id"] for experiment in experiments)
     for argument in ("metric", "metrics"):
         for metric in _each(given.get(argument)):
-            if metric not in told:
-                yield argument, metric, f"a metric that runs of {names} tell", told
+            if metric not in known:
+                yield argument, metric, f"a metric that runs of {names} have", known
     levels: dict[str, list[Any]] = {name: [] for name in DERIVED}
     for experiment in experiments:
         for factor in paper.factors:

@@ -158,7 +158,7 @@ def _check_links(answers: Answers, source: str) -> None:
 
 
 def _links(fabric: str) -> str:
-    """What tells a network of the emulated testbed from others."""
+    """What distinguishes a network of the emulated testbed."""
     return canonical(load_testbed(TESTBED)["fabrics"][fabric])
 
 
@@ -243,7 +243,7 @@ def readings(answers: Answers) -> list[str]:
 
 
 def paper_text(answers: Answers) -> str:
-    """The YAML: the template's sections, those that tell of its invented paper replaced."""
+    """The YAML: the template's sections, those about its invented paper replaced."""
     template = sections((TEMPLATE / "paper.yaml").read_text(encoding="utf-8"))
     measured = [claim for claim in answers["claims"] if claim["form"] != "not_testable"]
     letter = _letter(answers)
@@ -531,9 +531,9 @@ def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
         likely = next(
             (metric for metric in metrics if _has_reading({**claim, "printed": said, "metric": metric})), metrics[0]
         )
-        told = {"printed": said, "metric": one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
+        given = {"printed": said, "metric": one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
         try:
-            return told | _confirmed(one, {**claim, **told})
+            return given | _confirmed(one, {**claim, **given})
         except ValueError as error:
             print(f"  {error}")
 

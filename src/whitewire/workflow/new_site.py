@@ -101,17 +101,17 @@ def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str,
         config, scheduler = {"ssh_config": ssh_config}, TABLE[kind]
         nodes = scheduler.nodes(config, os.environ)
         hosts = [scheduler.host(place, ASKING, config, nodes) for place in places]
-    told = on_each(hosts, _ask, len(hosts))
+    answers = on_each(hosts, _ask, len(hosts))
     silent = [
-        f"{each.place} ({each.ssh}): {why}" for each, why in zip(listed, told, strict=True) if isinstance(why, str)
+        f"{each.place} ({each.ssh}): {why}" for each, why in zip(listed, answers, strict=True) if isinstance(why, str)
     ]
     if silent:
         raise UserError(f"{len(silent)} of {len(listed)} hosts do not answer: {'; '.join(silent)}")
-    return {each.ssh: one for each, one in zip(listed, told, strict=True) if isinstance(one, Facts)}
+    return {each.ssh: one for each, one in zip(listed, answers, strict=True) if isinstance(one, Facts)}
 
 
 def _ask(host: RemoteHost) -> Facts | str:
-    """The facts of a host, or why it tells none."""
+    """The facts of a host, or why there are none."""
     try:
         return preflight.asked(host, shell.asking(shell.SITE), [ASKING.java], {}, facts.read)
     except NotReady as why:

@@ -32,8 +32,8 @@ def print_claim() -> None:
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     (paper,) = plan.described.values()
-    if told := list(answered(plan, paper, testbed)):
-        print(*told, sep="\n", file=sys.stderr)
+    if answer := list(answered(plan, paper, testbed)):
+        print(*answer, sep="\n", file=sys.stderr)
         return
     preflight(testbed)
     print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}", file=sys.stderr)

@@ -35,7 +35,7 @@ from whitewire.design.rows import check_number, levels_of, make_design, most_hos
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
-from whitewire.measure import groups, rung, survey_plan
+from whitewire.measure import groups, scale_candidate, survey_plan
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
@@ -213,7 +213,7 @@ class Plan:
 
     @property
     def allowed(self) -> str:
-        """For what a block may be measured, and for how long: where a start is told otherwise, measuring goes on."""
+        """For what a block may be measured, and for how long: where a start asks otherwise, measuring goes on."""
         return f"{self.budget} for {self.claim}" if self.claim else self.budget
 
     @property
@@ -299,8 +299,8 @@ class Plan:
         is made again when they change."""
         results = root() / "results" / self.testbed
         found = sorted(path for pattern in patterns for path in results.glob(pattern))
-        told = {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
-        return hashlib.sha256(canonical(told).encode()).hexdigest()[:16] if told else ""
+        digests = {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+        return hashlib.sha256(canonical(digests).encode()).hexdigest()[:16] if digests else ""
 
     @property
     def survey_effort(self) -> str:
@@ -319,9 +319,9 @@ class Plan:
     def preamble(self) -> str:
         """What each rule's command begins with: this checkout's command first on the PATH, stand-ins for others last.
 
-        It tells measurements of the budget, which begins when this is asked, and leaves it in the environment for jobs
-        on other nodes: they go on with it. In containers, where the death of Snakemake is not felt, it also tells of
-        the file whose lock tells of it.
+        It passes the budget, which begins when this is asked, to measurements, and leaves it in the environment for
+        jobs on other nodes: they go on with it. In containers, where the death of Snakemake is not felt, it also names
+        the file whose lock shows it.
         """
         scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
         path = f'PATH={scripts}:"$PATH":{fallback}'
@@ -330,14 +330,14 @@ class Plan:
             handed_on
             or Budget.of(budget.seconds_of(self.budget), self.waiting, self._claims(), self.lanes, self.whole()).text()
         )
-        told = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
-        told |= {parent_watch.VARIABLE: str(self.watch)} if self.watch else {}
+        exported = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
+        exported |= {parent_watch.VARIABLE: str(self.watch)} if self.watch else {}
         if self.begins and self.in_all[1] > 1:
             count, most = self.in_all
             on_a_site = not capabilities_of(load_testbed(self.testbed)).shares_processors
             folder = root() / ".cache" / "lanes"
-            told[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
-        return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in told.items())])
+            exported[lanes.VARIABLE] = Lanes.of(count, folder, [*self.waiting], most, on_a_site).text()
+        return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in exported.items())])
 
     @staticmethod
     def begin() -> None:
@@ -410,7 +410,7 @@ def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignR
     runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
-    return sum(rung.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
+    return sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
 
 
 def _waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
@@ -491,14 +491,14 @@ def check_unique(rows: Sequence[Mapping[str, Any]], source: str) -> None:
         if count > 1:
             raise UserError(f"{source}: experiments: found {count} runs with the id {quoted(run_id)}, expected one")
         if len(run_id) > MOST_ID:
-            told = f"a run's id of {len(run_id)} characters ({quoted(run_id)})"
-            raise UserError(f"{source}: experiments: found {told}, expected at most {MOST_ID}: it names a folder")
+            found = f"a run's id of {len(run_id)} characters ({quoted(run_id)})"
+            raise UserError(f"{source}: experiments: found {found}, expected at most {MOST_ID}: it names a folder")
 
 
 def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any]) -> list[str]:
     """Why programs of HiBench are left out, one line each: the copy on this machine lacks them.
 
-    Raises UserError for a program that the testbed cannot run. What a site's HiBench lacks, only its hosts tell.
+    Raises UserError for a program that the testbed cannot run. What a site's HiBench lacks, only its hosts show.
     """
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
@@ -612,13 +612,13 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     took = " to ".join(dict.fromkeys(map(budget.words, ends)))
     runs = sum(map(len, left.values()))
     side_by_side = f"{count} lane{'s' if count > 1 else ''}"
-    told = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
+    work = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:
         first = f"the {budget.words(least)} that first looks at all claims take"
         limit += f", before {first}: the last papers may have none"
     first = "verdict" if plan.claim else "first report"
-    return f"{told}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
+    return f"{work}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
 
 
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:

@@ -36,8 +36,8 @@ def pace(results: Path) -> tuple[float, float, str]:
 
     `results` is a testbed's folder.
     """
-    told = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
-    found = sorted(pace for record in told if LEAST <= (pace := record.get("pace") or 0.0) <= MOST)
+    records = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
+    found = sorted(pace for record in records if LEAST <= (pace := record.get("pace") or 0.0) <= MOST)
     if not found:
         slower = STEP * round(min(work() for _ in range(TRIES)) / REFERENCE_S / STEP)
         low, high = _within(min(MOST, max(1.0, slower)), MODEL)

@@ -52,9 +52,9 @@ def in_papers() -> list[str]:
     return [workload.name for workload in TABLE.values() if workload.in_papers]
 
 
-def told() -> list[str]:
-    """Names of all metrics that some workload tells."""
-    return list(dict.fromkeys(metric for workload in TABLE.values() for metric in workload.tells))
+def metric_names() -> list[str]:
+    """Names of all metrics that some workload has."""
+    return list(dict.fromkeys(metric for workload in TABLE.values() for metric in workload.metric_names))
 
 
 def of(name: str) -> Workload:
@@ -106,13 +106,13 @@ def clock_faults(record: RunRecord) -> list[Reason]:
     nothing: Clock = {"stepped": 0.0, "slept": 0.0}
     clock = record.get("clock", nothing)
     apart = STEP_S + SLEW * (record["end"] - record["start"])
-    told = [
+    checks = [
         (abs(clock["stepped"]) > STEP_S, Reason("clock", {"seconds": clock["stepped"]})),
         (clock["slept"] > SLEEP_S, Reason("slept", {"seconds": clock["slept"]})),
         *((abs(step) > apart, Reason("host_clock", {"host": name, "seconds": step}))
           for name, step in clock.get("hosts", {}).items()),
     ]  # fmt: skip
-    return [why for so, why in told if so]
+    return [why for so, why in checks if so]
 
 
 def cache_faults(record: RunRecord) -> list[Reason]:
@@ -123,5 +123,5 @@ def cache_faults(record: RunRecord) -> list[Reason]:
 
 
 def proofs(record: RunRecord) -> list[Proof]:
-    """What a run was asked against what was so, of every factor that its workload knows and its record tells."""
+    """What a run was asked against what was so, of every factor that its workload knows and its record reports."""
     return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []

@@ -38,7 +38,7 @@ ANY_RUN = factors.DRIVE | factors.NETWORK | {
 
 @dataclass(frozen=True)
 class Together:
-    """What tells whether the tasks of a rate, which is said of all of them together, met.
+    """What shows whether the tasks of a rate, which is said of all of them together, met.
 
     `met` is the metric of how many were at it while one was, `at_best` that of how many would have been, had all begun
     together; `did` says what they did: read.
@@ -51,7 +51,7 @@ class Together:
 
 @dataclass(frozen=True)
 class ShortWhile:
-    """What tells whether processors may have set a rate: the metric of the share of time in which they were short, and
+    """What shows whether processors may have set a rate: the metric of the share of time in which they were short, and
     of which time: `tasks read`."""
 
     metric: str
@@ -83,7 +83,7 @@ class Workload:
 
     in_papers: ClassVar[bool] = True
     """Whether an experiment may be of it."""
-    tells: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
+    metric_names: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
     """Metrics of its runs that a claim or a control may be on."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Parameters (or factors) that an experiment must have."""
@@ -104,9 +104,9 @@ class Workload:
         """Bytes of a run's file at full scale; 0 for one that moves none."""
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
 
-    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Metrics of a run with these parameters that a claim or a control may be on."""
-        return self.tells
+        return self.metric_names
 
     # --- what it takes ---
 
@@ -171,11 +171,11 @@ class Workload:
     # --- what its metrics need before they say something (analysis/guards.py) ---
 
     def together(self, metric: str) -> Together | None:
-        """What tells whether the tasks met, for a rate that is said of all of them together; None for any other."""
+        """What shows whether the tasks met, for a rate that is said of all of them together; None for any other."""
         return None
 
     def short_while(self, metric: str) -> ShortWhile | None:
-        """What tells whether the processors were short, for a rate that they may have set; None for any other."""
+        """What shows whether the processors were short, for a rate that they may have set; None for any other."""
         return None
 
     # --- similitude (docs/inside/scale-model.md) ---
@@ -201,7 +201,7 @@ class Workload:
         """How often each of its files is written to drives; 0 where it is not known beforehand."""
         return 0.0
 
-    # --- a run, and what it tells ---
+    # --- a run, and its metrics ---
 
     def run(self, bench: Bench) -> Result:
         """Make one run. Raises RunFailed when it did not do what it should."""
@@ -214,7 +214,7 @@ class Workload:
     def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:
         """Metric → begin and end (seconds since 1970) of the time in which that asks whether processors were short.
 
-        None where the run does not tell when that was.
+        None where the run does not record when that was.
         """
         return {}
 

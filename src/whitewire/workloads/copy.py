@@ -38,7 +38,9 @@ class Copy(Workload):
     computes: ClassVar[bool] = False
     floor_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    tells: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, "copy_in_time", "copy_out_time", "copy_in_rate", "copy_out_rate")
+    metric_names: ClassVar[tuple[str, ...]] = (
+        *jobs.OF_RUN, "copy_in_time", "copy_out_time", "copy_in_rate", "copy_out_rate",
+    )  # fmt: skip
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return 2 * workers

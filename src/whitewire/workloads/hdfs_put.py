@@ -33,7 +33,7 @@ class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
     factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store"}
     modelled: ClassVar[bool] = True
-    tells: ClassVar[tuple[str, ...]] = (
+    metric_names: ClassVar[tuple[str, ...]] = (
         "throughput", "throughput_sum", "throughput_peak", "throughput_peak_100ms", "throughput_peak_1s",
         "completion_time", "link_share", "cpu_idle_min", "cpu_idle_mean", "client_cpu_cores", "cpu_seconds_per_gb",
         *OF_CLIENTS, "datanodes_used", "replicas_distinct_min",

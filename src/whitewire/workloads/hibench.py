@@ -36,13 +36,13 @@ class HiBench(Workload):
     factors: ClassVar[frozenset[str]] = (
         frozenset({"fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "program", "profile"}) | DRIVE
     )
-    """Its files lie where each program has them, so nothing tells of blocks and copies."""
+    """Its files lie where each program has them, so nothing reports blocks and copies."""
     native: ClassVar[bool] = False
     of_suite: ClassVar[bool] = True
     floor_s: ClassVar[float] = 12
     asks_again: ClassVar[bool] = False
-    tells: ClassVar[tuple[str, ...]] = (
-        *Workload.tells, *TestDfsio.tells, "node_throughput", "report_nodes",
+    metric_names: ClassVar[tuple[str, ...]] = (
+        *Workload.metric_names, *TestDfsio.metric_names, "node_throughput", "report_nodes",
         *(f"{of}report_{metric}" for of in ("", "write_", "read_")
           for metric in ("time", "throughput", "node_throughput")),
     )  # fmt: skip

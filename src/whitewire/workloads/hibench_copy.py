@@ -1,4 +1,4 @@
-"""The prepared copy of HiBench as its description says it is, and what tells one tree from another."""
+"""The prepared copy of HiBench as its description says it is, and the identity of a tree."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read(text: str, where: str) -> Prepared:
 
 @lru_cache
 def identity(home: str) -> tuple[str, ...]:
-    """What tells the tree at `home` from others, for runs' ids.
+    """The identity of the tree at `home`, for runs' ids.
 
     Of a prepared copy its commit, Python and what was built, of another tree on this machine the digest of what runs
     use, and of one on a site's host where it is.
@@ -88,7 +88,7 @@ def identity(home: str) -> tuple[str, ...]:
 
 
 def described(home: str) -> dict[str, object]:
-    """The tree at `home` for the environment's record: the description of a prepared copy, of another what tells it."""
+    """The tree at `home` for the environment's record: the description of a prepared copy, of another its identity."""
     tree = Path(home)
     found = prepared(tree.parent) if tree.name == TREE else None
     return {"home": home, **(asdict(found) if found else {"tree": identity(home)[0]})}

@@ -33,7 +33,7 @@ class NNBench(Workload):
     factors: ClassVar[frozenset[str]] = OF_TASKS | {
         "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
     }  # fmt: skip
-    tells: ClassVar[tuple[str, ...]] = (
+    metric_names: ClassVar[tuple[str, ...]] = (
         "operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_min", "cpu_idle_mean",
         "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
     )  # fmt: skip
@@ -46,10 +46,10 @@ class NNBench(Workload):
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         return 0
 
-    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Files are closed by create_write only."""
         writes = parameters.get("operation", nnbench.OPERATIONS[0]) == "create_write"
-        return tuple(metric for metric in self.tells if writes or metric != "close_latency_mean")
+        return tuple(metric for metric in self.metric_names if writes or metric != "close_latency_mean")
 
     def run(self, bench: Bench) -> Result:
         """One operation on files of no bytes; those that it needs are made before. Raises RunFailed.
@@ -98,7 +98,9 @@ class NNBench(Workload):
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """Without those of jobs that move data, and without times, in which the wait for the start is."""
-        return {name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.tells}
+        return {
+            name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.metric_names
+        }
 
     def scales(self, metric: str) -> bool:
         return False

@@ -34,7 +34,7 @@ class ReadLoop(Workload):
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     io_buffer: ClassVar[str] = "reader"
-    tells: ClassVar[tuple[str, ...]] = (
+    metric_names: ClassVar[tuple[str, ...]] = (
         *jobs.OF_RUN, "old_bytes_read", "old_bytes_credited", "old_rate_credited", "old_rate_read", "present_rate",
         "credit_ratio", "credit_ratio_present_client",
     )  # fmt: skip

@@ -26,7 +26,7 @@ class Rereplicate(WithoutJobs):
     factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
     """Without those of clients: what is measured is between DataNodes."""
     floor_s: ClassVar[float] = 3.0
-    tells: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
+    metric_names: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameters.get("lost_replicas", 0)

@@ -63,7 +63,7 @@ class TeraSort(Workload):
         return outputs
 
     def output_copies(self, parameters: Mapping[str, Any]) -> int:
-        """TeraSort asks for one, whatever the replication is, unless it is told otherwise."""
+        """TeraSort asks for one, whatever the replication is, unless another number is asked for."""
         return parameter(parameters, "output_replication")
 
     def written(self, parameters: Mapping[str, Any]) -> float:

@@ -75,15 +75,15 @@ class TestDfsio(Workload):
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
-    tells: ClassVar[tuple[str, ...]] = (
+    metric_names: ClassVar[tuple[str, ...]] = (
         *OF_RUN,
         *(f"{operation}_{metric}" for operation in OPERATIONS["both"] for metric in OF_OPERATION),
     )
 
-    def tells_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Without those of the operation that does not run."""
         left_out = tuple(f"{name}_" for name in set(OPERATIONS["both"]) - set(timed(parameters)))
-        return tuple(metric for metric in self.tells if not metric.startswith(left_out))
+        return tuple(metric for metric in self.metric_names if not metric.startswith(left_out))
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
         """One that times a single operation has a floor of its own."""
@@ -145,8 +145,8 @@ class TestDfsio(Workload):
         found: dict[str, tuple[float, float] | None] = {}
         for job in record["jobs"]:
             spans = job.get("spans", [])
-            told = len(spans) == int(job["testdfsio"]["tasks"])
-            busy = (min(begin for begin, _ in spans), max(end for _, end in spans)) if told and spans else None
+            complete = len(spans) == int(job["testdfsio"]["tasks"])
+            busy = (min(begin for begin, _ in spans), max(end for _, end in spans)) if complete and spans else None
             found[f"{job['name']}_short_while_busy"] = busy
         return found
 

@@ -36,7 +36,7 @@ def paper(**change) -> Paper:
     return Paper(raw, LOADED.path)
 
 
-def on_ladder(k, **change) -> Paper:
+def on_several(k, **change) -> Paper:
     raw = copy.deepcopy(dict(LOADED.raw))
     bias = {"cell": CELL, "metrics": ["throughput"], "lower": 1, "upper": [1.08, 1.17], "source": "a study"} | change
     raw["scale"], raw["biases"] = raw["scale"] | {"k": k}, [bias]
@@ -51,8 +51,8 @@ def test_a_side_of_a_ratio_has_the_error_of_its_own_metric():
 
 
 def test_each_k_has_the_error_that_a_study_showed_of_it():
-    found = on_ladder([100, 200])
-    assert [biases.factors(found.on(rung), SHARE)[:2] for rung in (0, 1)] == [(1, 1.08), (1, 1.17)]
+    found = on_several([100, 200])
+    assert [biases.factors(found.on(candidate), SHARE)[:2] for candidate in (0, 1)] == [(1, 1.08), (1, 1.17)]
     _cross_check(found, list(TESTBED["fabrics"]))
 
 
@@ -64,7 +64,7 @@ def test_each_k_has_the_error_that_a_study_showed_of_it():
 ])  # fmt: skip
 def test_an_error_that_is_known_of_another_k_is_refused(k, change, said):
     with pytest.raises(UserError, match=said):
-        _cross_check(on_ladder(k, **change), list(TESTBED["fabrics"]))
+        _cross_check(on_several(k, **change), list(TESTBED["fabrics"]))
 
 
 def test_a_cell_below_the_line_divides():

@@ -110,8 +110,10 @@ def test_the_runs_that_are_said_to_decide_do_and_fewer_do_not(half):
     wide = Evidence("runs", 3.6, *again(6), n=6, again=again)
     more = decide(WITHIN, wide).runs_needed
     assert more >= 1
-    told = [decide(WITHIN, replace(wide, n=n, low=again(n)[0], high=again(n)[1])).verdict for n in (5 + more, 6 + more)]
-    assert told == [c.INCONCLUSIVE, c.REPRODUCED]
+    verdicts = [
+        decide(WITHIN, replace(wide, n=n, low=again(n)[0], high=again(n)[1])).verdict for n in (5 + more, 6 + more)
+    ]
+    assert verdicts == [c.INCONCLUSIVE, c.REPRODUCED]
     assert decide(WITHIN, Evidence("runs", WITHIN.lower, *narrowing(WITHIN.lower, 1)(6), n=6,
                                    again=narrowing(WITHIN.lower, 1))).runs_needed is None  # fmt: skip
 

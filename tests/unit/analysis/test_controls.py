@@ -84,9 +84,9 @@ def test_a_control_covers_a_ratio_by_the_metrics_of_its_sides():
     for control in (same(1, "10gbe", "1gbe", also=["completion_time"]),
                     same(2, "1gbe", "0.5gbe", also=["completion_time"], expected=0.5)):  # fmt: skip
         paper = with_controls(control)
-        told = [control["metric"], *control["also"]]
-        assert [controls.covers(paper, control, metric, test) for metric in told] == [True, False]
-        assert [controls.covers(paper, control, metric, own) for metric in told] == [False, True]
+        metrics = [control["metric"], *control["also"]]
+        assert [controls.covers(paper, control, metric, test) for metric in metrics] == [True, False]
+        assert [controls.covers(paper, control, metric, own) for metric in metrics] == [False, True]
 
 
 @pytest.mark.parametrize(("estimate", "low"), [(0.5, 0.0), (0.5, -0.1), (0.0, 0.0)])
@@ -195,10 +195,11 @@ def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_h
     reasons = dict(zip(found["claim"], found["reason"], strict=True))
     assert "failed" not in reasons["E-C02"]  # a ratio of throughputs
     assert "the control E-K01 failed" in reasons["E-C08"]  # a ratio of times
-    told = readings["reason"].str.contains("the control E-K01 failed")
-    assert told[readings["metric"] == "throughput_sum"].any()  # the control does not tell it, so any failure counts
-    assert not told[readings["route"] == "modelled"].any()
-    assert not told[readings["metric"] == "throughput"].any()
+    failed = readings["reason"].str.contains("the control E-K01 failed")
+    # The control has not that metric, so any failure counts.
+    assert failed[readings["metric"] == "throughput_sum"].any()
+    assert not failed[readings["route"] == "modelled"].any()
+    assert not failed[readings["metric"] == "throughput"].any()
 
 
 def test_a_held_control_changes_no_verdict():

@@ -1,4 +1,4 @@
-"""Guards: a rate that its runs do not tell, what would help, and no number of runs where runs do not help."""
+"""Guards: a metric that is unusable, what would help, and no number of runs where runs do not help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whitewire.workloads.testdfsio import TestDfsio
 
 WHOLE, PART = SimpleNamespace(data_fraction=1.0, k=20), SimpleNamespace(data_fraction=0.1, k=20)
 ON_HOSTS = SimpleNamespace(data_fraction=1.0, k=1)
-untold = Runs.untold
+why_unusable = Runs.why_unusable
 
 
 def paper_of(name):
@@ -42,23 +42,31 @@ APART = {"read_aggregate": 100.0, "read_tasks_at_once": 2.1}
 
 
 def test_tasks_that_would_meet_with_more_to_do_need_more_bytes():
-    said = untold(tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=PART), "testdfsio-curve", {}, "read_aggregate")
+    said = why_unusable(
+        tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=PART), "testdfsio-curve", {}, "read_aggregate"
+    )
     assert "of 5 tasks only 2.1 read at once" in said and said.endswith("; more bytes a run are needed")
 
 
 def test_nothing_helps_tasks_of_which_some_end_at_once_whatever_they_do():
-    said = untold(tasks_of(APART | {"read_tasks_at_best": 2.4}, scale=PART), "testdfsio-curve", {}, "read_aggregate")
+    said = why_unusable(
+        tasks_of(APART | {"read_tasks_at_best": 2.4}, scale=PART), "testdfsio-curve", {}, "read_aggregate"
+    )
     assert said.endswith("; nothing helps here while some end long before others: begun together 2.4 would")
     assert "more bytes" not in said
 
 
 def test_nothing_helps_where_the_paper_s_bytes_have_all_moved():
-    said = untold(tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=WHOLE), "testdfsio-curve", {}, "read_aggregate")
+    said = why_unusable(
+        tasks_of(APART | {"read_tasks_at_best": 4.8}, scale=WHOLE), "testdfsio-curve", {}, "read_aggregate"
+    )
     assert said.endswith("; nothing helps here: the runs moved all of the paper's bytes already")
 
 
-def test_old_results_do_not_tell_how_many_could_have_met():
-    assert untold(tasks_of(APART), "testdfsio-curve", {}, "read_aggregate").endswith("; more bytes a run are needed")
+def test_old_results_do_not_say_how_many_could_have_met():
+    assert why_unusable(tasks_of(APART), "testdfsio-curve", {}, "read_aggregate").endswith(
+        "; more bytes a run are needed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +75,7 @@ def test_old_results_do_not_tell_how_many_could_have_met():
 )
 def test_hosts_at_their_own_rates_have_no_larger_k(k, scale, remedy):
     runs = tasks_of({"write_rate_while_busy": 9.0, "write_short_while_busy": 0.8}, scale=scale, k=k)
-    assert untold(runs, "testdfsio-curve", {}, "write_rate_while_busy").endswith(remedy)
+    assert why_unusable(runs, "testdfsio-curve", {}, "write_rate_while_busy").endswith(remedy)
 
 
 def test_runs_that_lack_a_metric_are_not_missing_and_more_of_them_do_not_help():
@@ -77,7 +85,7 @@ def test_runs_that_lack_a_metric_are_not_missing_and_more_of_them_do_not_help():
     tables = [tasks_of({"completion_time": 9.0}, fabric=fabric).table for fabric in fabrics]
     found = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper))
     assert (found.verdict, found.runs_needed, found.runs_help) == (INCONCLUSIVE, None, False)
-    assert "none of 6 valid runs tells write_node_bandwidth; more of them would not" in found.reason
+    assert "none of 6 valid runs reports write_node_bandwidth; more of them would not" in found.reason
     none = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(tables[0][:0], paper), paper))
     assert "no valid run" in none.reason and none.runs_help
 
@@ -102,25 +110,25 @@ def test_a_single_copy_is_named_as_why_a_reader_ends_long_before_others():
     paper.experiments["testdfsio-curve"]["parameters"]["replication"] = 1
     runs = tasks_of(APART | {"read_tasks_at_best": 2.4})
     runs.paper = paper
-    said = untold(runs, "testdfsio-curve", {}, "read_aggregate")
+    said = why_unusable(runs, "testdfsio-curve", {}, "read_aggregate")
     assert "some end long before others, as one beside the only copy of its data does" in said
 
 
 def test_the_workload_says_which_metrics_a_guard_covers():
     dfsio = TestDfsio()
-    covered = {metric for metric in dfsio.tells if dfsio.together(metric)}
+    covered = {metric for metric in dfsio.metric_names if dfsio.together(metric)}
     assert covered == {f"{operation}_{rate}" for operation in ("write", "read")
                        for rate in ("throughput", "rate_mean", "aggregate", "node_bandwidth")}  # fmt: skip
-    assert {m for m in dfsio.tells if dfsio.short_while(m)} == covered | {
+    assert {m for m in dfsio.metric_names if dfsio.short_while(m)} == covered | {
         "write_rate_while_busy",
         "read_rate_while_busy",
     }
     others = [workload for workload in workloads.TABLE.values() if workload.name != "testdfsio"]
     assert not any(workload.together(metric) or workload.short_while(metric) for workload in others
-                   for metric in workload.tells)  # fmt: skip
+                   for metric in workload.metric_names)  # fmt: skip
 
 
-def test_estimates_say_which_medians_their_runs_do_not_tell():
+def test_estimates_say_which_medians_are_unusable():
     runs = tasks_of(APART | {"read_tasks_at_best": 2.4, "read_rate_while_busy": 70.0}, fabric="10gbe")
     table = analyse.estimates(runs.paper, runs, "emulated").set_index("metric")["untold"]
     assert table["read_aggregate"].startswith("of 5 tasks only 2.1 read at once")

@@ -55,7 +55,7 @@ def test_ratios_within_a_lane_are_what_they_were(effect, seed, data):
     assert moved.max() < 1e-9
 
 
-def test_one_lane_changes_nothing_and_one_that_is_all_of_a_cell_is_not_told_apart():
+def test_one_lane_changes_nothing_and_one_that_is_all_of_a_cell_is_not_distinguished():
     rows = table(3, 4, 1, [0.3], 0.05, 1)
     assert not taken_off(rows)[1].shift.any()
     apart = rows.assign(lane=[1 if cell == "c0" else 2 for cell in rows["cell"]])

@@ -19,7 +19,7 @@ from whitewire.description.paper import cells_of, ratio_of
 from whitewire.text import canonical
 
 LOADED = paper()
-LADDER = (3, 4, 6)
+PLANNED = (3, 4, 6)
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def made(**how):
     return table
 
 
-def so_far(complete, n, ladder=LADDER, **more):
-    return Runs(complete[complete["replicate"] <= n], LOADED, looks=ladder, **more)
+def so_far(complete, n, planned=PLANNED, **more):
+    return Runs(complete[complete["replicate"] <= n], LOADED, looks=planned, **more)
 
 
 def scattering(complete, sd):
@@ -89,7 +89,7 @@ def test_a_look_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(com
 
 
 @pytest.mark.parametrize("kind", ["ratio", "ratio_of_ratios"])
-def test_a_direction_without_scatter_stays_open_until_a_test_can_tell(kind):
+def test_a_direction_without_scatter_stays_open_until_a_test_can_decide(kind):
     """Bytes are the same in every run: three and three equal values are too few for a test, ten and ten are not."""
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     slow, fast = ({"experiment": "put-grid", "where": {"fabric": fabric, "clients": 3, "puts_per_client": 6}}
@@ -109,7 +109,7 @@ def test_a_direction_without_scatter_stays_open_until_a_test_can_tell(kind):
 
 
 def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
-    """E-C06 with another size: far from what runs give, of which the first look cannot tell the sign."""
+    """E-C06 with another size: far from what runs give, of which the first look cannot give the sign."""
     of = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     sides = {name: of["test"][name] for name in ("estimand", "metric", "numerator", "denominator")}
     test = sides | {"relation": "within", "expected": 9, "no_effect": 1, "relative": 0.1}
@@ -136,7 +136,7 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     assert near.near <= near.cells and far.near <= far.cells
     assert near.worth > 0
     none = looks.look(LOADED, so_far(complete, 0), "emulated")
-    assert none.near == none.cells, "nobody can tell before there are runs"
+    assert none.near == none.cells, "unknown before there are runs"
 
 
 def test_a_claim_of_direction_ends_where_no_effect_matters(complete):
@@ -167,7 +167,7 @@ def test_open_controls_keep_their_cells(complete):
 
 def test_where_no_run_helps_a_claim_is_done(complete):
     none = complete[:0].assign(block=pd.Series(dtype=str))
-    known = Runs(none, LOADED, looks=LADDER, fabrics=["1gbe"])
+    known = Runs(none, LOADED, looks=PLANNED, fabrics=["1gbe"])
     found = looks.look(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
     row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
@@ -175,7 +175,7 @@ def test_where_no_run_helps_a_claim_is_done(complete):
 
 
 def test_more_looks_ask_for_more(complete):
-    one, many = (so_far(complete, 6, ladder) for ladder in ((6,), (3, 4, 6)))
+    one, many = (so_far(complete, 6, planned) for planned in ((6,), (3, 4, 6)))
     assert one.confidence(6) == 0.95 and one.overall(0.01, 6) == 0.01
     assert many.confidence(6, 3) > many.confidence(6) > 0.95 and many.overall(0.01, 6) > 0.01
     narrow, wide = (
@@ -204,8 +204,8 @@ def test_the_first_runs_are_so_many_of_each_cell(n):
     table = made()
     disturbed = table["run_id"] == table["run_id"].iloc[0]
     table.loc[disturbed, "valid"] = False
-    first = Runs(table, LOADED, looks=LADDER).first(n)
-    assert first.looks == LADDER
+    first = Runs(table, LOADED, looks=PLANNED).first(n)
+    assert first.looks == PLANNED
     good = first.table[first.table["valid"]]
     counts = good.groupby(["experiment", *LOADED.factors])["run_id"].nunique()
     whole = table[table["valid"]].groupby(["experiment", *LOADED.factors], dropna=False)["run_id"].nunique()

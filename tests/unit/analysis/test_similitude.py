@@ -127,9 +127,9 @@ def test_a_workload_without_data_has_processors_only():
 
 def test_controls_are_left_out():
     paper = load("emulex-2012")
-    told = set(similitude.table(paper, TESTBED, "quick")["experiment"])
-    assert "put-grid" in told
-    assert not told & {control["id"] for control in paper.controls}
+    experiments = set(similitude.table(paper, TESTBED, "quick")["experiment"])
+    assert "put-grid" in experiments
+    assert not experiments & {control["id"] for control in paper.controls}
 
 
 def test_a_site_has_rows_only_where_it_is_slowed_down():

@@ -29,21 +29,21 @@ def seen(monkeypatch):
     return found
 
 
-def ladder(data):
+def several_k(data):
     data["scale"]["k"] = [20, 40]
     for bias in data.get("biases", []):
         bias["lower"], bias["upper"] = 1, 1
 
 
 def test_it_judges_at_the_k_of_the_runs(monkeypatch, tmp_path, seen):
-    loaded = load_paper(edited(tmp_path, ladder), TESTBED["fabrics"])
+    loaded = load_paper(edited(tmp_path, several_k), TESTBED["fabrics"])
     table = runs(loaded, most=1)
     monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
-    for rung, k in enumerate([20, 40]):
+    for candidate, k in enumerate([20, 40]):
         so_far.look_at(
-            loaded.on(rung), TESTBED, tmp_path / "raw" / "quick-1", dict.fromkeys(table["run_id"], "quick-1"), {}
+            loaded.on(candidate), TESTBED, tmp_path / "raw" / "quick-1", dict.fromkeys(table["run_id"], "quick-1"), {}
         )
-        assert seen[-1].k == k and seen[-1].paper.rung == rung
+        assert seen[-1].k == k and seen[-1].paper.candidate == candidate
 
 
 @pytest.mark.parametrize("lost", ["put-grid", "rereplicate"])

@@ -43,13 +43,13 @@ def test_of_no_trial_there_is_no_interval():
     assert statistics.share_interval(0, 0) is None
 
 
-@pytest.mark.parametrize(("told", "goal", "said"), [
+@pytest.mark.parametrize(("estimate", "goal", "said"), [
     ((0.96, 0.9, 0.99), (0.95, 1), trust.MET), ((0.9, 0.8, 0.96), (0.95, 1), trust.OPEN),
     ((0.9, 0.85, 0.94), (0.95, 1), trust.NOT_MET), ((0.04, 0, 0.2), (0, 0.05), trust.MET),
     ((0.3, 0.1, 0.5), (0, 0.05), trust.NOT_MET), ((math.nan, math.nan, math.nan), (0, 1), trust.OPEN),
 ])  # fmt: skip
-def test_a_goal_is_missed_only_where_chance_does_not_explain_it(told, goal, said):
-    assert trust.outcome(*told, goal) == said
+def test_a_goal_is_missed_only_where_chance_does_not_explain_it(estimate, goal, said):
+    assert trust.outcome(*estimate, goal) == said
 
 
 # --- links ---------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     (["no"] * 9 + ["cannot tell"] * 991, 9, "1", trust.NOT_MET),
     (["cannot tell", "cannot tell"], 0, "", trust.OPEN),
 ])  # fmt: skip
-def test_two_k_that_cannot_be_told_apart_speak_for_nothing(words, n, value, found):
+def test_two_k_that_cannot_be_distinguished_speak_for_nothing(words, n, value, found):
     (row,) = trust.summary({"scales.csv": [{"agrees": word} for word in words]}, {"bound": 0.05})
     assert (row["n"], row["value"], row["outcome"]) == (n, value, found)
     assert ("more cannot tell" in row["of"]) == ("cannot tell" in words)
@@ -213,7 +213,7 @@ def under_load(slowed, of=(0.0, 1.0)):
 
 
 @pytest.mark.parametrize("slowed", [0.0, 0.1])
-def test_load_is_told_by_what_counts_beside_what_was_made_without_it(slowed):
+def test_load_is_judged_by_what_counts_beside_what_was_made_without_it(slowed):
     rows = list(trust.load_rows(*under_load(slowed)))
     assert [(row["load"], row["clients"], row["made"], row["n"], row["n_calm"]) for row in rows] == [
         ("1", "1", 6, 5, 6), ("1", "2", 6, 5, 6),
@@ -254,7 +254,7 @@ def test_without_a_drift_there_is_one_false_alarm_in_twenty_by_either_way(monkey
 
 
 @given(st.lists(st.sampled_from("ab"), min_size=0, max_size=4, unique=True))
-def test_cells_of_one_run_tell_no_drift(cells):
+def test_cells_of_one_run_show_no_drift(cells):
     assert trust.drift(np.linspace(0, 1, len(cells)), np.zeros(len(cells)), np.array(cells, dtype=str)) is None
 
 
@@ -274,7 +274,7 @@ def test_places_are_those_in_which_attempts_were_made_and_not_those_of_the_desig
     assert trust.placed(trust.begun(table, {})).empty
 
 
-def test_a_source_that_drifts_is_told_beside_all_together():
+def test_a_source_that_drifts_is_reported_beside_all_together():
     place, logs, cells = runs_in_order(0.3, 2)
     table = pd.DataFrame({
         "run_id": range(len(place)), "attempt": 1, "block": "quick-1",
@@ -368,13 +368,13 @@ def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, fl
 
 
 def test_clusters_that_differ_from_start_to_start_are_no_effect_of_lanes():
-    """The runs of a start agree far better than starts do: by them alone every start would tell an effect."""
+    """The runs of a start agree far better than starts do: by them alone every start would show an effect."""
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     for row in trust.lane_rows(mellanox, in_turns(1, 1, between=0.1)):
         assert float(row["low"]) < 1 < float(row["high"])
 
 
-def test_one_turn_tells_no_interval_and_nothing_is_met_by_it():
+def test_one_turn_gives_no_interval_and_nothing_is_met_by_it():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     rows = list(trust.lane_rows(mellanox, in_turns(1, 1.5, turns=1)))
     assert {(row["turns"], row["low"], row["high"]) for row in rows} == {(1, "", "")}
@@ -393,10 +393,10 @@ def test_where_no_run_beside_other_lanes_counts_it_is_open():
     assert [row["outcome"] for asked, row in answers.items() if asked.startswith(trust.FLOOR)] == [trust.OPEN]
 
 
-def ratios(*told):
+def ratios(*given):
     """Rows of lanes.csv of one kind: (ratio, low, high), empty where nothing is known."""
     return [dict(zip(("ratio", "low", "high"), map(str, each), strict=True)) | {"kind": "floor", "n": 3}
-            for each in told]  # fmt: skip
+            for each in given]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rows", "said", "value"), [
@@ -411,6 +411,6 @@ def test_lanes_change_nothing_only_where_every_interval_says_so(rows, said, valu
     assert (row["outcome"], row["value"], row["n"]) == (said, value, 6)
 
 
-def test_without_runs_alone_nothing_is_told_of_lanes():
+def test_without_runs_alone_nothing_is_reported_of_lanes():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     assert list(trust.lane_rows(mellanox, [{2: beside(2, 1, 1)}])) == list(trust.lane_rows(mellanox, [])) == []

@@ -1,4 +1,4 @@
-"""What `trust` measured is read as papers' blocks are: damaged, missing or copied it is told, and no table changes."""
+"""What `trust` measured is read as papers' blocks are: what is damaged, missing or copied is reported."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def contents(results):
     return {path.name: path.read_bytes() for path in (results / records.FOLDER / records.TABLES).iterdir()}
 
 
-def told(results):
+def faults(results):
     """The lines in which tables are refused; those that are there stay."""
     before = contents(results)
     with pytest.raises(UserError) as error:
@@ -91,7 +91,7 @@ def test_a_whole_record_has_the_right_answers(whole):
 
 FILES = ("trust.json", "manifest.json", "links/part.json", "links/round-01.json", "ratio/part.json", "ratio/known.yaml",
          "ratio/quick-1/block.json", "ratio/quick-1/manifest.json", "load/loads.json", "load/known.yaml",
-         "scales/ladder/rung0-0/quick-1/block.json", "lanes/ladder/2-0/quick-1/block.json",
+         "scales/two-k/rung0-0/quick-1/block.json", "lanes/two-k/2-0/quick-1/block.json",
          "order/part.json")  # fmt: skip
 OF_A_RUN = ("run.json", "samples.csv", "manifest.json")
 
@@ -107,7 +107,7 @@ def test_no_damage_of_any_file_is_read_in_silence(whole, data, name, how):
         before = path.read_bytes()
         path.write_bytes(DAMAGES[how](before, data))
         if json_of(path.read_bytes()) != json_of(before):
-            assert any(path.name in line or path.parent.name in line for line in told(results))
+            assert any(path.name in line or path.parent.name in line for line in faults(results))
 
 
 @pytest.mark.parametrize("name", [*FILES, *OF_A_RUN])
@@ -115,27 +115,27 @@ def test_no_file_may_be_missing(results, name):
     folder = results / records.FOLDER
     path = runs_of(folder / "load" / synthetic.BLOCK)[0] / name if name in OF_A_RUN else folder / name
     path.unlink()
-    assert any(path.name in line for line in told(results))
+    assert any(path.name in line for line in faults(results))
 
 
 @pytest.mark.parametrize("name", ["links", "ratio", "ratio/quick-1", "ratio/quick-1/runs", "load", "scales",
-                                  "scales/ladder/rung1-0", "lanes/ladder/1-0", "same", "order"])  # fmt: skip
+                                  "scales/two-k/rung1-0", "lanes/two-k/1-0", "same", "order"])  # fmt: skip
 def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(results, name):
     shutil.rmtree(results / records.FOLDER / name)
-    assert any(f"trust/{name}" in line and "found no such" in line for line in told(results))
+    assert any(f"trust/{name}" in line and "found no such" in line for line in faults(results))
 
 
 @pytest.mark.parametrize(("one", "copy"), [
     ("ratio/quick-1/runs/{}", "ratio/quick-1/runs/another"), ("ratio/quick-1/runs/{}", "ratio/quick-1/invalid/{}.1"),
-    ("ratio/quick-1", "ratio/quick-2"), ("scales/ladder/rung0-0", "scales/ladder/rung0-0.old"),
-    ("scales/ladder/rung0-0", "scales/ladder/rung0-1"), ("links/round-01.json", "links/round-03.json"),
+    ("ratio/quick-1", "ratio/quick-2"), ("scales/two-k/rung0-0", "scales/two-k/rung0-0.old"),
+    ("scales/two-k/rung0-0", "scales/two-k/rung0-1"), ("links/round-01.json", "links/round-03.json"),
 ])  # fmt: skip
 def test_what_is_copied_never_counts_twice(results, one, copy):
     folder = results / records.FOLDER
     run = runs_of(folder / "ratio" / synthetic.BLOCK)[0].name
     source, target = folder / one.format(run), folder / copy.format(run)
     (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-    assert any(copy.format(run) in line for line in told(results))
+    assert any(copy.format(run) in line for line in faults(results))
 
 
 def rewritten(folder):
@@ -159,7 +159,7 @@ def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, ch
     path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
     rewritten(folder)
-    assert any("run.json: " in line and said in line for line in told(results))
+    assert any("run.json: " in line and said in line for line in faults(results))
 
 
 def test_half_a_record_of_a_run_without_a_manifest_is_one_line(results):
@@ -167,7 +167,7 @@ def test_half_a_record_of_a_run_without_a_manifest_is_one_line(results):
     path = runs_of(folder / "load" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(path.read_text()[:100])
     rewritten(folder)
-    (line,) = [each for each in told(results) if "run.json" in each]
+    (line,) = [each for each in faults(results) if "run.json" in each]
     assert "expected whole JSON" in line
 
 
@@ -184,7 +184,7 @@ def test_a_round_that_is_none_is_one_line(results, rows, said):
     folder = results / records.FOLDER
     (folder / "links" / "round-01.json").write_text(json.dumps(rows))
     rewritten(folder)
-    assert any(said in line for line in told(results))
+    assert any(said in line for line in faults(results))
 
 
 def test_loads_of_other_runs_are_one_line(results):
@@ -196,16 +196,16 @@ def test_loads_of_other_runs_are_one_line(results):
     listed = json.loads((folder / manifest.NAME).read_text())
     listed["files"]["load/loads.json"] = manifest.entry(path.read_bytes())
     (folder / manifest.NAME).write_text(json.dumps(listed))
-    assert told(results) == [f"{path}: {gone}: found no such run, expected the runs of known under load"]
+    assert faults(results) == [f"{path}: {gone}: found no such run, expected the runs of known under load"]
 
 
-def test_blocks_of_another_description_of_their_paper_are_told_with_what_to_do(results, monkeypatch):
+def test_blocks_of_another_description_of_their_paper_are_reported_with_what_to_do(results, monkeypatch):
     path = trusted.described(results)
     path.write_text(path.read_text().replace("replication: 2", "replication: 1"))
     monkeypatch.setattr(trusted, "described", lambda _: path)
-    lines = told(results)
+    lines = faults(results)
     said = (
-        r"trust/(scales|lanes)/ladder/.* expected the same runs; remove .*/\1 and trust.json, and `make trust` measures"
+        r"trust/(scales|lanes)/two-k/.* expected the same runs; remove .*/\1 and trust.json, and `make trust` measures"
     )
     assert {match[1] for line in lines if (match := re.search(said, line))} == {"scales", "lanes"}
     assert all(re.search(said, line) for line in lines)
@@ -273,7 +273,7 @@ def test_papers_runs_and_controls_are_beside_the_others(with_paper):
 ])  # fmt: skip
 def test_a_papers_table_that_is_none_is_one_line(with_paper, name, text, said):
     (with_paper / "emulex-2012" / name).write_text(text)
-    (line,) = told(with_paper)
+    (line,) = faults(with_paper)
     assert line.startswith(f"{with_paper / 'emulex-2012' / name}: ") and said in line and "anew with `" in line
 
 
@@ -282,18 +282,18 @@ def test_a_papers_table_that_is_not_as_it_was_written_is_one_line(with_paper):
     (own / manifest.NAME).write_text(json.dumps(manifest.of_folder(own, [own / "controls.csv"])))
     tables(with_paper)
     (own / "controls.csv").write_text((own / "controls.csv").read_text().replace("0.9", "0.8"))
-    (line,) = told(with_paper)
+    (line,) = faults(with_paper)
     assert "controls.csv: found SHA-256" in line
 
 
 @pytest.mark.parametrize("key", ["run_id", "attempt"])
-def test_a_papers_run_without_a_key_is_told_with_file_and_key(with_paper, key):
+def test_a_papers_run_without_a_key_is_reported_with_file_and_key(with_paper, key):
     path = runs_of(with_paper / "emulex-2012" / "raw" / synthetic.BLOCK)[0] / "run.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in record.items() if name != key}))
     for each in (with_paper / "emulex-2012" / "raw").rglob(manifest.NAME):
         each.unlink()
-    assert f"{path}: {key}: found no such key, expected one" in told(with_paper)[0]
+    assert f"{path}: {key}: found no such key, expected one" in faults(with_paper)[0]
 
 
 # --- whitewire check ------------------------------------------------------------------------------------------
@@ -311,17 +311,17 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
     assert ["trust", "record", "sound", "0"] in rows
     assert ["trust", "ratio/quick-1", "sound", "12", "0", "0", "0", "0"] in rows
     assert [row[1] for row in rows if row[0] == "trust"] == [
-        "record", "lanes/ladder/1-0/quick-1", "lanes/ladder/2-0/quick-1", "load/quick-1", "ratio/quick-1",
-        "scales/ladder/rung0-0/quick-1", "scales/ladder/rung1-0/quick-1",
+        "record", "lanes/two-k/1-0/quick-1", "lanes/two-k/2-0/quick-1", "load/quick-1", "ratio/quick-1",
+        "scales/two-k/rung0-0/quick-1", "scales/two-k/rung1-0/quick-1",
     ]  # fmt: skip
 
 
-def test_check_tells_a_damaged_round_a_damaged_run_and_a_missing_block(results, capsys):
+def test_check_reports_a_damaged_round_a_damaged_run_and_a_missing_block(results, capsys):
     folder = results / records.FOLDER
     run = runs_of(folder / "load" / synthetic.BLOCK)[0] / "samples.csv"
     run.write_text(run.read_text()[:-9])
     (folder / "links" / "round-02.json").write_text("[]")
-    shutil.rmtree(folder / "scales" / "ladder" / "rung1-0")
+    shutil.rmtree(folder / "scales" / "two-k" / "rung1-0")
     status, rows, said = checked(capsys, results)
     assert status == 2 and ["trust", "load/quick-1", "unsound"] in [row[:3] for row in rows]
     for name in ("samples.csv", "round-02.json", "rung1-0/quick-1/block.json"):

@@ -107,7 +107,7 @@ def test_the_history_server_is_asked_by_the_address_and_the_scheme_that_it_has(h
     assert site._history_server(host) == server
 
 
-def test_a_history_server_that_asks_for_a_login_is_told_with_the_setting(host, site, serve):
+def test_a_history_server_that_asks_for_a_login_is_reported_with_the_setting(host, site, serve):
     server = serve(401, "", {"WWW-Authenticate": "Negotiate"})
     host.settings |= {history.WEB["http"]: server.removeprefix("http://")}
     said = f"{history.WEB['http']}: no answer of the history server, which jobs need: {server}: 401 Unauthorized"

@@ -148,7 +148,7 @@ Starting Job = job_1795264706080_0002, Tracking URL = http://namenode:8088/proxy
     assert parser.job_ids("Submit MapReduce Job: hadoop jar job_1_1.jar") == []
 
 
-def test_the_telling_line_of_a_failure():
+def test_the_line_that_explains_a_failure():
     said = 'Parsing conf: /x/hibench.conf\nTraceback (most recent call last):\n  File "x", line 3\n'
     said += "AssertionError: no hibench.slaves.hostnames\n.: filename argument required\n"
     said += "run.sh: INPUT_HDFS: unbound variable\n"

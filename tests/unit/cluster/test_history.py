@@ -73,7 +73,7 @@ def test_what_names_no_host_is_refused_by_the_names_of_the_settings(settings, sa
 
 
 class Here:
-    """This machine as a client; `home` is the user's, with what curl is told there."""
+    """This machine as a client; `home` is the user's, with curl's options there."""
 
     def __init__(self, home: str = "") -> None:
         self.home = home
@@ -120,6 +120,6 @@ def test_a_certificate_that_nobody_signed(serve, tmp_path):
     assert "certificate" in history.fault(Here(), serve(200, json.dumps(INFO), certificate=file))
 
 
-def test_a_job_that_is_not_told_of_in_time_is_said_with_the_answer(serve):
+def test_a_job_that_is_not_listed_in_time_is_reported_with_the_answer(serve):
     with pytest.raises(TimeoutError, match=r"no answer about job_1_0001 in 1 s: 0 of 1 answers; curl: \(22\) .* 404"):
         history.of(Here(), serve(404), "job_1_0001", 1, lambda: None)

@@ -119,9 +119,9 @@ def held(path):
     ({"fincore": "#!/bin/sh\necho 4096\n"}, "a: 4096 bytes of files stayed in memory"),
     ({"fincore": "#!/bin/sh\nexit 1\n"}, "a: no message"),
     ({"dd": "#!/bin/sh\necho no such flag >&2; exit 1\n"}, "a: no such flag"),
-    ({}, "a: no fincore, which tells what memory holds; install util-linux (on Debian util-linux-extra)"),
+    ({}, "a: no fincore, which shows what memory holds; install util-linux (on Debian util-linux-extra)"),
 ])  # fmt: skip
-def test_what_is_not_shown_to_have_left_memory_is_told(tmp_path, monkeypatch, nobody, tools, why):
+def test_what_is_not_shown_to_have_left_memory_is_reported(tmp_path, monkeypatch, nobody, tools, why):
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     for name in ("sh", "sync", "find", "head", "dd", "awk", "mkdir", "stat", "rm", "cat"):

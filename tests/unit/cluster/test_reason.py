@@ -67,7 +67,7 @@ Caused by: java.lang.IllegalArgumentException: KrbException: Cannot locate defau
         ("blank-before-prolog", 'Illegal processing instruction target ("xml"); xml (case insensitive) is reserved by'),
     ],
 )
-def test_a_configuration_that_java_cannot_read_is_told_with_the_cause(case, why):
+def test_a_configuration_that_java_cannot_read_is_reported_with_the_cause(case, why):
     """What GetConf of Hadoop 3.5 prints: its last line says `... 13 more`."""
     found = reason((CASES / f"{case}.txt").read_bytes())
     assert why in found and "\n" not in found and len(found) <= 300

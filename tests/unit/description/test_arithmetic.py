@@ -61,7 +61,7 @@ WITHOUT_VALUE = {
 
 
 @pytest.mark.parametrize("expression", WITHOUT_VALUE, ids=lambda text: repr(text[:30]))
-def test_what_is_no_arithmetic_is_told_at_once(expression):
+def test_what_is_no_arithmetic_is_reported_at_once(expression):
     began = time.monotonic()
     with pytest.raises(arithmetic.NoValue) as raised:
         arithmetic.value_of(expression, NAMES)

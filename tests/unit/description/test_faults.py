@@ -98,7 +98,7 @@ def with_store(data: dict, **store: object) -> None:
 SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 1048576, "readahead_bytes": 1048576}
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
 OF_JOBS = ", ".join(sorted(workloads.of("testdfsio").known()))
-OF_PUTS = "a metric that runs of hdfs_put (ingest) tell"
+OF_PUTS = "a metric that runs of hdfs_put (ingest) have"
 
 FAULTS = {
     # --- what runs need

@@ -130,13 +130,13 @@ def test_tasks_at_once_that_a_workers_memory_does_not_hold(tmp_path):
         groups.check_slots(read(tmp_path, change), TESTBED)
 
 
-def test_what_testdfsio_does_not_do_it_does_not_tell():
+def test_what_testdfsio_does_not_do_is_no_metric():
     from whitewire.workloads.testdfsio import TestDfsio
 
-    alone = TestDfsio().tells_with({"operation": "read"})
+    alone = TestDfsio().metric_names_with({"operation": "read"})
     assert "read_throughput" in alone and "completion_time" in alone
     assert not [metric for metric in alone if metric.startswith("write_")]
-    assert TestDfsio().tells_with({}) == TestDfsio.tells
+    assert TestDfsio().metric_names_with({}) == TestDfsio.metric_names
     assert {TestDfsio().kind({"operation": word}) for word in ("both", "read")} == {"testdfsio", "testdfsio read"}
 
 

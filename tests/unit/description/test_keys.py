@@ -57,14 +57,14 @@ def properties(part, of=()):
 def test_no_key_of_a_schema_is_left_out():
     for name in keys.SCHEMAS:
         schema = files.schema(name)
-        told = {key.name for of, key in ALL if of == name}
+        documented = {key.name for of, key in ALL if of == name}
         there = {place[-1] for place in properties(schema) if "if" not in place}
-        assert there <= told, there - told
+        assert there <= documented, there - documented
         below = [place for place in properties(schema) if "oneOf" not in place and "if" not in place]
         assert sum(of == name and not key.place.startswith("test") for of, key in ALL) == len(below)
 
 
-def test_a_key_without_an_example_is_told():
+def test_a_key_without_an_example_is_reported():
     with pytest.raises(KeyError):
         keys.example({}, {"type": "integer", "description": "A number."})
     bad = jsonschema.Draft202012Validator({"type": "integer"})

@@ -27,7 +27,7 @@ def test_an_emulated_testbed_keeps_what_no_load_changes():
     assert limits["cpu_late_ms"] > EMULATED["limits"]["cpu_late_ms"]
 
 
-def test_what_others_may_use_need_not_be_told(tmp_path):
+def test_what_others_may_use_has_a_default(tmp_path):
     limits = {name: bound for name, bound in EMULATED["limits"].items() if name != "cpu_outside"}
     described = EMULATED | {"fabrics": dict(EMULATED["fabrics"]), "limits": limits}
     (tmp_path / "old.yaml").write_text(yaml.safe_dump(described))

@@ -193,9 +193,9 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_one_line(tmp_path, name):
     change, said = FAULTS[name]
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         read(tmp_path, change)
-    assert said in str(told.value)
+    assert said in str(error.value)
 
 
 def test_units_of_metrics_are_those_that_runs_record():
@@ -207,7 +207,7 @@ def test_units_of_metrics_are_those_that_runs_record():
 def test_every_metric_that_a_claim_may_be_on_has_a_unit_that_is_known():
     from whitewire import quantities
 
-    for metric in workloads.told():
+    for metric in workloads.metric_names():
         assert quantities.one(unit_of(metric)), metric
 
 

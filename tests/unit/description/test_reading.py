@@ -65,9 +65,9 @@ def test_what_is_hostile_is_one_line_and_at_once(name, tmp_path):
     with pytest.raises(UserError) as raised:
         reading.load_yaml(path)
     assert time.monotonic() - began < 2
-    told = str(raised.value)
-    assert said in told and "x.yaml: " in told
-    assert "\n" not in told and "\x1b" not in told and len(told) < 400
+    message = str(raised.value)
+    assert said in message and "x.yaml: " in message
+    assert "\n" not in message and "\x1b" not in message and len(message) < 400
 
 
 def test_what_is_no_plain_file_is_not_opened(tmp_path):

@@ -73,7 +73,7 @@ def test_a_block_has_the_hosts_of_its_lane_by_the_same_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lanes", "told"),
+    ("lanes", "message"),
     [
         ([["nn1", "dn1"], ["nn2", "db2"]], 'lanes[1][1]: found "db2", expected the `ssh` of one of the hosts; did you'),
         ([["nn1", "dn1"], ["nn2", "dn1"]], 'lanes[1][1]: found "dn1" of lanes[0][1] again, expected another'),
@@ -84,15 +84,15 @@ def test_a_block_has_the_hosts_of_its_lane_by_the_same_names(tmp_path):
         ([], "lanes"),
     ],
 )  # fmt: skip
-def test_lanes_that_cannot_be_are_told_in_one_line(tmp_path, lanes, told):
+def test_lanes_that_cannot_be_are_reported_in_one_line(tmp_path, lanes, message):
     with pytest.raises(UserError) as caught:
         read(tmp_path, described(lanes))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("lanes", "told"),
+    ("lanes", "message"),
     [
         (2, "lab.yaml: lanes: found 2 hosts with role datanode in each of 2 lanes, expected 3, as big-paper needs; "
             "list 6 such hosts, take fewer lanes, or leave the paper out"),
@@ -100,10 +100,10 @@ def test_lanes_that_cannot_be_are_told_in_one_line(tmp_path, lanes, told):
         (GROUPS, "expected 3, as big-paper needs; take fewer lanes, or leave the paper out"),
     ],
 )  # fmt: skip
-def test_too_few_hosts_for_a_paper_are_told_in_one_line(lanes, told):
+def test_too_few_hosts_for_a_paper_are_reported_in_one_line(lanes, message):
     with pytest.raises(UserError) as caught:
         check_lanes_hold(described(lanes), {"namenode": 1, "datanode": 3, "client": 1}, "lab.yaml", "big-paper")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_paper_that_fits_is_not_refused():

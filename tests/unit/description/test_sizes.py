@@ -1,4 +1,4 @@
-"""A paper that asks for too much, and one with a number that is none, are told in one line before it is planned."""
+"""A paper that asks for too much, and one with a number that is none, are reported in one line before it is planned."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def hardware(cache):
 
 
 @pytest.mark.parametrize(("cache", "number"), [(2**26, 1), (2**24, 0), (2**29, 0)])
-def test_a_cache_between_blocks_of_two_sizes_is_told(tmp_path, cache, number):
+def test_a_cache_between_blocks_of_two_sizes_is_reported(tmp_path, cache, number):
     factors = {"block_size_bytes": [67108864, 268435456]}
     found = cautions.of(read(tmp_path, factors, PUTTING, hardware=hardware(cache)), "varied")
     assert len(found) == number
@@ -28,7 +28,7 @@ def test_a_cache_between_blocks_of_two_sizes_is_told(tmp_path, cache, number):
     assert all(words.startswith(expected) for words in found)
 
 
-def test_buffers_are_told_as_what_they_would_be_at_full_scale(tmp_path):
+def test_buffers_are_reported_as_what_they_would_be_at_full_scale(tmp_path):
     paper = read(tmp_path, {"switch_buffer_kib": [64, 256]}, PUTTING)
     assert cautions.of(paper, "varied") == [
         "ports' buffers are not divided by k: 64 KiB last as long here as 1.88 MiB at full scale"

@@ -13,8 +13,8 @@ from whitewire.design.drive import ACCOUNT, Drive, read_state
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     hardware = {"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chunk_bytes": 4e6, "cache_bytes": 2e6}
-    told = json.loads(json.dumps(Drive.scaled(hardware, 10, "library.so").record, allow_nan=False))
-    assert told == {"count": 2, "rate": 1e7, "access_time": 0.008, "chunk": 4e5, "cache": 2e5}
+    record = json.loads(json.dumps(Drive.scaled(hardware, 10, "library.so").record, allow_nan=False))
+    assert record == {"count": 2, "rate": 1e7, "access_time": 0.008, "chunk": 4e5, "cache": 2e5}
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
 
 
@@ -35,7 +35,7 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
     assert drive.background == drive.limit / 2
 
 
-def test_what_is_told_of_memory_is_what_was_put():
+def test_what_a_record_has_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
     state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
     found = read_state(state)

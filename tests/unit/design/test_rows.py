@@ -337,8 +337,8 @@ def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/design.csv")), ids=lambda path: path.parent.name)
 def test_designs_of_the_stored_reference_have_their_effort(path):
-    told = json.loads((REFERENCE / "results.json").read_text())["papers"][path.parent.name]
-    assert {row["effort"] for row in read_csv(path)} <= {told["effort"]}
+    record = json.loads((REFERENCE / "results.json").read_text())["papers"][path.parent.name]
+    assert {row["effort"] for row in read_csv(path)} <= {record["effort"]}
 
 
 def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():

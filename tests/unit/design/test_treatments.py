@@ -97,7 +97,7 @@ def test_levels_that_come_out_as_one_run_are_refused(tmp_path, factors, paramete
 
 
 @pytest.mark.parametrize(("factor", "line"), [
-    ("keep_caches", "keep_caches cannot be a factor: nothing tells from outside"),
+    ("keep_caches", "keep_caches cannot be a factor: nothing shows from outside"),
     ("blocksize_bytes", 'did you mean "block_size_bytes"?'),
 ])  # fmt: skip
 def test_what_cannot_be_proved_cannot_be_a_factor(tmp_path, factor, line):

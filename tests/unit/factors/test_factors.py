@@ -1,4 +1,4 @@
-"""Each factor's proof: a run that had what was asked, one that had something else, one of which nothing tells."""
+"""Each factor's proof: a run that had what was asked, one that had something else, one that nothing reports."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def test_packets_are_as_large_as_their_number_says(received, seen):
     record = PUTS | {"placement": placed, "evidence": {"packets": received}}
     found = proof(record, "packet_bytes", 16384)
     assert found.seen == seen and found.same == (seen == 16384)
-    told = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
-    found = proof(record | {"evidence": told}, "settings", {"dfs.client-write-packet-size": "16384"})
+    evidence = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
+    found = proof(record | {"evidence": evidence}, "settings", {"dfs.client-write-packet-size": "16384"})
     assert found.same == (seen == 16384)
 
 
@@ -162,7 +162,7 @@ def test_a_real_link_may_have_more_than_was_asked_but_not_less(rate, same):
 
 
 @pytest.mark.parametrize("links", [{}, {"a": {"mtu": 1500}}, {"a": {"rate": 10000.0}, "b": {"mtu": 1500}}])
-def test_a_real_link_that_tells_no_rate_is_left_to_the_probe_before_the_runs_and_said(links):
+def test_a_real_link_that_reports_no_rate_is_left_to_the_probe_before_the_runs_and_said(links):
     real = RECORD["fabric"] | {"burst": 0}
     found = proof(RECORD | {"fabric": real, "evidence": {"links": links}}, "fabric", "10gbe")
     assert (found.seen, found.same) == (None, True)
@@ -173,7 +173,7 @@ def test_a_file_that_fills_no_block_proves_no_block_size():
     small = FOLDER | {"files": 8, "blocks": 8, "largest_block": 1000}
     record = RECORD | {"evidence": {"files": {"input": small}}}
     assert proof(record, "block_size_bytes", 1, varies=False) is None
-    assert "nothing tells what it was" in proof(record, "block_size_bytes", 1).fault
+    assert "nothing reports what it was" in proof(record, "block_size_bytes", 1).fault
 
 
 def test_records_of_random_length_may_pass_the_size_by_their_room():
@@ -192,10 +192,10 @@ def test_a_profile_is_the_bytes_that_the_suite_reports():
 
 
 @pytest.mark.parametrize("name", [name for name in factors.TABLE if name not in ("fabric", "profile", "uplink")])
-def test_what_varies_and_is_not_told_is_a_fault(name):
+def test_what_varies_and_is_not_reported_is_a_fault(name):
     bare = {**RECORD, "evidence": {}, "jobs": [], "fabric": RECORD["fabric"]}
     found = proof(bare, name, {"a": "b"} if name in ("settings", "store") else 7)
-    assert found is not None and not found.same and "nothing tells what it was" in found.fault
+    assert found is not None and not found.same and "nothing reports what it was" in found.fault
 
 
 def test_every_factor_of_every_workload_has_a_proof_and_none_is_left_out():

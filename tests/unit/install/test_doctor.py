@@ -42,7 +42,7 @@ def test_a_configured_site_is_looked_at_in_place_of_this_machine(monkeypatch):
     monkeypatch.setattr("whitewire.description.project.load_config", lambda: {"testbed": "lab"})
     monkeypatch.setattr("whitewire.description.testbed.load_testbed", lambda name: described if name == "lab" else None)
     monkeypatch.setattr("whitewire.description.project.testbed_path", lambda name: Path(f"/x/{name}.yaml"))
-    monkeypatch.setattr("whitewire.testbed.kinds.look_at", lambda *told: seen.append(told) or 0)
+    monkeypatch.setattr("whitewire.testbed.kinds.look_at", lambda *arguments: seen.append(arguments) or 0)
     assert main(["doctor"]) == 0
     assert seen == [(described, "/x/lab.yaml")]
 
@@ -185,10 +185,10 @@ PROFILE = {"slurm-status-command": "squeue", "default-resources": {"runtime": 60
 @pytest.mark.parametrize(
     ("age", "accounting", "sacct", "state", "remedy"),
     [
-        ("300 sec", "accounting_storage/none", True, "squeue tells", ""),
-        ("200", "(null)", False, "squeue tells", ""),
-        ("1h", "(null)", False, "squeue tells", ""),
-        ("60 sec", "accounting_storage/slurmdbd", True, "sacct tells", ""),
+        ("300 sec", "accounting_storage/none", True, "squeue reports", ""),
+        ("200", "(null)", False, "squeue reports", ""),
+        ("1h", "(null)", False, "squeue reports", ""),
+        ("60 sec", "accounting_storage/slurmdbd", True, "sacct reports", ""),
         # squeue is asked every 180 s in the end
         (
             "120 sec",
@@ -201,7 +201,7 @@ PROFILE = {"slurm-status-command": "squeue", "default-resources": {"runtime": 60
         ("60 sec", "accounting_storage/none", True, "no accounting for sacct", "MinJobAge=200 in slurm.conf"),
         ("60 sec", "accounting_storage/slurmdbd", False, "no accounting for sacct", "MinJobAge=200 in slurm.conf"),
         ("2 sec", "(null)", True, "no accounting for sacct", "one job for everything"),
-        ("often", "accounting_storage/slurmdbd", True, "sacct tells", ""),
+        ("often", "accounting_storage/slurmdbd", True, "sacct reports", ""),
     ],
 )
 def test_whom_the_executor_asks_how_jobs_have_ended(age, accounting, sacct, state, remedy):
@@ -218,7 +218,7 @@ def test_what_the_profile_says_counts():
     by_sacct = PROFILE | {"slurm-status-command": "sacct"}
     assert doctor.slurm_profile(says, True, by_sacct)[1].startswith("slurm-status-command: squeue in")
     kept = says.replace("/none", "/slurmdbd")
-    assert doctor.slurm_profile(kept, True, by_sacct) == ("sacct tells how jobs end", "", "")
+    assert doctor.slurm_profile(kept, True, by_sacct) == ("sacct reports how jobs end", "", "")
 
 
 def test_an_account_where_slurm_keeps_none():
@@ -239,4 +239,4 @@ def test_slurm_that_forgets_jobs_early(path_with):
     finding = doctor.slurm()
     assert not finding.ok and finding.state.startswith("slurm 23.11.4; MinJobAge is 30 s, 200 s are needed")
     path_with("scontrol", "echo 'MinJobAge = 300 sec'")
-    assert doctor.slurm() == doctor.Finding("Slurm", True, "slurm 23.11.4; squeue tells how jobs end")
+    assert doctor.slurm() == doctor.Finding("Slurm", True, "slurm 23.11.4; squeue reports how jobs end")

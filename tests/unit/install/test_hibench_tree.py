@@ -116,7 +116,7 @@ def test_nothing_of_an_archive_is_written_elsewhere(source, tmp_path):
         ("http://127.0.0.1:9/x.tar.gz", "without a network give a folder or an archive"),
     ],
 )
-def test_what_is_no_tree_is_told_in_one_line(source, tmp_path, given, says, monkeypatch, capsys):
+def test_what_is_no_tree_is_reported_in_one_line(source, tmp_path, given, says, monkeypatch, capsys):
     (tmp_path / "text").write_text("x")
     (tmp_path / "empty").mkdir()
     whole = archived(source, tmp_path / "whole.tar.gz").read_bytes()
@@ -137,7 +137,7 @@ def test_scripts_for_python_2_are_made_python_3(source):
     assert hibench_tree.to_python_3(source) == {}, "what is Python 3 stays as it is"
 
 
-def test_a_script_that_cannot_be_read_is_told(source):
+def test_a_script_that_cannot_be_read_is_reported(source):
     (source / "bin/functions/load_config.py").write_text("#!/usr/bin/env python2\nprint 'x\n")
     with pytest.raises(UserError, match="load_config.py: cannot be made Python 3"):
         hibench_tree.to_python_3(source)
@@ -170,8 +170,8 @@ def test_a_copy_says_what_it_is_and_replaces_the_one_before(simple, tmp_path):
     assert (first.commit, first.release, first.built) == ("", "9.9", ["dfsioe"])
     assert first.values.startswith(("not compared", "the same as under"))
     assert hibench_copy.identity(str(folder / "tree")) == tuple(first.identity)
-    told = hibench_copy.described(str(folder / "tree"))
-    assert (told["release"], told["tree"]) == ("9.9", first.tree)
+    described = hibench_copy.described(str(folder / "tree"))
+    assert (described["release"], described["tree"]) == ("9.9", first.tree)
     assert hibench_copy.described(str(simple)) == {"home": str(simple), "tree": first.tree}
     (simple / "conf/hibench.conf").write_text("hibench.x 1\n")
     second = hibench_tree.prepare(str(simple), software.HADOOP, folder)
@@ -229,7 +229,7 @@ def test_what_is_larger_than_any_tree_is_not_taken_whole(source, tmp_path, monke
     assert read == [250] * 3
 
 
-def test_a_damaged_description_is_told(tmp_path):
+def test_a_damaged_description_is_reported(tmp_path):
     for text in ("", "[]", '{"commit": 1}'):
         (tmp_path / "prepared.json").write_text(text)
         with pytest.raises(UserError, match=r"prepared\.json: found no description .*make hibench"):

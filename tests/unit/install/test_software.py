@@ -199,7 +199,7 @@ def test_locks_are_of_their_environments():
         assert not faults(name, platform, path.read_text()), path.name
 
 
-def test_a_lock_that_is_not_of_its_environment_is_told():
+def test_a_lock_that_is_not_of_its_environment_is_reported():
     asked = dependencies("containers")
     good = "# by hand\n@EXPLICIT\n" + "".join(
         f"https://conda.example.org/conda-forge/linux-64/{name}-{pin}.1-h0_0.conda#{'0' * 32}\n"
@@ -254,7 +254,7 @@ def test_an_environment_that_is_none_is_not_locked(tmp_path):
 
 
 @pytest.mark.parametrize("package", debian())
-def test_every_debian_package_has_an_equivalent_or_is_told_to_lack_one(package):
+def test_every_debian_package_has_an_equivalent_or_is_known_to_lack_one(package):
     if package.startswith("r-cran-"):
         wanted = f"r-{package.removeprefix('r-cran-')}"
     else:
@@ -263,8 +263,8 @@ def test_every_debian_package_has_an_equivalent_or_is_told_to_lack_one(package):
     if " " not in wanted:
         assert any(wanted in dependencies(name) for name in ENVIRONMENTS), wanted
         return
-    told = (HOME / "docs" / "use" / "software.md").read_text()
-    assert f"`{package}`" in told, "a lack that the documentation does not name"
+    page = (HOME / "docs" / "use" / "software.md").read_text()
+    assert f"`{package}`" in page, "a lack that the documentation does not name"
 
 
 def test_what_post_deploy_builds_is_pinned_as_debian_has_it():
@@ -377,7 +377,7 @@ def test_python_of_an_image_is_the_part_of_the_lock_that_is_needed(tmp_path, nam
     assert part.count("--hash=sha256:") > len(needed(names)), "hashes of the lock are left out"
 
 
-def test_a_package_that_is_not_in_the_lock_is_told(tmp_path):
+def test_a_package_that_is_not_in_the_lock_is_reported(tmp_path):
     done = python_of_an_image(tmp_path, "numpy", "no-such-package")
     assert done.returncode != 0 and done.stderr == "python: no-such-package: not in the lock\n"
 
@@ -396,7 +396,7 @@ def test_arguments_are_filled_in():
         ("Bootstrap docker\n", "line 1: found 'Bootstrap docker'"),
     ],
 )
-def test_a_wrong_definition_is_told(tmp_path, text, said):
+def test_a_wrong_definition_is_reported(tmp_path, text, said):
     path = tmp_path / "x.def"
     path.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
@@ -566,12 +566,14 @@ def test_stand_in_for_setpriv(tmp_path):
     done = subprocess.run([setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", 'echo "$1"; exit 7', "sh", "a b"],
                           capture_output=True, text=True)  # fmt: skip
     assert (done.returncode, done.stdout) == (7, "a b\n")
-    told = tmp_path / "pid"
-    parent = subprocess.Popen(["sh", "-c", f"{setpriv} --pdeathsig KILL sh -c 'echo $$ > {told}; exec sleep 60'; true"])
+    pid_file = tmp_path / "pid"
+    parent = subprocess.Popen(
+        ["sh", "-c", f"{setpriv} --pdeathsig KILL sh -c 'echo $$ > {pid_file}; exec sleep 60'; true"]
+    )
     deadline = time.monotonic() + 10
-    while not (told.exists() and told.read_text().strip()) and time.monotonic() < deadline:
+    while not (pid_file.exists() and pid_file.read_text().strip()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    child = int(told.read_text())
+    child = int(pid_file.read_text())
     assert alive(child)
     parent.send_signal(signal.SIGKILL)
     parent.wait()
@@ -623,7 +625,7 @@ def test_software_says_what_it_wants():
         assert done.returncode == 2 and "expected a folder or --folder" in done.stderr
 
 
-def test_an_image_of_another_release_of_hadoop_is_told(tmp_path):
+def test_an_image_of_another_release_of_hadoop_is_reported(tmp_path):
     """Images have no Maven: an image whose jars are not those of the checkout cannot be helped from inside."""
     (tmp_path / "pom.xml").write_text("<project/>")
     for name in ("dirname", "sha256sum", "cut", "cat", "rm", "cmp", "date", "flock", "mkdir", "find", "sort"):
@@ -665,18 +667,18 @@ def test_code_that_no_git_knows_is_of_an_unknown_commit(fresh, tmp_path, monkeyp
     monkeypatch.setattr(environment, "HOME", home)
     unknown = {"commit": "unknown", "modified": True}
 
-    def told():
+    def code():
         return {name: environment.commit()[name] for name in unknown}
 
-    assert told() == unknown
+    assert code() == unknown
     git = ["git", "-c", "user.name=a", "-c", "user.email=a", "-C"]
     for folder, expected in ((home.parent, unknown), (home, None)):
         subprocess.run([*git, str(folder), "init", "--quiet"], check=True)
         subprocess.run([*git, str(folder), "commit", "--quiet", "--allow-empty", "--message", "x"], check=True)
         head = subprocess.check_output(["git", "-C", str(folder), "rev-parse", "HEAD"], text=True).strip()
-        assert told() == (expected or {"commit": head, "modified": False})
+        assert code() == (expected or {"commit": head, "modified": False})
     (home / ".git" / "index").write_text("no index")
-    assert told() == unknown
+    assert code() == unknown
 
 
 def test_software_in_a_container(fresh, tmp_path, monkeypatch):

@@ -11,12 +11,12 @@ SECONDS = st.floats(0, 1e4)
 
 
 @given(SECONDS, st.floats(-1e4, 1e4), SECONDS)
-def test_steps_and_sleep_are_told_apart(seconds, stepped, slept):
+def test_steps_and_sleep_are_distinguished(seconds, stepped, slept):
     begin = Clocks(1.7e9, 500.0, 600.0)
     end = Clocks(1.7e9 + seconds + slept + stepped, 500.0 + seconds, 600.0 + seconds + slept)
-    told = begin.since(end)
-    assert told["stepped"] == pytest.approx(stepped, abs=2e-3)
-    assert told["slept"] == pytest.approx(slept, abs=2e-3)
+    moved = begin.since(end)
+    assert moved["stepped"] == pytest.approx(stepped, abs=2e-3)
+    assert moved["slept"] == pytest.approx(slept, abs=2e-3)
 
 
 def test_a_run_on_a_machine_that_is_awake():

@@ -23,7 +23,7 @@ from whitewire.testbed.samples import longest_gap
         (["datanode1"], {"a": 2, "b": 4}, 0.2, ["datanode1 stood still, stopped by a signal"]),
         ([], {"a": 2, "b": 6}, 0.2, ["the link of b went down or came up 2 times"]),
         ([], {"a": 2, "b": 4}, 30.04, ["no sample was taken for 30.0 s"]),
-        ([], {"a": 2}, LONGEST_GAP_S, []),  # a host that is lost is told otherwise
+        ([], {"a": 2}, LONGEST_GAP_S, []),  # a host that is lost is reported otherwise
     ],
 )
 def test_each_is_said_in_words(stopped, after, gap, expected):

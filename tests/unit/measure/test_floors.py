@@ -189,7 +189,7 @@ def session_of(tmp_path, monkeypatch):
         kept = journal.Journal(tmp_path / f"{effort}-1")
         campaign = Campaign(plan, [{"run_id": name} for name in designed], kept, progress, LIMITS["attempts"])
         floors_of = plan.floors(CLUSTER, runs, campaign.known_floors)
-        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, climbs=False))
+        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, raises_k=False))
 
     return made
 
@@ -249,10 +249,10 @@ def test_floors_of_another_testbed_do_not_count(measured, changed, counts):
 @pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), KeyError("maps"), StopIteration()])
 def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(session_of, monkeypatch, error):
     """Else the block would end with it, and each restart make it anew."""
-    made, told = session_of(Site([2.0] * 4), "a"), iter([error])
+    made, failures = session_of(Site([2.0] * 4), "a"), iter([error])
 
     def metrics(record, files):
-        for failure in told:
+        for failure in failures:
             raise failure
         return {}
 
@@ -489,7 +489,7 @@ def test_p_values_hold_the_scatter_of_floors():
     assert sure.p_value < 0.01 < unsure.p_value
 
 
-def test_a_floor_of_more_than_half_the_time_is_told_and_its_scatter_counts():
+def test_a_floor_of_more_than_half_the_time_is_reported_and_its_scatter_counts():
     exact, steady, loose = (
         of(RATIO).evaluate(runs_of(6.0, seen), PAPER) for seen in ([], [6.0, 6.01, 5.99, 6.0], [6.0, 6.2, 5.8, 6.0])
     )

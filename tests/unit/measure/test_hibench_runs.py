@@ -123,7 +123,7 @@ def test_programs_that_can_run_are_not_refused():
         ({"factors": {"fabric": ["10gbe"], "program": ["dfsioe"]}}, "bytes per file of dfsioe, expected a multiple"),
     ],
 )
-def test_what_a_tree_lacks_is_told_before_hosts_are_up(change, said):
+def test_what_a_tree_lacks_is_reported_before_hosts_are_up(change, said):
     testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
     with pytest.raises(UserError, match=said):
         plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)

@@ -31,7 +31,7 @@ class Machine:
         return IdleWait(self.said.append, lambda: self.now, self.sleep, self.ticks)
 
 
-def test_what_others_use_is_told_from_what_the_cluster_and_the_runner_use():
+def test_what_others_use_is_distinct_from_what_the_cluster_and_the_runner_use():
     machine = Machine(lambda now: 0.7)
     assert machine.idle_wait().outside(machine.read) == pytest.approx(0.7, abs=0.05)
     idle = Machine(lambda now: 0.0)

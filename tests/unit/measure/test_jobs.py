@@ -174,7 +174,7 @@ def test_tasks_at_once(spans, expected, busy, best):
 def test_processors_are_short_while_tasks_write():
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    # No lateness is told. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    # No lateness is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
     busy = workloads.of("testdfsio").while_busy(dfsio_run(spans))
@@ -293,9 +293,9 @@ def test_time_beyond_the_floor_and_bytes_that_must_cross():
 def test_a_second_that_is_partly_over_counts_in_part():
     """The processors are short from 119 s on, and the run ends at 20.1 s: 1.1 s, in two windows that overlap."""
     times = [100 + i / 10 for i in range(202)]
-    told = Samples(times, [i * 20 for i in range(202)], [min(i, 190) * 20 for i in range(202)], {})
+    samples = Samples(times, [i * 20 for i in range(202)], [min(i, 190) * 20 for i in range(202)], {})
     record = sorted_run() | {"end": 120.1, "floors": {}}
-    assert of(record, told, CPU)["compute_share"][0] == pytest.approx(1.1 / 20.1)
+    assert of(record, samples, CPU)["compute_share"][0] == pytest.approx(1.1 / 20.1)
 
 
 def test_short_processors_make_a_run_invalid_unless_they_may():
@@ -333,7 +333,7 @@ def test_a_job_without_data_is_short_of_no_processors():
     assert "completion_time_net" not in found and "job_floor" not in found, "no floor was measured"
 
 
-def test_throughput_of_a_node_is_told_of_hibenchs_programs():
+def test_throughput_of_a_node_is_reported_of_hibenchs_programs():
     assert "node_throughput" not in of(sorted_run(), samples(), CPU)
     found = of(sorted_run() | {"program": "terasort"}, samples(), CPU)
     assert found["node_throughput"] == (40 / 20 / 2, "MB/s")
@@ -373,8 +373,8 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
                     rows.append(base | {"metric": metric, "value": value, **unit})
         return pd.DataFrame(rows)
 
-    told = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
-    assert told.estimate == pytest.approx(0.4, abs=0.01)
+    evidence = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
+    assert evidence.estimate == pytest.approx(0.4, abs=0.01)
     hidden = of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
     assert "beyond the floor of 10.0 s" in hidden.missing
     lost = table(8.0)
@@ -436,8 +436,8 @@ def test_rates_may_lack_processors_where_that_is_the_point():
         for name in ("offloads", "testdfsio-curve") for metric in ("write_short_while_busy", "write_aggregate")
     ]  # fmt: skip
     runs = Runs(pd.DataFrame(rows), paper)
-    assert not runs.untold("offloads", {}, "write_aggregate")
-    assert "in 100% of the time in which tasks wrote" in runs.untold("testdfsio-curve", {}, "write_aggregate")
+    assert not runs.why_unusable("offloads", {}, "write_aggregate")
+    assert "in 100% of the time in which tasks wrote" in runs.why_unusable("testdfsio-curve", {}, "write_aggregate")
 
 
 def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_gone():
@@ -481,8 +481,8 @@ def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
 
     def run(replicate, kind="rows"):
         row, scale = {"replicate": replicate}, SimpleNamespace(file_bytes=8, block_bytes=4)
-        told = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, scale=scale)
-        return Bench(stack, told).jobs.input(kind, lambda path: ("tool", [path]))
+        run = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, scale=scale)
+        return Bench(stack, run).jobs.input(kind, lambda path: ("tool", [path]))
 
     assert run(1) == run(1) == run(2) == run(2)
     assert made == [(1, "input of rows"), (2, "input of rows")]

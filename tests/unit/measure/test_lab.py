@@ -61,7 +61,7 @@ def test_an_answer_that_nobody_waits_for_any_more_holds_nothing_up(tmp_path, mon
 
 
 @pytest.mark.parametrize("failure", [UserError("testbed: no fabric x"), CommandFailed("tc: exit status 1")])
-def test_a_fabric_that_cannot_be_is_told_to_the_shell(failure):
+def test_a_fabric_that_cannot_be_is_reported_to_the_shell(failure):
     asked = []
 
     def fabric(name):

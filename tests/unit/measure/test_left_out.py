@@ -19,7 +19,7 @@ from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.run import floor_key
-from whitewire.measure.rung import Ladder
+from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.session import Session
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal
@@ -117,9 +117,9 @@ def two_clusters(tmp_path, monkeypatch):
 
         monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
         own = object.__new__(Block)
-        paper = SimpleNamespace(rung=0, claims=[])
+        paper = SimpleNamespace(candidate=0, claims=[])
         own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
-        own.ladder, own.only = SimpleNamespace(paper=paper), None
+        own.candidates, own.only = SimpleNamespace(paper=paper), None
         own._make(campaign, runs)
         return campaign
 
@@ -173,10 +173,10 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
     (KeyError("a fault of this program"), KeyError),
 ])  # fmt: skip
 def test_what_hosts_fail_with_costs_a_cluster_but_a_full_disk_ends_the_block(tmp_path, failure, becomes):
-    with pytest.raises(becomes) as told, cannot_make(tmp_path):
+    with pytest.raises(becomes) as error, cannot_make(tmp_path):
         raise failure
-    assert type(told.value) is becomes
-    assert str(failure.args[-1]).split()[0] in str(told.value)
+    assert type(error.value) is becomes
+    assert str(failure.args[-1]).split()[0] in str(error.value)
 
 
 # The heaviest cell
@@ -187,18 +187,17 @@ def test_a_heaviest_cell_that_fails_keeps_the_present_k(tmp_path, monkeypatch, c
     site, campaign = Site([2.0] * 9), campaign_of(tmp_path / "quick-1", runs)
     monkeypatch.setattr(BlockPlan, "rounds", lambda self, *_: SimpleNamespace())
     monkeypatch.setattr(Session, "restart", lambda self, runs: site.restarted())
-    monkeypatch.setattr(session.rung, "heaviest", lambda runs: runs[0])
+    monkeypatch.setattr(session.scale_candidate, "heaviest", lambda runs: runs[0])
 
     def fails(stack, run):
         raise RunFailed("put 3 of 18 did not end")
 
     monkeypatch.setattr(session, "execute", fails)
-    ladder = Ladder(
-        SimpleNamespace(on=lambda rung: SimpleNamespace(rung=rung, rungs=2), rungs=2), tmp_path, climbs=True
-    )
-    assert ladder.open
-    Session(campaign, site, runs, SimpleNamespace(), ladder)._try_heaviest()
-    assert not ladder.open and site.restarts == 1
+    paper = SimpleNamespace(on=lambda n: SimpleNamespace(candidate=n, candidate_count=2), candidate_count=2)
+    candidates = ScaleCandidates(paper, tmp_path, raises_k=True)
+    assert candidates.open
+    Session(campaign, site, runs, SimpleNamespace(), candidates)._try_heaviest()
+    assert not candidates.open and site.restarts == 1
     kept = json.loads((tmp_path / "scale.json").read_text())
     assert kept == {"rung": 0, "tried": [{"why": "the heaviest cell failed (put 3 of 18 did not end)"}]}
     assert "going on with k = 100" in capsys.readouterr().err

@@ -113,7 +113,7 @@ def test_a_pair_in_two_racks_has_the_slower_of_link_and_uplink():
     assert links.through_uplinks(wide) == wide
 
 
-def test_a_probe_without_a_report_tells_what_it_said():
+def test_a_probe_without_a_report_shows_its_output():
     done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
     with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):
         links.read(done, iperf3.parse)

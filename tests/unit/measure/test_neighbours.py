@@ -34,10 +34,10 @@ def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_
     monkeypatch.delenv(lanes.VARIABLE, raising=False)
     folder = tmp_path / "beside"
     with neighbours.neighbours(PAPER, TESTBED, 2, folder):
-        told = [json.loads(path.read_text()) for path in folder.glob("*/*/quick-1/runs/a/run.json")]
-        assert [name for _, name, _ in told] == [PAPER.id] * 2
-        assert lanes.count() == json.loads(told[0][2])["count"] == 3
-        processes = [psutil.Process(pid) for pid, *_ in told]
+        records = [json.loads(path.read_text()) for path in folder.glob("*/*/quick-1/runs/a/run.json")]
+        assert [name for _, name, _ in records] == [PAPER.id] * 2
+        assert lanes.count() == json.loads(records[0][2])["count"] == 3
+        processes = [psutil.Process(pid) for pid, *_ in records]
     assert not any(process.is_running() for process in processes)
     assert not folder.exists() and lanes.VARIABLE not in os.environ
 
@@ -46,17 +46,17 @@ def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypat
     monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
     waiting = [SimpleNamespace(row={"run_id": str(number)}, expected_seconds=60.0) for number in range(20)]
     turns = SimpleNamespace(waiting=waiting, rounds=SimpleNamespace(of={str(n): n for n in range(20)}, ahead=[]))
-    told = []
-    worker = SimpleNamespace(busy=False, report=Report(), tell=told.append)
+    sent = []
+    worker = SimpleNamespace(busy=False, report=Report(), send=sent.append)
     with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"), lanes.lane("emulex-2012/quick-1") as its:
         claims = Claims(tmp_path / ".rounds", 0)
         with closing(Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0)) as lead:
-            assert lead.takes(0) and lead.grow(turns, 1.0) == 0 and not told
+            assert lead.takes(0) and lead.grow(turns, 1.0) == 0 and not sent
         with lanes.lane("emulex-2012/quick-1") as measured:
             assert (its, measured) == (1, 2)
 
 
-def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch, tmp_path):
+def test_one_that_ends_before_it_measures_is_reported_with_what_it_said(monkeypatch, tmp_path):
     monkeypatch.setattr(neighbours, "STATEMENT", "raise SystemExit('whitewire: error: no memory')")
     with pytest.raises(UserError, match="another lane began no run: whitewire: error: no memory"):
         with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"):
@@ -64,7 +64,7 @@ def test_one_that_ends_before_it_measures_is_told_with_what_it_said(monkeypatch,
     assert not (tmp_path / "beside").exists()
 
 
-def test_one_that_ends_while_the_block_is_measured_is_told(monkeypatch, tmp_path):
+def test_one_that_ends_while_the_block_is_measured_is_reported(monkeypatch, tmp_path):
     dying = MEASURING.replace("time.sleep(600)", "raise SystemExit('whitewire: error: no memory')")
     monkeypatch.setattr(neighbours, "STATEMENT", dying)
     monkeypatch.setattr(neighbours, "_wait_until_measuring", lambda started, _: [each.wait() for each in started])

@@ -96,7 +96,7 @@ def test_a_named_drive_is_that_of_its_level_without_its_sources():
     assert hardware_of(experiment, {"drive": "ssd", "count": 2}) == {"count": 2}
 
 
-def test_cross_traffic_is_told_by_the_host_that_sent_least():
+def test_cross_traffic_is_judged_by_the_host_that_sent_least():
     before, after = {"a": 0, "b": 1000}, {"a": 12_500_000, "b": 11_251_000}
     assert cross_traffic.share(before, after, seconds=2.0, uplink=100.0) == pytest.approx(0.45)
 

@@ -207,7 +207,7 @@ def test_any_bandwidth_is_read_back(size, count, unit, megabytes, above):
 def test_any_bandwidth_in_another_unit_is_an_error(size, megabytes, wrong):
     rate = megabytes / size
     raw = bandwidth_text("MB", [(size, 1000, megabytes / MIB * wrong, megabytes / MIB * wrong, rate)])
-    if rate >= 2e-5:  # below, six decimals are too few to tell
+    if rate >= 2e-5:  # below, six decimals are too few
         with pytest.raises(Unreadable, match="another unit"):
             perftest.bandwidth(raw, "ib_write_bw")
 
@@ -261,7 +261,7 @@ def test_ports_of_two_devices():
     rxe0, rxe1 = ibv_devinfo.parse(read("ibv_devinfo"))
     assert [rxe0.name, rxe1.name] == ["rxe0/1", "rxe1/1"]
     assert (rxe0.transport, rxe0.link_layer, rxe0.state) == ("InfiniBand", "Ethernet", "PORT_ACTIVE")
-    assert rxe0.rate is None  # without -v neither width nor speed is told
+    assert rxe0.rate is None  # without -v neither width nor speed is reported
 
 
 def test_a_port_s_addresses_and_rate():
@@ -353,7 +353,7 @@ def test_no_port_has_a_foreign_address(ports):
 
 
 @given(st.sampled_from(perftest.TESTS), st.sampled_from(perftest.SIZES), st.none() | st.integers(0, 9), st.booleans())
-def test_both_ends_are_told_the_same(test, size, gid_index, rdma_cm):
+def test_both_ends_get_the_same_options(test, size, gid_index, rdma_cm):
     how = {"device": "mlx5_0", "port": 2, "gid_index": gid_index, "rdma_cm": rdma_cm}
     count = perftest.iterations(test, size)
     waits = perftest.server(test, size, count, 18600, **how)
@@ -466,8 +466,8 @@ def test_rows_of_a_bandwidth(tmp_path):
 
 def test_rows_of_a_latency(tmp_path):
     _, rows = measured(tmp_path, tests=["ib_send_lat"])
-    told = {row["metric"]: (float(row["value"]), row["unit"]) for row in rows}
-    assert told == {
+    values = {row["metric"]: (float(row["value"]), row["unit"]) for row in rows}
+    assert values == {
         "latency_min": (17.08, "us"), "latency_typical": (17.98, "us"), "latency_average": (932.02, "us"),
         "latency_p99": (12437.13, "us"), "latency_p99_9": (31030.71, "us"),
     }  # fmt: skip
@@ -487,7 +487,7 @@ def test_a_row_that_is_no_measurement_is_measured_again_on_another_port(tmp_path
     assert b"r^2" in (tmp_path / "perftest" / "10gbe-client1-datanode1-ib_write_bw-65536-1.err").read_bytes()
 
 
-def test_attempts_are_bounded_and_the_reason_is_told(tmp_path):
+def test_attempts_are_bounded_and_the_reason_is_reported(tmp_path):
     nothing = to_client((0, WRITE_BW.replace(b"70.62", b"  inf"), b""))
     (_, datanode), rows = measured(tmp_path, client=nothing)
     (row,) = rows

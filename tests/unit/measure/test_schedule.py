@@ -87,7 +87,7 @@ def test_fifteen_hosts_on_two_networks_fit_into_five_minutes_with_every_pair_and
     assert plans[0].seconds > 0.7
 
 
-def test_what_is_left_out_is_told_with_the_reason():
+def test_what_is_left_out_is_reported_with_the_reason():
     plans, left = schedule.plan([Wanted("10gbe", 2), Wanted("seg", 1, 1.0, "ring")], 15, [1, 4], 130, 0.15, 0.3)
     assert [plan.depth for plan in plans] == ["one", "ring"]
     assert left[0].startswith("10gbe: 4 streams between each host and the next one only: the others would take ")

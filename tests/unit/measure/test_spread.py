@@ -22,7 +22,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds
-from whitewire.measure.rung import TooHeavy
+from whitewire.measure.scale_candidate import TooHeavy
 from whitewire.measure.session import Session
 from whitewire.measure.spread import Report, Task, Worker
 from whitewire.measure.turns import Outcome
@@ -38,7 +38,7 @@ class Toy(Session):
     """A session whose runs take a moment; `happens` may do something to it before one."""
 
     def __init__(self, campaign, runs, happens):
-        super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
+        super().__init__(campaign, stack=None, runs=runs, floors=None, candidates=None)
         self.divided = []
         nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
         self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
@@ -85,7 +85,7 @@ class Toys:
         self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
         self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
-        self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
+        self.name, self.candidates = "quick-1", SimpleNamespace(stay=lambda candidate: None)
         self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
@@ -135,8 +135,8 @@ class Toys:
 
 @pytest.fixture
 def of_two(tmp_path, monkeypatch):
-    told = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
     DISTURBED.clear()
     signal.signal(signal.SIGALRM, out_of_time)
@@ -219,8 +219,8 @@ def test_a_lane_ends_where_runs_lack_processors_beside_it_and_does_not_come_back
 
 
 def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
-    told = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, told.text())
+    shared_lanes = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
+    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
     block = Toys(of_two, 8)
     block.measure()
     assert {own[0] for own in block.by_round().values()} == {os.getpid()}
@@ -247,12 +247,12 @@ def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
 def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
     heavy = []
 
-    def climb(session, run):
+    def raise_k(session, run):
         if not heavy and any(not worker.busy and worker.report.ended for worker in session.team.workers):
             heavy.append(run)
             raise TooHeavy("k = 8 is too small")
 
-    block = Toys(of_two, 12, happens=climb, of_worker=lambda session, run: session.team.attempted(short=True))
+    block = Toys(of_two, 12, happens=raise_k, of_worker=lambda session, run: session.team.attempted(short=True))
     assert not block.measure().left
     assert heavy
     rounds = block.by_round()
@@ -277,14 +277,14 @@ def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
 
 def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
     """It has no time for its second round, which another lane may make, or may find not needed after a look."""
-    block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
+    block, left = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
 
     def listen(session, run):
-        told.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
+        left.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
 
     block.happens = listen
     block.measure()
-    assert len({*told}) == 2
+    assert len({*left}) == 2
 
 
 def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):
@@ -359,8 +359,8 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
 
 
 def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
-    told = of_two / "until"
-    block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.deadline.ends)))
+    deadline_file = of_two / "until"
+    block = Toys(of_two, 8, of_worker=lambda session, run: deadline_file.write_text(str(session.turns.deadline.ends)))
     session, until = block.session, time.monotonic() + 1000
 
     def late(*of):
@@ -370,7 +370,7 @@ def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
 
     block.session = late
     block.measure()
-    assert float(told.read_text()) == pytest.approx(until)
+    assert float(deadline_file.read_text()) == pytest.approx(until)
 
 
 def test_a_lane_that_still_starts_when_all_runs_are_made_is_not_waited_for(of_two):

@@ -569,9 +569,9 @@ def test_no_damage_of_a_whole_record_is_read_in_silence(finished, data, name, ho
         (folder / name).write_bytes(after)
         if json_of(after) == json_of(whole):
             return
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as error:
             tables(folder)
-        assert any(Path(name).name in line for line in told.value.lines)
+        assert any(Path(name).name in line for line in error.value.lines)
         assert {path.name: path.read_bytes() for path in (folder / "tables").iterdir()} == before
 
 
@@ -600,9 +600,9 @@ def test_a_key_that_no_table_has_a_column_for_is_one_line(tmp_path, name, where)
         path.write_text(json.dumps(found))
     kept = [*records.kept_files(folder), folder / records.RECORD]
     (folder / manifest.NAME).write_text(json.dumps(manifest.of_folder(folder, kept)))
-    with pytest.raises(Faults) as told:
+    with pytest.raises(Faults) as error:
         tidy.tables(folder)
-    (line,) = [line for line in told.value.lines if "extra" in line]
+    (line,) = [line for line in error.value.lines if "extra" in line]
     assert f"{path.name}: {where}: found an unknown key, expected one of " in line
 
 

@@ -76,14 +76,14 @@ def test_nothing_counted_has_no_rate(total):
     assert math.isnan(steady_rate(range(len(total)), total))
 
 
-def test_counters_tell_payload_whether_packets_are_cut_before_the_wire_or_after():
+def test_counters_give_payload_whether_packets_are_cut_before_the_wire_or_after():
     """The same bytes in frames, and in packets of 64 KiB that are cut later, are the same payload."""
     payload = 10**6
     readings = [{"a": Counted(0, 0, 0, 0), "b": Counted(0, 0, 0, 0)}]
     for share in (0.25, 0.5, 0.75, 1.0):
         sent = {name: int(share * payload / size) for name, size in (("a", 1448), ("b", 65160))}
-        told = {name: sent[name] * size for name, size in (("a", 1448), ("b", 65160))}
-        readings.append({n: Counted(0, 0, told[n] + sent[n] * (HEADERS + ETHERNET), sent[n]) for n in sent})
+        carried = {name: sent[name] * size for name, size in (("a", 1448), ("b", 65160))}
+        readings.append({n: Counted(0, 0, carried[n] + sent[n] * (HEADERS + ETHERNET), sent[n]) for n in sent})
     hosts = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
     clock = iter(range(len(readings)))
     counted = trust_links.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
@@ -144,9 +144,9 @@ def test_help_names_all_parts_and_the_time_that_it_takes_by_default(capsys):
 def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
     monkeypatch.setattr(trust, "load_testbed", lambda name: {"kind": "ssh"})
     monkeypatch.setattr(trust.project, "testbed_path", lambda name: tmp_path / f"{name}.yaml")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         trust.trust("mine", tmp_path)
-    assert "mine.yaml: kind: found ssh, expected emulated" in str(told.value) and "\n" not in str(told.value)
+    assert "mine.yaml: kind: found ssh, expected emulated" in str(error.value) and "\n" not in str(error.value)
 
 
 ROUND = {"rate": 25.0, "pairs": 1, "number": 1, "meter": "iperf3", "source": "a", "destination": "b", "goodput": 23.9,
@@ -263,7 +263,7 @@ def test_a_record_that_is_damaged_says_so(tmp_path):
         records.read(tmp_path)
 
 
-def test_of_a_part_without_a_whole_unit_nothing_is_told(started):
+def test_of_a_part_without_a_whole_unit_nothing_is_reported(started):
     """Else its part would be finished, and its question answered by nothing."""
     with pytest.raises(UserError, match="ratio: no whole group was made in .*, expected some; .* --within"):
         started.make(wanted=("ratio",), short=20).make()
@@ -313,7 +313,7 @@ def beside(monkeypatch, tmp_path):
     monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
 
     def start(units=1, **other):
-        paper = SimpleNamespace(id="ladder")
+        paper = SimpleNamespace(id="two-k")
         return trust_runs.Start(**{
             "config": {}, "folder": tmp_path, "units": units, "papers": [paper], "deadline": Deadline(),
             "progress": Pulse("trust"), "lanes": (2,), **other,
@@ -342,7 +342,7 @@ def test_each_number_of_lanes_has_its_turns_before_the_next_and_as_often_begins_
 def test_lanes_are_made_turn_by_turn(beside):
     assert trust_runs.lanes(beside.start(units=5, lanes=(2, 3))) == 5
     assert [sorted(beside.made[at : at + 2]) for at in range(0, 10, 2)] == [[1, 2]] * 4 + [[1, 3]]
-    assert {path.name for path in (beside.folder / "ladder").iterdir()} == {
+    assert {path.name for path in (beside.folder / "two-k").iterdir()} == {
         "1-0", "2-0", "1-1", "2-1", "1-2", "2-2", "1-3", "2-3", "1-4", "3-4",
     }  # fmt: skip
 
@@ -356,20 +356,22 @@ def test_fewer_lanes_than_planned_are_no_turn(beside, monkeypatch):
 
 
 def test_numbers_of_lanes_are_those_of_the_first_start(started, monkeypatch):
-    told = []
+    measured_lanes = []
 
     def start(numbers, short):
         one = started.make(wanted=("lanes",))
         one.offers["lanes"] = Offer("lanes", "turn", 0, 10, 1, 4, lanes=numbers)
         one.units = {"lanes": 4}
-        monkeypatch.setitem(trust.MAKES, "lanes", lambda start: told.append([*start.lanes]) or start.units - short)
+        monkeypatch.setitem(
+            trust.MAKES, "lanes", lambda start: measured_lanes.append([*start.lanes]) or start.units - short
+        )
         one.make()
         return records.part(started.folder, "lanes")["lanes"]
 
     assert start((2, 3), 2) == start((2,), 0) == [2, 3]
     started.config["limits"]["link_error"] = 0.5
     assert start((2,), 0) == [2]
-    assert told == [[2, 3], [2, 3], [2]]
+    assert measured_lanes == [[2, 3], [2, 3], [2]]
 
 
 def test_no_lane_begins_after_the_deadline_and_what_is_made_needs_none(beside):
@@ -382,7 +384,7 @@ def test_of_a_block_beside_which_a_lane_ended_nothing_stays(beside):
     beside.ending.add(1)
     with pytest.raises(UserError, match="another lane ended"):
         trust_runs.lanes(beside.start())
-    assert not (beside.folder / "ladder" / "2-0").exists()
+    assert not (beside.folder / "two-k" / "2-0").exists()
 
 
 def test_what_other_lanes_of_an_earlier_start_left_is_removed(beside):

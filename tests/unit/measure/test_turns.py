@@ -230,7 +230,7 @@ def campaign(tmp_path, rows, **more):
 
 
 def session(made, runs=()):
-    return Session(made, stack=None, runs=runs, floors=None, ladder=None)
+    return Session(made, stack=None, runs=runs, floors=None, candidates=None)
 
 
 def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
@@ -271,7 +271,7 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     assert not one.turns.rounds.due("3")
 
 
-PAPER = SimpleNamespace(id="b", rung=0, rungs=1, claims=[])
+PAPER = SimpleNamespace(id="b", candidate=0, candidate_count=1, claims=[])
 
 
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
@@ -308,14 +308,14 @@ def test_others_may_disturb_all_of_a_block_for_as_long_as_it_should_take_whateve
 ):
     """With little time for all, its part is less than three times what it should take; of its own it has no less."""
 
-    told, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
+    shared_budget, asked = Budget.of(30.0, {"a/1": 20.0, "b/1": 20.0}, {}), []
 
     def make_missing(lane):
         asked.append((block.deadline.ends, block.give_up_at.ends))
         raise RuntimeError
 
     block = Block(PAPER, {"kind": "ssh", "limits": {"attempts": 3}}, "quick-1", [], tmp_path / "b",
-                  allowance=told.allowance("b/1"))  # fmt: skip
+                  allowance=shared_budget.allowance("b/1"))  # fmt: skip
     monkeypatch.setattr(block, "_resume", lambda: None)
     monkeypatch.setattr(block, "_make_missing", make_missing)
     begin = time.monotonic()
@@ -324,7 +324,7 @@ def test_others_may_disturb_all_of_a_block_for_as_long_as_it_should_take_whateve
     ((until, give_up_at),) = asked
     assert until - begin == pytest.approx(30, abs=1)
     assert give_up_at - begin == pytest.approx(20, abs=1)
-    assert told.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
+    assert shared_budget.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
 
 
 def of_two_blocks(tmp_path, looks=(1, 2, 3)):

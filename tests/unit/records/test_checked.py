@@ -64,8 +64,8 @@ def blocks(tmp_path_factory):
     return made
 
 
-def same_or_told(block, name, expected, path):
-    """Whether the damage was told; else all that is read is as before."""
+def same_or_reported(block, name, expected, path):
+    """Whether the damage was reported; else all that is read is as before."""
     found = checked.read_block(block, [row_of(name)])
     if found.faults:
         assert all("\n" not in fault for fault in found.faults)
@@ -98,15 +98,15 @@ def test_no_damage_of_any_file_is_read_in_silence(blocks, data, name, file, how)
     }
     try:
         path.unlink() if how == "gone" else path.write_bytes(after[how])
-        told = same_or_told(block, name, expected, path)
-        # Without block.json the block is not finished, which is told otherwise; without its own manifest it is old.
-        assert told or how == "gone" or path.name == "manifest.json"
+        reported = same_or_reported(block, name, expected, path)
+        # Without block.json the block is not finished, which is reported otherwise; without its own manifest it is old.
+        assert reported or how == "gone" or path.name == "manifest.json"
     finally:
         path.write_bytes(before)
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_file_cut_at_any_line_is_told(name, tmp_path):
+def test_without_manifests_a_file_cut_at_any_line_is_reported(name, tmp_path):
     """Old results: what the record and its series say of each other must hold."""
     for file in ("samples.csv", "host-cpu.csv"):
         block, run = kept(tmp_path / file, name, finish=False)
@@ -126,7 +126,7 @@ def test_without_manifests_a_file_cut_at_any_line_is_told(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_record_without_a_key_is_told(name, tmp_path):
+def test_without_manifests_a_record_without_a_key_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
     (run / "manifest.json").unlink()
     whole = record_of(name)
@@ -164,12 +164,12 @@ ONCE = {(key, type(right)): name for name in sorted(RUNS) for key, right in reco
 
 
 @pytest.mark.parametrize("name", sorted({*ONCE.values()}))
-def test_without_manifests_a_value_of_another_type_is_told(name, tmp_path):
+def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
     (run / "manifest.json").unlink()
     whole = record_of(name)
     expected = rows_of(run, whole)
-    told = 0
+    reported = 0
     mine = [(key, right) for key, right in whole.items() if ONCE[key, type(right)] == name]
     for key, right in mine:
         for wrong in WRONG:
@@ -179,10 +179,10 @@ def test_without_manifests_a_value_of_another_type_is_told(name, tmp_path):
             found = checked.read_block(block, [row_of(name)])
             if found.faults:
                 assert any(f"run.json: {key}" in fault for fault in found.faults), (key, wrong, found.faults)
-                told += 1
+                reported += 1
             else:
                 assert rows_of(*found.runs[0]) == expected, (key, wrong)
-    assert told >= 2 * len(mine), "found no fault in most of what is wrong"
+    assert reported >= 2 * len(mine), "found no fault in most of what is wrong"
 
 
 @pytest.mark.parametrize("value", ["false", "true", 1, 0, None, "", []])
@@ -386,7 +386,7 @@ def test_check_says_what_is_sound(results, capsys):
     assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0 +0", said.out) and said.err == ""
 
 
-def test_check_tells_every_fault_and_ends_with_2(results, capsys):
+def test_check_reports_every_fault_and_ends_with_2(results, capsys):
     run = next(results.glob("*/raw/*/runs/*"))
     (run / "samples.csv").write_text((run / "samples.csv").read_text()[:1000])
     (run.parents[1] / "environment.json").write_text("{")
@@ -420,7 +420,7 @@ AROUND = {"probes/probes.json": (PROBE, r"\[1\]\.strems"), "drives/drives.json":
 
 @pytest.mark.parametrize("finish", [False, True])
 @pytest.mark.parametrize("name", AROUND)
-def test_a_key_that_no_table_has_a_column_for_is_told_with_its_file(tmp_path, name, finish):
+def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path, name, finish):
     row, where = AROUND[name]
     block, run = kept(tmp_path, "run", finish=False)
     for more, expected in (({}, []), ({"strems": "2"}, [where])):

@@ -26,7 +26,7 @@ def all_ways(names=NAMES, **errors):
     return [way(a, b, min(errors.get(a, 0.0), errors.get(b, 0.0))) for a, b in permutations(names, 2)]
 
 
-def told(found):
+def kinds_and_names(found):
     return [(each.kind, each.subject) for each in found if not each.part_of]
 
 
@@ -91,7 +91,7 @@ def test_one_slow_direction_of_one_pair():
 
 def test_a_slow_host_is_named_once_and_explains_its_pairs():
     found = outliers.of_pairs(all_ways(datanode4=-0.5), LIMITS)
-    assert told(found) == [("host", "datanode4")]
+    assert kinds_and_names(found) == [("host", "datanode4")]
     assert found[0].cause == "its link, cable or port: 10 of its 10 directions are beyond, both ways"
     assert {each.part_of for each in found[1:]} == {"datanode4"}
     assert len(found) == 11
@@ -107,7 +107,7 @@ def test_a_host_that_is_slow_only_in_what_it_sends():
 
 def test_two_slow_hosts_are_both_named():
     found = outliers.of_pairs(all_ways(datanode1=-0.5, datanode6=-0.7), LIMITS)
-    assert sorted(told(found)) == [("host", "datanode1"), ("host", "datanode6")]
+    assert sorted(kinds_and_names(found)) == [("host", "datanode1"), ("host", "datanode6")]
 
 
 @given(st.integers(4, 12), st.data())
@@ -115,7 +115,7 @@ def test_one_slow_host_of_any_number_is_the_only_one_named(count, data):
     names = [f"h{number}" for number in range(count)]
     slow = data.draw(st.sampled_from(names))
     error = data.draw(st.floats(-0.95, -0.11))
-    assert told(outliers.of_pairs(all_ways(names, **{slow: error}), LIMITS)) == [("host", slow)]
+    assert kinds_and_names(outliers.of_pairs(all_ways(names, **{slow: error}), LIMITS)) == [("host", slow)]
 
 
 @given(st.integers(4, 12), st.data())
@@ -123,13 +123,13 @@ def test_any_single_slow_way_is_the_only_one_named(count, data):
     names = [f"h{number}" for number in range(count)]
     slow = data.draw(st.sampled_from(list(permutations(names, 2))))
     found = [way(a, b, -0.6 if (a, b) == slow else 0.0) for a, b in permutations(names, 2)]
-    assert told(outliers.of_pairs(found, LIMITS)) == [("pair", f"{slow[0]} to {slow[1]}")]
+    assert kinds_and_names(outliers.of_pairs(found, LIMITS)) == [("pair", f"{slow[0]} to {slow[1]}")]
 
 
 def test_a_slow_host_on_the_ring_is_named():
     ring = [(a, b) for a, b in combinations(NAMES, 2) if NAMES.index(b) - NAMES.index(a) in (1, len(NAMES) - 1)]
     found = [way(a, b, -0.5 if "datanode3" in (a, b) else 0.0) for pair in ring for a, b in (pair, pair[::-1])]
-    assert told(outliers.of_pairs(found, LIMITS)) == [("host", "datanode3")]
+    assert kinds_and_names(outliers.of_pairs(found, LIMITS)) == [("host", "datanode3")]
 
 
 def test_a_fabric_that_no_pair_reaches_is_one_outlier_and_the_odd_one_another():
@@ -140,7 +140,7 @@ def test_a_fabric_that_no_pair_reaches_is_one_outlier_and_the_odd_one_another():
     busy = [way(a, b, -0.4, cpu=(0.99, 0.3)) for a, b in permutations(NAMES, 2)]
     assert outliers.of_pairs(busy, LIMITS)[0].cause.startswith("processors: in 30 of 30 tests iperf3 used up one")
     odd = [way(a, b, -0.8 if "datanode2" in (a, b) else -0.4) for a, b in permutations(NAMES, 2)]
-    assert told(outliers.of_pairs(odd, LIMITS)) == [("fabric", "30 of 30 directions"), ("host", "datanode2")]
+    assert kinds_and_names(outliers.of_pairs(odd, LIMITS)) == [("fabric", "30 of 30 directions"), ("host", "datanode2")]
 
 
 def test_links_that_are_only_slow_beside_others_are_the_switchs():
@@ -269,5 +269,5 @@ def test_a_slow_pair_of_rdma_ports():
     assert outliers.of_rdma([rdma("a", 1000), rdma("b", 400)], 0.1) == []
 
 
-def test_outliers_can_be_told_as_a_table():
+def test_outliers_can_be_written_as_a_table():
     assert json.dumps(Outlier("pair", "a to b", "f", ("a", "b"), 1.0, 2.0, "Mbit/s", "x", True).__dict__)

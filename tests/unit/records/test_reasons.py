@@ -49,7 +49,7 @@ def test_a_sentence_from_before_there_were_codes_has_the_code_that_it_would_have
 @pytest.mark.parametrize(("said", "among", "code"), [
     ("no client for a cell", NOT_MADE, OTHER), ("DataNode datanode2 ended", INVALID, OTHER),
     ("processors: they were busy", INVALID, "short")])  # fmt: skip
-def test_an_old_sentence_of_no_code_is_told_as_it_is(said, among, code):
+def test_an_old_sentence_of_no_code_is_reported_as_it_is(said, among, code):
     found = reasons.read(said, among=among)
     assert (found.code, str(found), found.kind.again) == (code, said, False)
 
@@ -66,7 +66,7 @@ def test_only_what_another_start_makes_is_made_again():
     ({"why_invalid": "", "why_codes": []}, False),
     ({"why_invalid": ""}, False),
 ])  # fmt: skip
-def test_whether_an_attempt_lacked_processors_is_told_by_its_codes(record, lacked):
+def test_whether_an_attempt_lacked_processors_is_reported_by_its_codes(record, lacked):
     assert reasons.short(reasons.codes_of(record)) == lacked
 
 

@@ -43,11 +43,11 @@ def test_every_finite_number_is_one(value):
 
 
 @pytest.mark.parametrize("value", [True, "1", None, [1]])
-def test_what_is_no_number_is_told_as_before(value):
+def test_what_is_no_number_is_reported_as_before(value):
     assert fault(rate=value) == f"rate: found {json.dumps(value)}, expected a number"
 
 
-def test_a_word_that_is_none_of_its_form_is_told_with_the_nearest():
+def test_a_word_that_is_none_of_its_form_is_reported_with_the_nearest():
     assert fault(way="ot") == 'way: found "ot", expected one of in, out; did you mean "out"?'
 
 

@@ -56,13 +56,13 @@ def test_settings_of_a_real_job():
 
 @pytest.mark.parametrize("word", codecs.WORDS)
 def test_what_a_word_sets_is_read_back_as_the_word(word):
-    told = {name: history.text(value) for name, value in codecs.settings(word).items()}
-    assert codecs.word_of(told) == word
+    settings = {name: history.text(value) for name, value in codecs.settings(word).items()}
+    assert codecs.word_of(settings) == word
 
 
-def test_a_codec_without_a_word_is_told_by_its_class():
-    told = {codecs.COMPRESS: "true", codecs.CODEC: "org.apache.hadoop.io.compress.Lz4Codec"}
-    assert codecs.word_of(told) == "org.apache.hadoop.io.compress.Lz4Codec"
+def test_a_codec_without_a_word_is_reported_by_its_class():
+    settings = {codecs.COMPRESS: "true", codecs.CODEC: "org.apache.hadoop.io.compress.Lz4Codec"}
+    assert codecs.word_of(settings) == "org.apache.hadoop.io.compress.Lz4Codec"
 
 
 def test_packets_of_a_real_datanode():

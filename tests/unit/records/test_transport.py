@@ -80,7 +80,7 @@ RECORD = {"workload": "terasort", "factors": {"transport": "rdma"}, "asked": {"t
         (of(host(), host()), True, ""),
         (of(tcp(), tcp()), True, "transport: asked rdma, found the kernel's TCP sent up to 100% of the bytes"),
         (of(tcp(), tcp()), False, "transport: asked rdma, found the kernel's TCP sent up to 100% of the bytes"),
-        (None, True, "transport: asked rdma, and nothing tells what it was"),
+        (None, True, "transport: asked rdma, and nothing reports what it was"),
     ],
 )
 def test_a_run_that_fell_back_to_tcp_does_not_count(ports, varies, fault):

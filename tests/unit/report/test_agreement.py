@@ -1,4 +1,4 @@
-"""How far two results agree: kappa, who tells, what chance explains, and what the start page is told."""
+"""How far two results agree: kappa, which side decides, what chance explains, and what the start page gets."""
 
 import json
 import math
@@ -77,9 +77,9 @@ def test_kappa_of_nothing():
         ("inconclusive", "inconclusive", "same"),
         ("reproduced", "not reproduced", "other"),
         ("reproduced", "direction only", "other"),
-        ("reproduced", "inconclusive", "only A tells"),
-        ("not testable here", "consistent", "only B tells"),
-        ("inconclusive", "not testable here", "neither tells"),
+        ("reproduced", "inconclusive", "only A decided"),
+        ("not testable here", "consistent", "only B decided"),
+        ("inconclusive", "not testable here", "neither decided"),
     ],
 )
 def test_how_two_verdicts_stand_to_each_other(a, b, expected):
@@ -156,15 +156,15 @@ def test_more_estimates_that_differ_than_chance_explains_are_no_agreement(tmp_pa
         assert found["agrees"] is agrees
 
 
-def test_runs_that_tell_nothing_on_both_sides_are_no_agreement(tmp_path):
-    """Two beginnings without a verdict have the same one, which says nothing; arithmetic tells nothing of runs."""
+def test_runs_that_decide_nothing_on_both_sides_are_no_agreement(tmp_path):
+    """Two beginnings without a verdict have the same one, which says nothing; arithmetic says nothing of runs."""
     arithmetic = claim("C4", 1, route="arithmetic", n=None, verdict="consistent")
     open_still = claim("C1", 4.0, verdict="inconclusive")
     assert compared(tmp_path / "open", [open_still, arithmetic], [open_still, arithmetic])["agrees"] is None
     another = arithmetic | {"verdict": "inconsistent"}
     assert compared(tmp_path / "other", [open_still, arithmetic], [open_still, another])["agrees"] is False
-    told = claim("C1", 4.0, 3.8, 4.2)
-    assert compared(tmp_path / "told", [told], [told])["agrees"] is True
+    decided = claim("C1", 4.0, 3.8, 4.2)
+    assert compared(tmp_path / "decided", [decided], [decided])["agrees"] is True
 
 
 # -- the start page
@@ -200,8 +200,8 @@ def test_a_run_that_found_something_else(project, tmp_path):
     found = beside(project / "results" / "again", tmp_path / "beside")
     assert not found["agrees"] and found["runs"]["other"] == 1
     assert found["estimates"]["differ"] == found["estimates"]["apart"] == 1
-    told = [line["message"] for line in found["messages"]]
-    assert "the effort is quick in the reference, full in this run: runs differ in number, and may in bytes" in told
+    messages = [line["message"] for line in found["messages"]]
+    assert "the effort is quick in the reference, full in this run: runs differ in number, and may in bytes" in messages
 
 
 def test_a_run_of_other_papers_has_nothing_in_common(project, tmp_path):
@@ -258,8 +258,8 @@ def test_a_fault_of_the_run_is_none_of_the_reference(project, tmp_path):
         agreement.beside_reference(results, tmp_path / "beside")
     found, damaged = comparison.sound(results)
     assert found == {} and list(damaged) == [kept.PAPER]
-    told = agreement.beside_reference(results, tmp_path / "beside", found) / agreement.RECORD
-    assert json.loads(told.read_text())["all"]["claims"] == 0
+    record = agreement.beside_reference(results, tmp_path / "beside", found) / agreement.RECORD
+    assert json.loads(record.read_text())["all"]["claims"] == 0
 
 
 def test_a_broken_reference_disturbs_no_start_page(project, tmp_path):

@@ -21,7 +21,7 @@ def results(tmp_path, monkeypatch):
     return kept.results(project)
 
 
-def test_a_run_is_told_as_its_records_have_it(results):
+def test_a_run_is_reported_as_its_records_have_it(results):
     own = results / kept.PAPER
     block = own / "raw" / "quick-1"
     record = json.loads((block / "block.json").read_text())
@@ -104,7 +104,7 @@ def test_claims_have_what_is_asked_and_what_was_found(tmp_path):
     assert (found["bounded"], found["by_chance"]) == (1, 0)  # of claims that runs judge, one has an interval
 
 
-def test_machines_that_are_alike_are_told_once():
+def test_machines_that_are_alike_are_reported_once():
     one, two = {"cpu": "A", "memory_gib": 64.0, "load_average": 0.1}, {"cpu": "B", "memory_gib": 64.0}
     records = [{"machines": {"w1": one, "w2": one | {"load_average": 3.0}, "w3": two}}, {"machines": {"w1": one}}]
     assert artifact.machines(records) == [
@@ -146,7 +146,7 @@ def test_a_folder_without_results_is_refused(tmp_path):
         artifact.of(tmp_path, {"state": "none"})
 
 
-def test_a_second_run_is_told_beside_the_reference(results, tmp_path):
+def test_a_second_run_is_reported_beside_the_reference(results, tmp_path):
     own = reference.make(results, [kept.PAPER])
     assert artifact.beside_reference(own, tmp_path)["state"] == "itself"
     again = kept.results(results.parent.parent, seed=2, name="again")
@@ -161,12 +161,12 @@ def test_a_second_run_is_told_beside_the_reference(results, tmp_path):
 
 def test_the_reference_of_the_repository():
     found = artifact.of(reference.folder(), {"state": "itself"})
-    told = reference.told()
+    record = reference.results_record()
     assert found["is_reference"]
-    assert (found["testbed"], found["seed"]) == (told["testbed"], told["seed"])
-    assert set(found["commits"]) <= set(told["commits"])  # which names those of the testbed's own measurements too
+    assert (found["testbed"], found["seed"]) == (record["testbed"], record["seed"])
+    assert set(found["commits"]) <= set(record["commits"])  # which names those of the testbed's own measurements too
     assert {each["paper"]: each["counted"] for each in found["papers"]} == {
-        name: each["runs"] for name, each in told["papers"].items()
+        name: each["runs"] for name, each in record["papers"].items()
     }
     assert all(each["counted"] + sum(each["left"].values()) == each["designed"] for each in found["papers"])
     assert manifest.faults(reference.folder()) == []

@@ -45,6 +45,6 @@ def test_each_claim_has_one_that_says_which_way(tmp_path):
     )
     paper = {"claims": [{"id": f"E-C{n}", "test": {"no_effect": 1}} for n in (1, 2, 3)] + [{"id": "E-C4", "test": {}}]}
     badge.write(table, paper, tmp_path / "badges")
-    told = {path.stem: read(path.read_text())[0][1] for path in (tmp_path / "badges").iterdir()}
-    assert told == {"E-C1": "more than claimed", "E-C2": "more than claimed", "E-C3": "less than claimed",
+    texts = {path.stem: read(path.read_text())[0][1] for path in (tmp_path / "badges").iterdir()}
+    assert texts == {"E-C1": "more than claimed", "E-C2": "more than claimed", "E-C3": "less than claimed",
                     "E-C4": "not testable here"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two result folders side by side: what agrees, what differs and what cannot be told."""
+"""Two result folders side by side: what agrees, what differs and what is unknown."""
 
 import copy
 import json
@@ -251,12 +251,12 @@ def test_facts_of_any_record_are_lines_of_text(record):
 # -- messages
 
 
-def told(a, b):
+def messages_of(a, b):
     return [line["message"] for line in comparison.messages(a, b)]
 
 
 def test_alike_designs_have_no_messages(both):
-    assert told(*both({"claims": [claim("C1")]}, {"claims": [claim("C1", 9.0)]})) == []
+    assert messages_of(*both({"claims": [claim("C1")]}, {"claims": [claim("C1", 9.0)]})) == []
 
 
 def test_different_efforts_cells_and_runs(both):
@@ -264,7 +264,7 @@ def test_different_efforts_cells_and_runs(both):
         {"claims": [claim("C1")], "design": [run(block="smoke-1"), run("1gbe", block="smoke-1")]},
         {"claims": [claim("C1")], "design": [run(replicate=n) for n in range(10)] + [run(clients=1)]},
     )
-    assert told(a, b) == [
+    assert messages_of(a, b) == [
         "the effort is smoke in A, quick in B: runs differ in number, and may in bytes",
         "1 cell of the design only in A: put-grid 1gbe 3",
         "1 cell of the design only in B: put-grid 10gbe 1",
@@ -277,7 +277,7 @@ def test_different_scales(both):
         {"claims": [claim("C1")]},
         {"claims": [claim("C1")], "scale": [SCALE | {"kind": "emulated", "k": 40, "data_fraction": 0.0134}]},
     )
-    assert told(a, b) == [
+    assert messages_of(a, b) == [
         "put-grid: kind of testbed ssh in A, emulated in B",
         "put-grid: k 1 in A, 40 in B",
         "put-grid: data fraction 1 in A, 0.0134 in B",
@@ -289,7 +289,7 @@ def test_claims_that_changed_and_records_that_lack(both):
         {"claims": [claim("C1"), claim("C2")], "environment": None},
         {"claims": [claim("C1", expected_low=3.0), claim("C3")], "design": ()},
     )
-    assert told(a, b) == [
+    assert messages_of(a, b) == [
         "no design in B, so efforts and cells cannot be compared",
         "1 claim only in A: C2",
         "1 claim only in B: C3",
@@ -379,7 +379,7 @@ def test_what_the_user_can_put_right_is_one_line(project, capsys):
     assert not (project / "results" / "compare").exists()
 
 
-def test_folders_of_one_name_are_told_apart(project, capsys):
+def test_folders_of_one_name_are_distinguished(project, capsys):
     write(project / "other" / "emulated", claims=[claim("C1", 4.0)])
     assert main(["compare", "emulated", "other/emulated"]) == 0
     assert (project / "results" / "compare" / "results_emulated-other_emulated" / "verdicts.csv").is_file()

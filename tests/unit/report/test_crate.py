@@ -269,7 +269,7 @@ def test_what_is_no_crate_of_ours(project, whole, tmp_path, capsys, name):
     assert f": {name}: found no such file, expected the crate of a Whitewire" in said
 
 
-def told(files, change) -> dict:
+def with_record(files, change) -> dict:
     record = json.loads(files["results/results.json"])
     change(record)
     return files | {"results/results.json": json.dumps(record).encode()}
@@ -277,12 +277,12 @@ def told(files, change) -> dict:
 
 def test_later_formats_and_papers(project, whole, tmp_path, capsys):
     path, files = tmp_path / "a.zip", whole[1]
-    later = told(files, lambda record: record.update(format=2, more={"x": 1}))
+    later = with_record(files, lambda record: record.update(format=2, more={"x": 1}))
     assert "results.json: format: found 2, made by Whitewire" in refused(packed(later, path), capsys)
-    unknown = told(files, lambda record: record["papers"].update({"other-2030": {"effort": "quick", "runs": 1}}))
+    unknown = with_record(files, lambda record: record["papers"].update({"other-2030": {"effort": "quick", "runs": 1}}))
     said = refused(packed(unknown, path), capsys)
     assert 'papers: found "other-2030", expected papers that are described here' in said
-    up = told(files, lambda record: record.update(testbed="../x"))
+    up = with_record(files, lambda record: record.update(testbed="../x"))
     assert 'found the name "../x", expected letters' in refused(packed(up, path), capsys)
     names = [f"results/{PAPER}/{name}" for name in ("design.csv", "raw/quick-1/block.json")]
     clashing = files | {name: files[name].replace(b"ingest-10gbe", b"others-10gbe") for name in names}
@@ -358,7 +358,9 @@ BAD_RECORDS = {
 @pytest.mark.parametrize("name", BAD_RECORDS)
 def test_records_of_results_that_no_configuration_could_have(project, whole, tmp_path, capsys, name):
     change, said = BAD_RECORDS[name]
-    assert said in refused(packed(told(whole[1], lambda record: record.update(change)), tmp_path / "a.zip"), capsys)
+    assert said in refused(
+        packed(with_record(whole[1], lambda record: record.update(change)), tmp_path / "a.zip"), capsys
+    )
 
 
 BAD_FILES = {
@@ -453,11 +455,13 @@ def test_a_name_of_a_file_or_key_changes_no_terminal(project, whole, tmp_path, c
     path, files = tmp_path / "a.zip", whole[1]
     said = refused(packed(files | {f"results/{HOSTILE}": b""}, path), capsys)
     assert "\\u001b[31m" in said and "\\u202e" in said and said.isprintable()
-    made = told(files, lambda record: record.update(format=2, whitewire=HOSTILE))
+    made = with_record(files, lambda record: record.update(format=2, whitewire=HOSTILE))
     assert r"made by Whitewire \x1b[31m\u202ex, expected at most 1" in refused(packed(made, path), capsys)
-    by = told(files, lambda record: record.update(commits=["\x1b]0;x\x07"], papers={"no": {"effort": "", "runs": 0}}))
+    by = with_record(
+        files, lambda record: record.update(commits=["\x1b]0;x\x07"], papers={"no": {"effort": "", "runs": 0}})
+    )
     assert r"measured by commit \x1b]0;x\x07)" in refused(packed(by, path), capsys)
-    key = told(files, lambda record: record["papers"].update({PAPER: {"effort": 1, "runs\x9b": 0}}))
+    key = with_record(files, lambda record: record["papers"].update({PAPER: {"effort": 1, "runs\x9b": 0}}))
     assert refused(packed(key, path), capsys).isprintable()
 
 
@@ -521,7 +525,7 @@ def test_no_damage_is_read_in_silence(project, whole, tmp_path, data):
 
 @settings(MANY, max_examples=40)
 @given(st.data())
-def test_whatever_a_file_says_is_refused_in_one_line_or_can_be_told(project, whole, tmp_path_factory, data):
+def test_whatever_a_file_says_is_refused_in_one_line_or_can_be_reported(project, whole, tmp_path_factory, data):
     """Of a crate that agrees with itself: what its manifest and datapackages list is what it has."""
     folder = tmp_path_factory.mktemp("any")
     own = [name for name in whole[1] if name.startswith("results/") and crate._is_of(name[8:], {PAPER: {}})]
@@ -609,11 +613,11 @@ def test_the_same_results_make_the_same_bytes_whenever(described, project, tmp_p
 
 
 def test_a_crate_without_any_moment_has_the_date_of_its_code(monkeypatch):
-    told = {"commits": ["0123456789abcdef", "fedcba9876543210"]}
+    record = {"commits": ["0123456789abcdef", "fedcba9876543210"]}
     monkeypatch.setattr(crate.commits, "moment", {"0123456789abcdef": 5, "fedcba9876543210": 7}.get)
-    assert crate.published({}, told, None) == 7
+    assert crate.published({}, record, None) == 7
     monkeypatch.setattr(crate.commits, "moment", lambda commit: None)
-    assert crate.published({}, told, None) == 0
+    assert crate.published({}, record, None) == 0
 
 
 FETCHED = ("ro-crate-1.1_3.1: ", "ro-crate-1.1_3.2: ")
@@ -643,8 +647,8 @@ def test_the_validator_finds_no_fault(described, tmp_path, monkeypatch):
             requirement_severity=models.Severity.REQUIRED,
         )
     )  # fmt: skip
-    told = [f"{issue.check.identifier}: {issue.message}" for issue in found.get_issues()]
-    assert [line for line in told if not line.startswith(FETCHED)] == []
+    issues = [f"{issue.check.identifier}: {issue.message}" for issue in found.get_issues()]
+    assert [line for line in issues if not line.startswith(FETCHED)] == []
 
 
 def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch):

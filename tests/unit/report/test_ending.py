@@ -38,7 +38,7 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
         (results / "reports" / f"{name}.html").write_text("")
 
 
-def test_what_is_decided_open_and_left_is_told_with_what_to_do(results):
+def test_what_is_decided_open_and_left_is_reported_with_what_to_do(results):
     left = {"1": "the budget ended", "2": "the budget ended", "3": "decided after 3 runs of each cell"}
     paper(results, "a", [("emulated", "reproduced"), ("emulated", "inconclusive"), ("arithmetic", "consistent")], left)
     failed = {"8": "its cluster failed: the services do not start: no answer; logs: logs"}
@@ -78,7 +78,7 @@ def test_a_paper_that_failed_is_named_last(results):
     ]
 
 
-def test_verdicts_from_before_are_told_as_such_when_a_stage_failed(results):
+def test_verdicts_from_before_are_reported_as_such_when_a_stage_failed(results):
     paper(results, "a", [("emulated", "reproduced")], {})
     paper(results, "b", [("emulated", "reproduced")], {})
     for name in ("a", "b"):
@@ -86,10 +86,10 @@ def test_verdicts_from_before_are_told_as_such_when_a_stage_failed(results):
         for file in ("tidy.log", "tidy.done", "analysis.log", "analysis.done", "paper.log", "paper.done"):
             (results / name / "logs" / file).write_text("")
     (results / "b" / "logs" / "analysis.done").unlink()
-    told = "3 runs; 1 of 1 claims that runs judge are decided"
+    line = "3 runs; 1 of 1 claims that runs judge are decided"
     assert list(ending.lines()) == [
-        f"a: {told}; results/emulated/reports/a.html",
-        f"b: {told}; all of that is from before, for analysis did not end: see results/emulated/b/logs/analysis.log",
+        f"a: {line}; results/emulated/reports/a.html",
+        f"b: {line}; all of that is from before, for analysis did not end: see results/emulated/b/logs/analysis.log",
         "not finished: b; what was measured is kept, and make papers goes on",
     ]
 
@@ -230,7 +230,7 @@ def test_a_claim_without_a_verdict_says_how_to_go_on(one, monkeypatch):
     ("above", "1", "link_share: put-grid 1gbe / 1", "claimed above 4; "),
     ("increasing", "1", "throughput: step by step", "claimed to rise from step to step; "),
 ])  # fmt: skip
-def test_what_is_claimed_is_told_in_its_unit(one, relation, unit, estimand, claimed):
+def test_what_is_claimed_is_reported_in_its_unit(one, relation, unit, estimand, claimed):
     judged(one, "E-C02", "reproduced", MORE, relation=relation, unit=unit, estimand=estimand)
     assert next(ending.lines()).startswith(f"E-C02: {claimed}reference 6.24; here 5.4 ")
 

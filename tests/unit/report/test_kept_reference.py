@@ -4,7 +4,7 @@ import pytest
 
 from whitewire.report import bundle, rebuild, reference
 
-PAPERS = reference.told()["papers"]
+PAPERS = reference.results_record()["papers"]
 QUICK = 60
 """Of a paper with more runs the analysis takes long."""
 
@@ -19,7 +19,7 @@ def test_they_are_whole_and_of_this_versions_design():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if told["runs"] > QUICK else []) for name, told in PAPERS.items()],
+    [pytest.param(name, marks=[pytest.mark.slow] if own["runs"] > QUICK else []) for name, own in PAPERS.items()],
 )
 def test_their_verdicts_are_those_of_this_version(tmp_path, name):
     """Else `make report TESTBED=reference` says which are not, and docs/use/share.md how to keep them anew."""

@@ -28,11 +28,11 @@ RULES = [provenance.Rule("paper", "workflow/rules/paper.smk", "rule paper:\n    
 
 @pytest.fixture
 def folder(tmp_path):
-    """What R told of figures: two drew a table, one says that there is none, one drew something else."""
+    """What R recorded of figures: two drew a table, one says that there is none, one drew something else."""
     for label, rows in (("fig-a", 2), ("fig-b", 1), ("fig-c", 0), ("fig-d", 0)):
         unmeasured = label == "fig-c"
-        told = {"label": label, "code": "draw(1)", "rows": rows, "unmeasured": unmeasured, "functions": [FUNCTION]}
-        (tmp_path / f"{label}.json").write_text(json.dumps(told))
+        record = {"label": label, "code": "draw(1)", "rows": rows, "unmeasured": unmeasured, "functions": [FUNCTION]}
+        (tmp_path / f"{label}.json").write_text(json.dumps(record))
     (tmp_path / "fig-b.csv").write_text("x\n1\n")
     return tmp_path
 

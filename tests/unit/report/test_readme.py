@@ -35,8 +35,8 @@ def bundle():
     files["emulex-2012/tidy/scale.csv"] = table({"experiment": "put-grid", "k": "64"}, {"experiment": "x", "k": "1"})
     files["emulex-2012/raw/full-1/environment.json"] = b'{"machine": {"processors": 4}}'
     files["trust/tables/summary.csv"] = table(*({"outcome": each} for each in ("met", "missed", "open")))
-    told = {"papers": {name: {"effort": "full", "runs": 100} for name in PAPERS}}
-    return told, files
+    record = {"papers": {name: {"effort": "full", "runs": 100} for name in PAPERS}}
+    return record, files
 
 
 def test_numbers_are_put_in_and_words_stay(bundle):
@@ -62,23 +62,23 @@ def test_numbers_are_put_in_and_words_stay(bundle):
 
 @pytest.mark.parametrize(("words", "twice"), [(("before", "before", ""), 0), (("again", "before", "after"), 1)])
 def test_claims_that_were_asked_before_their_runs_and_those_that_were_judged_twice_are_counted(bundle, words, twice):
-    told, files = bundle
+    record, files = bundle
     rows = ({"claim": f"C{n}", "verdict": OPEN, "asked": word} for n, word in enumerate(words))
     files["chelsio-iwarp/analysis/verdicts.csv"] = table(CLAIM, *rows)
     said = "2 of the 20 claims that runs judge were asked before the first run exactly as they are judged now"
-    assert f"{said}, {twice} of them twice (" in " ".join(readme.made(readme.README.read_text(), told, files).split())
+    assert f"{said}, {twice} of them twice (" in " ".join(readme.made(readme.README.read_text(), record, files).split())
 
 
 def test_a_claim_without_an_interval_or_an_estimate(bundle):
-    told, files = bundle
+    record, files = bundle
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"low": "", "high": "", "verdict": "inconclusive"})
     assert (
         "Here it is 4.01 times as fast. The rule asks for 3.27 to 4.43, so the verdict is *inconclusive*."
-        in " ".join(readme.made(readme.README.read_text(), told, files).split())
+        in " ".join(readme.made(readme.README.read_text(), record, files).split())
     )
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": "", "verdict": "not testable here"})
-    assert "Here it is not told: the claim is not testable here." in " ".join(
-        readme.made(readme.README.read_text(), told, files).split()
+    assert "Here it is unknown: the claim is not testable here." in " ".join(
+        readme.made(readme.README.read_text(), record, files).split()
     )
 
 
@@ -91,7 +91,7 @@ def test_a_claim_without_an_interval_or_an_estimate(bundle):
         ("so that times stay", None),
     ],
 )
-def test_a_part_that_is_not_there_is_told(bundle, gone, said):
+def test_a_part_that_is_not_there_is_reported(bundle, gone, said):
     text = readme.README.read_text().replace(gone, "something else")
     if said is None:
         assert "something else" in readme.made(text, *bundle)
@@ -100,11 +100,11 @@ def test_a_part_that_is_not_there_is_told(bundle, gone, said):
         readme.made(text, *bundle)
 
 
-def test_a_paper_without_reference_results_is_told(bundle):
-    told, files = bundle
-    del told["papers"]["qubole-2015"]
+def test_a_paper_without_reference_results_is_reported(bundle):
+    record, files = bundle
+    del record["papers"]["qubole-2015"]
     with pytest.raises(UserError, match="found a row of qubole-2015, expected only papers of the reference"):
-        readme.made(readme.README.read_text(), told, files)
+        readme.made(readme.README.read_text(), record, files)
 
 
 def test_readme_says_what_the_reference_results_say():
@@ -114,9 +114,9 @@ def test_readme_says_what_the_reference_results_say():
 
 @pytest.mark.parametrize(("estimate", "said"), [("5.45", "more than claimed"), ("2.1", "less than claimed")])
 def test_a_claim_of_another_size_says_which_way(bundle, estimate, said):
-    told, files = bundle
+    record, files = bundle
     files["emulex-2012/analysis/verdicts.csv"] = table(CLAIM | {"estimate": estimate, "verdict": "direction only"})
-    text = " ".join(readme.made(readme.README.read_text(), told, files).split())
+    text = " ".join(readme.made(readme.README.read_text(), record, files).split())
     assert f"so the verdict is *{said}*." in text
 
 

@@ -66,10 +66,10 @@ def test_tables_and_records_are_kept_and_no_raw_output(project, capsys):
         f"{PAPER}/analysis/verdicts.csv", f"{PAPER}/analysis/estimates.csv", f"{PAPER}/raw/quick-1/block.json",
         f"{PAPER}/raw/quick-1/environment.json",
     } == names  # fmt: skip
-    told = json.loads((project / "results" / "reference" / "results.json").read_text())
+    record = json.loads((project / "results" / "reference" / "results.json").read_text())
     runs = len((own / "design.csv").read_text().splitlines()) - 1
-    assert told["papers"] == {PAPER: {"effort": "quick", "runs": runs}}
-    assert (told["commits"], told["testbed"], told["seed"]) == ([COMMIT], "emulated", 7)
+    assert record["papers"] == {PAPER: {"effort": "quick", "runs": runs}}
+    assert (record["commits"], record["testbed"], record["seed"]) == ([COMMIT], "emulated", 7)
 
 
 def test_what_is_known_of_the_testbed_is_kept_with_it(project, capsys):
@@ -103,7 +103,7 @@ def test_what_could_not_be_opened_is_not_kept(project, capsys):
     said = refused(capsys, "reference")
     assert said.startswith('results/emulated/links/links.json: plan.k: found "forty", expected a number; remove ')
     shutil.rmtree(record.parent)
-    edit(own / PAPER / "raw" / "quick-1" / "environment.json", lambda told: told.update(software="x"))
+    edit(own / PAPER / "raw" / "quick-1" / "environment.json", lambda record: record.update(software="x"))
     assert 'environment.json: software: found "x", expected a mapping' in refused(capsys, "reference")
 
 
@@ -111,8 +111,8 @@ def test_links_of_another_description_are_left_out_and_code_that_measured_them_i
     links = kept.links(project / "results" / "emulated")
     edit(links / "links.json", lambda record: record.update(commit="f" * 40, modified=True))
     assert main(["reference"]) == 0
-    told = json.loads((project / "results" / "reference" / "results.json").read_text())
-    assert (told["commits"], told["modified"]) == ([COMMIT, "f" * 40], True)
+    record = json.loads((project / "results" / "reference" / "results.json").read_text())
+    assert (record["commits"], record["modified"]) == ([COMMIT, "f" * 40], True)
     capsys.readouterr()
     testbed = project / "config" / "testbeds" / "emulated.yaml"
     edit(testbed, lambda described: described["limits"].update(link_error=described["limits"]["link_error"] * 2))
@@ -121,8 +121,8 @@ def test_links_of_another_description_are_left_out_and_code_that_measured_them_i
         "whitewire: results/emulated/links/links.json: found another description of the testbed than that of its YAML, "
         "so links/ is left out\n"
     )
-    told = json.loads((project / "results" / "reference" / "results.json").read_text())
-    assert (told["commits"], told["modified"]) == ([COMMIT], False)
+    record = json.loads((project / "results" / "reference" / "results.json").read_text())
+    assert (record["commits"], record["modified"]) == ([COMMIT], False)
     assert not (project / "results" / "reference" / "links").exists()
 
 
@@ -200,17 +200,19 @@ def test_a_reference_that_cannot_be_taken_is_one_line_and_nothing_is_written(kep
     (folder / "more.csv").write_text("")
     assert refused(capsys, "report").startswith("results/reference/more.csv: found a file that manifest.json does not")
     fresh()
-    edit(folder / "results.json", lambda told: told.update(format=bundle.FORMAT + 1))
+    edit(folder / "results.json", lambda record: record.update(format=bundle.FORMAT + 1))
     kept.rewritten(folder)
     assert refused(capsys, "report").startswith("results/reference: results.json: format: found 2, made by Whitewire ")
     fresh()
-    edit(folder / "results.json", lambda told: told["papers"].update({"made-upp-2026": told["papers"].pop(PAPER)}))
+    edit(
+        folder / "results.json", lambda record: record["papers"].update({"made-upp-2026": record["papers"].pop(PAPER)})
+    )
     kept.rewritten(folder)
     said = refused(capsys, "report")
     assert said.startswith('results/reference: results.json: papers: found "made-upp-2026", expected papers that are')
     assert f'(it was measured by commit {COMMIT[:12]}); did you mean "{PAPER}"?' in said
     fresh()
-    edit(folder / "results.json", lambda told: told.pop("commits"))
+    edit(folder / "results.json", lambda record: record.pop("commits"))
     kept.rewritten(folder)
     assert refused(capsys, "report") == "results/reference: results.json: commits: found no such key, expected one"
     fresh()
@@ -291,9 +293,9 @@ def test_what_was_opened_before_stays_until_the_next_is_reported(kept_project, c
     for page in (PAPER, "testbed", "index"):
         stages[page] = [f"{page} has a fault"]
     assert main(["report"]) == 2
-    told = "".join(f"whitewire: error: {page}.html is not made: {page} has a fault\n" for page in stages)
+    expected_lines = "".join(f"whitewire: error: {page}.html is not made: {page} has a fault\n" for page in stages)
     out, err = capsys.readouterr()
-    assert out == "" and uncounted(err) == told
+    assert out == "" and uncounted(err) == expected_lines
     assert everything(opened) == before
 
 

@@ -106,7 +106,7 @@ def test_figures_tables_and_sections_are_numbered(write, without_quarto) -> None
 
 @needs_r
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         ("See @fig-missing.", "unresolved reference @fig-missing"),
         ("See [@tbl-missing].", "unresolved reference @tbl-missing"),
@@ -116,11 +116,11 @@ def test_figures_tables_and_sections_are_numbered(write, without_quarto) -> None
         ("As told [@nobody1999].", "nobody1999"),
     ],
 )
-def test_a_fault_ends_the_rendering_with_one_line(write, without_quarto, fault: str, told: str) -> None:
+def test_a_fault_ends_the_rendering_with_one_line(write, without_quarto, fault: str, message: str) -> None:
     qmd = write(f"---\ntitle: Faulty\n---\n\n{fault}\n")
     with pytest.raises(UserError) as error:
         made(qmd)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
     assert not (qmd.parent / "reports" / "small.html").exists()
 
@@ -212,7 +212,7 @@ def test_why_quarto_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) -> None:
     """Nothing after SIGTERM; after SIGKILL a folder where the next start of the workflow clears it."""
     going = tmp_path / "going"
-    for name in ("Rscript", "quarto"):  # Rscript tells that rmarkdown is there
+    for name in ("Rscript", "quarto"):  # Rscript says that rmarkdown is there
         program = tmp_path / name
         program.write_text(
             '#!/bin/sh\ncase "$*" in --version | *requireNamespace*) exit 0 ;; esac\n'
@@ -260,7 +260,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_verdicts_are_told_and_nothing_starts(name, tmp_path, monkeypatch, capsys) -> None:
+def test_broken_verdicts_are_reported_and_nothing_starts(name, tmp_path, monkeypatch, capsys) -> None:
     text, said = BROKEN[name]
     verdicts = tmp_path / "emulated" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
@@ -275,15 +275,15 @@ def test_broken_verdicts_are_told_and_nothing_starts(name, tmp_path, monkeypatch
 
 @pytest.fixture
 def two_papers(tmp_path, monkeypatch):
-    """(results of two papers in a project of their own, what the start page was told of damaged ones)."""
+    """(results of two papers in a project of their own, what the start page got of damaged ones)."""
     results = kept.results(kept.project(tmp_path / "project"))
     compared.write(results, "another-2026", [compared.claim("C1", 4.0, 3.8, 4.2, reason="made up")])
-    told: dict[str, list[str]] = {}
+    damaged: dict[str, list[str]] = {}
 
     def made(qmd, scratch, formats, environment, pulse):
         if "WHITEWIRE_REFERENCE" in environment:
-            told.clear()
-            told.update(json.loads((Path(environment["WHITEWIRE_REFERENCE"]) / "damaged.json").read_text()))
+            damaged.clear()
+            damaged.update(json.loads((Path(environment["WHITEWIRE_REFERENCE"]) / "damaged.json").read_text()))
         for name in formats:
             (scratch / f"made.{name}").write_text("<main></main>")
         return {name: scratch / f"made.{name}" for name in formats}
@@ -291,13 +291,13 @@ def two_papers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setattr(module, "quarto_lacks", lambda: "it is not asked")
     monkeypatch.setattr(module, "_with_pandoc", made)
-    return results, told
+    return results, damaged
 
 
 def test_the_start_page_leaves_out_papers_whose_tables_do_not_hold(two_papers, capsys) -> None:
-    results, told = two_papers
+    results, damaged = two_papers
     index = ["render", "--paper", "index", "--results", str(results)]
-    assert main(index) == 0 and told == {}
+    assert main(index) == 0 and damaged == {}
     verdicts = results / kept.PAPER / "analysis" / "verdicts.csv"
     verdicts.write_text(verdicts.read_text().replace("reproduced", "not reproduced", 1))
     (results / "reports" / "index.html").unlink()
@@ -305,30 +305,30 @@ def test_the_start_page_leaves_out_papers_whose_tables_do_not_hold(two_papers, c
     assert main(index) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and f"{kept.PAPER}/analysis/verdicts.csv: found " in error and module.ANEW in error
-    assert list(told) == [kept.PAPER] and told[kept.PAPER][0] in error
+    assert list(damaged) == [kept.PAPER] and damaged[kept.PAPER][0] in error
     assert (results / "reports" / "index.html").is_file()
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_start_page_leaves_out_papers_whose_verdicts_are_none(name, two_papers, capsys) -> None:
-    results, told = two_papers
+    results, damaged = two_papers
     text = BROKEN[name][0]
     verdicts = results / "another-2026" / "analysis" / "verdicts.csv"
     verdicts.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert main(["render", "--paper", "index", "--results", str(results)]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "another-2026/analysis/verdicts.csv: " in error and "anew" in error
-    assert list(told) == ["another-2026"]
+    assert list(damaged) == ["another-2026"]
 
 
 def test_a_damaged_paper_is_no_reason_against_another_ones_report(two_papers, capsys, monkeypatch) -> None:
-    results, told = two_papers
+    results, damaged = two_papers
     (results / "another-2026" / "analysis" / "verdicts.csv").write_text("claim\n")
     monkeypatch.setattr(module, "lacking", lambda results: ["a third one"])
     assert main(["render", "--paper", kept.PAPER, "--start-page", "--results", str(results)]) == 0
     error = capsys.readouterr().err
     assert "whitewire: results/emulated/another-2026/analysis/verdicts.csv: " in error and "error" not in error
-    assert list(told) == ["another-2026"]
+    assert list(damaged) == ["another-2026"]
     assert (results / "reports" / f"{kept.PAPER}.html").is_file() and (results / "reports" / "index.html").is_file()
 
 

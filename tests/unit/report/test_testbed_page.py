@@ -164,8 +164,8 @@ def test_a_damaged_record_is_one_line_before_the_page(data, name, how) -> None:
         form = links.LinksRecord if name == "links" else trust.TrustRecord
         try:
             render._check_links(results)
-        except UserError as told:
-            (line,) = told.lines
+        except UserError as error:
+            (line,) = error.lines
             assert f"{name}.json: " in line
         else:
             assert schema.fault(json.loads(path.read_bytes()), form) == ""
@@ -175,11 +175,11 @@ def test_a_damaged_record_is_one_line_before_the_page(data, name, how) -> None:
     ("quik", 'plan.effort: found "quik", expected one of smoke, quick, full; did you mean "quick"?'),
     (f"{NASTY}", "plan.effort: found "),
 ])  # fmt: skip
-def test_an_effort_that_is_none_is_told(tmp_path, effort, said) -> None:
+def test_an_effort_that_is_none_is_reported(tmp_path, effort, said) -> None:
     testbed_page.write(tmp_path, "links", testbed_page.links_record(effort=effort), {})
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         render._check_links(tmp_path)
-    assert said in str(told.value) and "\n" not in str(told.value)
+    assert said in str(error.value) and "\n" not in str(error.value)
 
 
 def test_tables_of_trust_that_is_measured_again_stop_no_page(tmp_path) -> None:

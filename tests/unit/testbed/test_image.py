@@ -267,8 +267,8 @@ USERS = "no user namespaces for users: docs/sites/containers.md"
     ],
 )  # fmt: skip
 def test_why_an_image_does_not_start(said, why):
-    told = {name: text for name, text in (GOOD | {"exec": said}).items() if name != "java"}
-    assert image.fault(told) == f"apptainer exec: {why}"
+    answers = {name: text for name, text in (GOOD | {"exec": said}).items() if name != "java"}
+    assert image.fault(answers) == f"apptainer exec: {why}"
 
 
 @pytest.mark.parametrize(
@@ -294,9 +294,9 @@ def test_what_keeps_an_image_from_being_used(changes, why):
 # -- before anything is started ------------------------------------------------------------------------------
 
 
-def seen(changes=None, **told):
+def seen(changes=None, **changed):
     found = {"apptainer": "apptainer version 1.5.3", "image": f"{SHA}  /i.sif", "exec": ""} | (changes or {})
-    return test_remote.seen(**found, **told)
+    return test_remote.seen(**found, **changed)
 
 
 NEEDS = replace(test_remote.NEEDS, image=SHA)
@@ -317,11 +317,11 @@ def test_hosts_whose_image_cannot_be_used(report, problem):
     assert preflight.problems(report(), NEEDS) == problem
 
 
-def test_a_host_whose_image_does_not_start_is_still_told_all_else():
+def test_a_host_whose_image_does_not_start_still_reports_all_else():
     answers = shell.answers(test_remote.said(missing="awk"))
-    told = {name: text for name, text in answers.items() if name and name not in shell.SOFTWARE}
-    told |= {"apptainer": "a", "image": f"{SHA}  /i", "exec": "FATAL:   x"}
-    text = "\n".join(f"{shell.SECTION}{name}\n{value}" for name, value in told.items())
+    left = {name: text for name, text in answers.items() if name and name not in shell.SOFTWARE}
+    left |= {"apptainer": "a", "image": f"{SHA}  /i", "exec": "FATAL:   x"}
+    text = "\n".join(f"{shell.SECTION}{name}\n{value}" for name, value in left.items())
     found = preflight.report(seen().place, 0.0, text)
     assert preflight.problems(found, NEEDS) == ["apptainer exec: FATAL:   x", "no awk"]
 
@@ -362,7 +362,7 @@ def test_an_image_that_is_cut_off_on_its_way_is_not_taken(tmp_path):
 
 
 def test_what_a_host_is_has_the_images_digest(host, testbed):
-    told = testbed._about(host)
-    assert told["image"] == f"{SHA}  {host.image.file}"
-    assert told["apptainer"] == "apptainer version 1.5.3"
-    assert told["kernel"] and "java" in told
+    about = testbed._about(host)
+    assert about["image"] == f"{SHA}  {host.image.file}"
+    assert about["apptainer"] == "apptainer version 1.5.3"
+    assert about["kernel"] and "java" in about

@@ -1,4 +1,4 @@
-"""Lists of hosts in the forms in which sites and tools give them, and how those are told that are none."""
+"""Lists of hosts in the forms in which sites and tools give them, and errors for what is none."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def read(name):
     return listing.read((LISTS / name).read_text(), name)
 
 
-def told(name):
+def listed(name):
     form, hosts = read(name)
     return form, [(host.ssh, host.role) for host in hosts]
 
@@ -54,7 +54,7 @@ def test_entities_are_refused(text):
 
 
 def test_a_node_file_names_a_host_for_each_processor():
-    assert told("pbs-nodefile.txt") == ("hosts", [("node01", ""), ("node02", ""), ("node03", "")])
+    assert listed("pbs-nodefile.txt") == ("hosts", [("node01", ""), ("node02", ""), ("node03", "")])
 
 
 def test_a_name_with_its_domain_and_without_is_one_host():
@@ -63,7 +63,7 @@ def test_a_name_with_its_domain_and_without_is_one_host():
 
 
 def test_a_host_file():
-    assert told("hosts.txt") == ("hosts", [
+    assert listed("hosts.txt") == ("hosts", [
         ("namenode.lab.example.org", "namenode"), ("alice@10.1.0.17", ""), ("node03", ""), ("node04", ""),
         ("fe80::aede:48ff:fe00:1122%eno1", ""), ("client", "client"),
     ])  # fmt: skip
@@ -79,11 +79,11 @@ def test_a_host_file():
     ]),
 ])  # fmt: skip
 def test_hosts_of_enoslib(name, expected):
-    assert told(name) == ("enoslib", expected)
+    assert listed(name) == ("enoslib", expected)
 
 
 def test_outputs_of_tofu_with_one_that_has_addresses():
-    assert told("tofu-outputs.json") == ("tofu", [
+    assert listed("tofu-outputs.json") == ("tofu", [
         ("198.51.100.7", "client"), ("198.51.100.5", "namenode"), ("198.51.100.6", ""),
     ])  # fmt: skip
 
@@ -116,7 +116,7 @@ ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.
     ("a b@c\n-x@node02\n", 'line 2: found the user "-x", expected a name'),
     ("[control]\nnode01 ansible_user=root\n", 'line 1: found "[control]", expected the name'),
     ("node01\nnode01.a.org\nnode01.b.org\n",
-     "hosts: found node01 beside node01.a.org and node01.b.org, expected names that tell hosts apart"),
+     "hosts: found node01 beside node01.a.org and node01.b.org, expected names that distinguish hosts"),
     ("<html><body/></html>", "found <html>, expected <rspec>, as a manifest begins"),
     ("<rspec><node>", "not valid XML: no element found: line 1, column 13"),
     ("<rspec><node client_id='a'><services><login hostname='$(id)'/></services></node></rspec>",
@@ -135,7 +135,7 @@ ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.
     ("compute: [node01]", "compute[0]: found text, expected a host with its `address`"),
     ("compute: []\n", "found no host, expected some"),
 ])  # fmt: skip
-def test_what_is_wrong_is_told_in_one_line(text, message):
+def test_what_is_wrong_is_reported_in_one_line(text, message):
     with pytest.raises(UserError) as error:
         listing.read(text, "list.txt")
     assert str(error.value).startswith("list.txt: ") and message in str(error.value)

@@ -36,7 +36,7 @@ DOCKER = interface("docker0", "172.17.0.1", 16)
 
 def said(number, **parts):
     """The answers of host `number` of a laboratory to shell.SITE."""
-    told = {
+    answers = {
         "addresses": json.dumps([
             LOOPBACK, interface("eno1", f"10.1.0.{number}", 16), DOCKER,
             interface("ens1f0", f"10.10.0.{number}", mtu=9000),
@@ -59,7 +59,7 @@ def said(number, **parts):
         "missing": "",
         **parts,
     }  # fmt: skip
-    return "\n".join(f"{shell.SECTION}{name}\n{told[name]}\n" for name in shell.SITE)
+    return "\n".join(f"{shell.SECTION}{name}\n{answers[name]}\n" for name in shell.SITE)
 
 
 def lab(count=5, listed=Listed, **parts):
@@ -154,12 +154,12 @@ def test_virtual_machines_of_a_cloud(made):
     assert config["data"] == ["/var/tmp"] and "yarn" not in config
     assert config["disk"] == {"minimum_gib": 14} and config["memory"] == {"minimum_gib": 3}
     assert [host["role"] for host in config["hosts"]] == ["namenode", "datanode", "client"]
-    for line, told in zip(look, (
+    for line, part in zip(look, (
         "virtual machines: all hosts", "the driver names no speed, this rate is a guess",
         "found no drive for data that is mounted alike on all hosts", "none of 17 or newer on all hosts",
         "curl (needed on a namenode) is missing on all hosts; fio (needed on a datanode) is missing",
     ), strict=True):  # fmt: skip
-        assert told in line, line
+        assert part in line, line
 
 
 def test_an_experiments_networks_go_before_the_control_network(made):
@@ -198,8 +198,8 @@ def test_roles(count, clients):
 
 
 def test_roles_that_the_list_says_stay():
-    told = ["client", "", "namenode", "", "datanode"]
-    hosts = [Listed(f"n{n}", "", role) for n, role in enumerate(told)]
+    roles = ["client", "", "namenode", "", "datanode"]
+    hosts = [Listed(f"n{n}", "", role) for n, role in enumerate(roles)]
     assert proposal.roles(hosts) == ["client", "datanode", "namenode", "datanode", "datanode"]
 
 

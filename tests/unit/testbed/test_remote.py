@@ -198,12 +198,12 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
 def test_an_interface_by_any_of_its_names(asked, name):
     """As `ip -json address show` has them: further names, the administrator's own, and what else is on a device."""
     up = {"flags": ["UP", "LOWER_UP"], "mtu": 1500}
-    told = [
+    interfaces = [
         {}, {"ifname": "ens1f0", "altnames": ["enp65s0f0np0"], "ifalias": "storage", **up}, {"ifname": "bond0", **up},
         {"ifname": "ens1f0.100", "link": "ens1f0", **up},
     ]  # fmt: skip
     present = inventory.interfaces([
-        one and one | {"addr_info": [{"family": "inet", "local": f"10.0.0.{n}"}]} for n, one in enumerate(told)
+        one and one | {"addr_info": [{"family": "inet", "local": f"10.0.0.{n}"}]} for n, one in enumerate(interfaces)
     ])  # fmt: skip
     where = inventory.Place("client", "client", "node1", "hosts[0]", {"f": {"interface": asked}})
     assert inventory.resolve(where, "f", present)[0].name == name
@@ -329,7 +329,7 @@ def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
     assert "controlpath" not in found
 
 
-def test_an_older_ssh_is_told_nothing_that_it_does_not_know(tmp_path, monkeypatch):
+def test_an_older_ssh_gets_no_option_that_it_does_not_know(tmp_path, monkeypatch):
     (tmp_path / "ssh").write_text(
         '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
     )
@@ -530,7 +530,7 @@ def test_samples_and_readings_of_this_machine():
     assert found.carrier_changes == int(Path("/sys/class/net/lo/carrier_changes").read_text())
 
 
-def test_samples_tell_which_processes_stand_still(tmp_path):
+def test_samples_show_which_processes_stand_still(tmp_path):
     pids = tmp_path / "pids"
     pids.mkdir()
     sleepers = [subprocess.Popen(["sleep", "100"]) for _ in range(2)]
@@ -640,7 +640,7 @@ NEEDS = preflight.Needs(
 
 
 def said(**changes):
-    told = {
+    answers = {
         "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
         "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
@@ -649,7 +649,7 @@ def said(**changes):
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
         "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
     } | changes  # fmt: skip
-    return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())
+    return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in answers.items())
 
 
 def seen(skew=0.0, role="datanode", **changes):
@@ -749,11 +749,11 @@ def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
     at_home = {name: text.replace("/sys/class/infiniband", str(tmp_path)) for name, text in shell.TRANSPORTS.items()}
-    told = shell.answers(sh(shell.script(shell.asking(at_home))).stdout.decode())
-    assert sorted(told["ports"].splitlines()) == [
+    answers = shell.answers(sh(shell.script(shell.asking(at_home))).stdout.decode())
+    assert sorted(answers["ports"].splitlines()) == [
         "cxgb4_0/1 ACTIVE ens2", "cxgb4_0/2 DOWN ens3", "mlx5_0/1 ACTIVE ens1", "rxe0/1 ACTIVE ens1",
     ]  # fmt: skip
-    assert told["locked"] == "unlimited" or told["locked"].isdecimal()
+    assert answers["locked"] == "unlimited" or answers["locked"].isdecimal()
     script = shell.PORT.replace("/sys/class/infiniband", str(tmp_path))
     two = rdma_counters.parse(sh(shell.script(script, "ens1")).stdout.decode())
     assert (two.name, two.sent.bytes, two.received.bytes) == ("mlx5_0/1 rxe0/1", 1000, 2000)
@@ -769,7 +769,7 @@ def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
     assert preflight.most_common(["", ""]) == ""
 
 
-def test_what_tells_of_memory_is_needed_where_a_sites_file_system_is_used():
+def test_what_reports_memory_is_needed_where_a_sites_file_system_is_used():
     assert preflight.problems(seen(missing="fincore"), NEEDS) == []
     needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}, 1).only)
     assert preflight.problems(seen(missing="fincore"), needs) == ["no fincore"]
@@ -804,8 +804,8 @@ INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="all.xml"
         ("", ""),
     ],
 )
-def test_a_site_that_does_not_name_its_history_server_is_told_so_by_its_clients(site, says):
-    """Told and not refused: papers without jobs run all the same."""
+def test_a_site_that_does_not_name_its_history_server_is_reported_by_its_clients(site, says):
+    """Reported and not refused: papers without jobs run all the same."""
     clients = [seen(role="client", site=site), seen(role="datanode", site=site)]
     assert [preflight.problems(each, NEEDS) for each in clients] == [[], []]
     found = [note for note in preflight.notes(clients) if note.startswith("cluster.configuration: ")]
@@ -823,7 +823,7 @@ def test_a_site_that_does_not_name_its_history_server_is_told_so_by_its_clients(
         ({"shapers": ""}, "no tc (package iproute2 or iproute-tc), so a shaper would not be seen: datanode1"),
     ],
 )  # fmt: skip
-def test_a_link_whose_rate_nothing_tells_is_noted(changes, note):
+def test_a_link_whose_rate_nothing_reports_is_noted(changes, note):
     assert note in "".join(preflight.notes([seen(**changes)]))
     assert bool(preflight.notes([seen(**changes)])) == bool(note)
 
@@ -959,7 +959,7 @@ def test_of_the_answers_of_a_clock_the_soonest_counts():
         assert abs(offset_of(popen, time.monotonic() + 10)) < 0.15
 
 
-def test_a_host_whose_clock_is_set_while_it_is_sampled_is_told(monkeypatch):
+def test_a_host_whose_clock_is_set_while_it_is_sampled_is_reported(monkeypatch):
     clocks = iter([{"namenode": 0.5, "client": 0.25}, {"namenode": 0.5, "client": -1.0}])
     testbed = SimpleNamespace(hosts=[], clocks=lambda: next(clocks), reference=SimpleNamespace(name="namenode"),
                               next_number=lambda: 1, on_all=lambda act: [])  # fmt: skip

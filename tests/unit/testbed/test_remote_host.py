@@ -31,7 +31,7 @@ def host(tmp_path):
     made.closed(10)
 
 
-def test_nothing_is_told_to_a_host_that_is_not_open(host):
+def test_nothing_is_sent_to_a_host_that_is_not_open(host):
     host.beat()
     host.release()
     assert host.closed(0)

@@ -76,7 +76,7 @@ def test_what_does_not_end_keeps_nothing_else_of_a_sandbox_from_its_end():
     assert testbed.init is testbed.meter is None
 
 
-def test_a_sandbox_that_hangs_at_its_start_is_ended_and_told(monkeypatch):
+def test_a_sandbox_that_hangs_at_its_start_is_ended_and_reported(monkeypatch):
     popen = subprocess.Popen
     monkeypatch.setattr(sandbox, "READY_S", 0.1)
     monkeypatch.setattr(sandbox.subprocess, "Popen", lambda argv, **options: popen(["sleep", "600"], **options))

@@ -134,7 +134,9 @@ def test_names_of_one_machine(one, other, same):
 
 @pytest.mark.parametrize("names", [["n1", "n1.a.org", "n1.b.org"], ["n1.a.org", "n1.b.org", "n2", "n1"]])
 def test_a_short_name_of_two_machines_is_refused(names):
-    with pytest.raises(UserError, match=r"^PBS: found n1 beside n1.a.org and n1.b.org, expected names that tell hosts"):
+    with pytest.raises(
+        UserError, match=r"^PBS: found n1 beside n1.a.org and n1.b.org, expected names that distinguish hosts"
+    ):
         machines(names, "PBS")
 
 
@@ -148,7 +150,7 @@ def test_a_short_name_of_two_machines_is_refused(names):
         ("gridengine", "node01 1 q x\n", "FILE: node01: found 1 slots, expected at least 10: each command that runs"),
     ],
 )
-def test_a_wrong_node_file_is_told_with_its_line(kind, text, said, monkeypatch, tmp_path):
+def test_a_wrong_node_file_is_reported_with_its_line(kind, text, said, monkeypatch, tmp_path):
     (tmp_path / "nodes").write_text(text)
     monkeypatch.setenv(VARIABLES[kind], str(tmp_path / "nodes"))
     with pytest.raises(UserError) as error:
@@ -276,7 +278,7 @@ def test_the_nodes_of_a_job_play_the_roles(monkeypatch):
          "oarsh: Cannot connect"),
     ],
 )  # fmt: skip
-def test_why_a_schedulers_command_failed_is_told(said, why):
+def test_why_a_schedulers_command_failed_is_reported(said, why):
     """As open-mpi's users and OAR's own program have them."""
     assert why in reason(f"Welcome\n{said}\n")
 

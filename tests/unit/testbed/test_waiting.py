@@ -113,11 +113,11 @@ def test_a_timer_beside_others_on_its_processor_wakes_later():
     assert timer.process.returncode is not None
 
 
-def test_a_timer_that_ended_is_told():
+def test_a_timer_that_ended_is_reported():
     timer = Timer(started())
     timer.process.kill()
     timer.process.wait()
-    with pytest.raises(CommandFailed, match="the timer that tells how late processes wake has ended"):
+    with pytest.raises(CommandFailed, match="the timer that measures how late processes wake has ended"):
         timer.take()
     timer.close()
 
@@ -125,11 +125,11 @@ def test_a_timer_that_ended_is_told():
 def test_both_are_read_at_one_moment(folder):
     timer = Timer(started())
     try:
-        told = Meter(Threads(str(folder(timer.process))), timer).take()
+        waits = Meter(Threads(str(folder(timer.process))), timer).take()
     finally:
         timer.close()
-    assert abs(told.time - time.time()) < 5
-    assert told.ran > 0
-    assert told.own + told.ran >= time.process_time() * 0.9
-    assert told.wakes >= 0
-    assert told.late >= 0
+    assert abs(waits.time - time.time()) < 5
+    assert waits.ran > 0
+    assert waits.own + waits.ran >= time.process_time() * 0.9
+    assert waits.wakes >= 0
+    assert waits.late >= 0

@@ -219,8 +219,8 @@ def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):
     ],
 )
 def test_a_claim_is_judged_again_where_an_analysis_had_spent_its_level(since, judged, n, decided_after, word):
-    told = Noted({CLAIM: since}, {CLAIM: judged} if judged else {})
-    assert told.word(CLAIM, {"n": n, "decided_after": decided_after}) == word
+    since_when = Noted({CLAIM: since}, {CLAIM: judged} if judged else {})
+    assert since_when.word(CLAIM, {"n": n, "decided_after": decided_after}) == word
     assert NOTHING.word(CLAIM, {"n": n, "decided_after": decided_after}) == AFTER
 
 

@@ -24,7 +24,7 @@ from whitewire.tidy.tables import _of_each, _treatments, _with_all_floors, metri
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
-RECORD["scale"]["k"] = 128  # the first of the paper's ladder, 128 and 256
+RECORD["scale"]["k"] = 128  # the first of the paper's candidates, 128 and 256
 
 
 def keep(folder, **changes):
@@ -149,7 +149,7 @@ def halve(path):
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_does_not_hold_is_told_and_leaves_the_tables(results, damage, capsys):
+def test_what_does_not_hold_is_reported_and_leaves_the_tables(results, damage, capsys):
     tidy("emulex-2012", results)
     before = tables_of(results)
     act, line = DAMAGES[damage]
@@ -198,7 +198,7 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
     block = in_quick_effort(results)
     (results / "raw" / "scale.json").write_text('{"rung": 1}')
     argv = ["tidy", "--paper", "emulex-2012", "--results", str(results)]
-    line = f"runs/{RECORD['run_id']}/run.json: scale.k: found 128, expected 256, that of rung 1"
+    line = f"runs/{RECORD['run_id']}/run.json: scale.k: found 128, expected 256, that of scale candidate 1"
     assert cli.main(argv) == 2 and line in capsys.readouterr().err
     finish(block, rung=1)
     assert cli.main(argv) == 2 and line in capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
     assert cli.main(argv) == 0
     at_k(block, 256)
     assert cli.main(argv) == 2
-    assert "scale.k: found 256, expected 128, that of rung 0" in capsys.readouterr().err
+    assert "scale.k: found 256, expected 128, that of scale candidate 0" in capsys.readouterr().err
     finish(block, rung=1)
     assert cli.main(argv) == 0
     assert {row["rung"] for row in table(results / "tidy" / "scale.csv")} == {"1"}
@@ -216,14 +216,14 @@ def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
 
 
 @pytest.mark.parametrize("rung", [2, -1])
-def test_a_block_on_a_rung_that_the_paper_has_not_is_told(results, capsys, rung):
+def test_a_block_at_a_candidate_that_the_paper_lacks_is_reported(results, capsys, rung):
     block = in_quick_effort(results)
     finish(block, rung=rung)
     assert cli.main(["tidy", "--paper", "emulex-2012", "--results", str(results)]) == 2
     assert f"quick-1/block.json: rung: found {rung}, expected one from 0 to 1: remove" in capsys.readouterr().err
 
 
-def test_check_tells_two_k_in_one_experiment_and_a_broken_record_of_it(results, capsys):
+def test_check_reports_two_k_in_one_experiment_and_a_broken_record_of_it(results, capsys):
     block = in_quick_effort(results)
     second = RECORD["run_id"].replace("-r1-", "-r2-")
     keep(block / "runs" / second, run_id=second, replicate=2, block="quick-1", scale=RECORD["scale"] | {"k": 256})
@@ -367,7 +367,7 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("why", UNSOUND)
-def test_a_floor_of_which_no_median_can_be_made_is_told(tmp_path, why):
+def test_a_floor_of_which_no_median_can_be_made_is_reported(tmp_path, why):
     block = tmp_path / RECORD["block"]
     keep_floors(
         block, [a_floor(2.0, 1), UNSOUND[why], without(a_floor(None, 3, valid=False), "number") | {"number": 3}]
@@ -379,7 +379,7 @@ def test_a_floor_of_which_no_median_can_be_made_is_told(tmp_path, why):
     assert set(_with_all_floors({block.name: found}, [])) == set()
 
 
-def test_a_design_of_an_earlier_paper_is_told(results, capsys):
+def test_a_design_of_an_earlier_paper_is_reported(results, capsys):
     path = results / "design.csv"
     path.write_text(path.read_text().replace(",put-grid,", ",put-grill,"))
     (results / "manifest.json").unlink()
@@ -410,13 +410,13 @@ def test_every_workload_has_such_a_run():
 def test_what_a_record_says_it_was_asked_makes_rows_or_is_one_line_whatever_it_is(workload):
     folder = RUNS / workload
     record = json.loads((folder / "run.json").read_text())
-    told = []
+    lines = []
     for key in [*record.get("asked", {}), "k"]:
         for wrong in (None, [], {}, "text", -1):
             other = record | {"asked": record.get("asked", {}) | {key: wrong}}
             try:
                 list(_of_each([(folder, other)], _treatments))
             except UserError as error:
-                told.append(str(error))
-    assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in told)
-    assert told or not record.get("asked")
+                lines.append(str(error))
+    assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in lines)
+    assert lines or not record.get("asked")

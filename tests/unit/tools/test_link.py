@@ -81,7 +81,7 @@ def test_what_a_device_may_send_by_its_disciplines(said, rate):
         HTB.replace("default 0x1", "default 0") + "class htb 1:1 root rate 500Mbit ceil 500Mbit burst 1b cburst 1b\n",
     ],
 )
-def test_a_shaper_of_a_part_tells_no_rate_of_the_device(said):
+def test_a_shaper_of_a_part_gives_no_rate_of_the_device(said):
     with pytest.raises(Unreadable, match="expected a rate of the whole device"):
         link.limit(said)
 

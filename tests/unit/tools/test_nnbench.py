@@ -24,7 +24,7 @@ def test_closes_have_a_latency_of_their_own():
     assert found.second / found.operations == pytest.approx(3.546666666666667)
 
 
-def test_calls_that_failed_are_told():
+def test_calls_that_failed_are_reported():
     """NNBench ends well: it had renamed the files that it was to delete."""
     found = nnbench.parse((DATA / "delete-of-no-files.txt").read_text())
     assert (found.operations, found.exceptions) == (0, 3000)

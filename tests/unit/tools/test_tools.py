@@ -38,7 +38,7 @@ def test_iperf3_another_machine_and_version_of_the_report():
     assert result.cpu == pytest.approx((0.974, 0.578), abs=1e-3)
 
 
-def test_iperf3_of_one_segment_tells_the_round_trip_alone():
+def test_iperf3_of_one_segment_reports_the_round_trip_alone():
     raw = (DATA / "iperf3-1-stream.json").read_bytes()
     assert iperf3.round_trip(raw) == json.loads(raw)["end"]["streams"][0]["sender"]["mean_rtt"]
     with pytest.raises(Unreadable, match="iperf3: the server is busy"):

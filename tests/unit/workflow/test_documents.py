@@ -71,11 +71,11 @@ WRITTEN = {
 CODE = {
     "a metric of a figure": (
         'figure_bars("ingest", "throughput"', 'figure_bars("ingest", "througput"',
-        'line 42: figure_bars(metrics): found "througput", expected a metric that runs of ingest tell; did you mean '
+        'line 42: figure_bars(metrics): found "througput", expected a metric that runs of ingest have; did you mean '
         '"throughput"?'),
     "a metric of the data": (
         'c("throughput", "throughput_sum"', 'c("throughput", "throughput_sun"',
-        'line 45: data_at(metric): found "throughput_sun", expected a metric that runs of ingest tell; did you mean '
+        'line 45: data_at(metric): found "throughput_sun", expected a metric that runs of ingest have; did you mean '
         '"throughput_sum"?'),
     "an experiment": (
         'figure_bars("ingest"', 'figure_bars("ingset"',
@@ -191,14 +191,14 @@ def test_without_r_it_says_what_was_not_looked_at(tmp_path, monkeypatch):
         documents.check([(template(), path)])
 
 
-def test_where_r_cannot_the_reason_is_told(tmp_path):
+def test_where_r_cannot_the_reason_is_reported(tmp_path):
     program = tmp_path / "Rscript"
     program.write_text("#!/bin/sh\necho 'there is no package called jsonlite' >&2\nexit 1\n")
     program.chmod(0o755)
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD)
-    told = documents.check([(template(), path)], str(program))
-    assert told == f"R said 'there is no package called jsonlite': the code of {path} was not looked at"
+    reason = documents.check([(template(), path)], str(program))
+    assert reason == f"R said 'there is no package called jsonlite': the code of {path} was not looked at"
 
 
 def test_levels_are_the_same_as_documents_take_them():

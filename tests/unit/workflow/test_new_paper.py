@@ -62,9 +62,9 @@ def made(project, given):
 
 def test_both_files_are_made_and_valid(project, monkeypatch, capsys):
     assert made(project, answers()) == 0
-    told = capsys.readouterr().out
-    assert "made config/papers/acme-2019.yaml and paper/acme-2019.qmd" in told
-    assert told.splitlines()[:3] == [
+    output = capsys.readouterr().out
+    assert "made config/papers/acme-2019.yaml and paper/acme-2019.qmd" in output
+    assert output.splitlines()[:3] == [
         'claims[0].printed: "6x" reads as 6 times',
         'claims[1].printed: "118 MiB/s" reads as 123.7 MB/s',
         'claims[2].printed: "22 s" reads as 22 s',
@@ -160,8 +160,8 @@ FAULTS = {
 def test_a_wrong_answer_is_one_line_and_writes_nothing(project, capsys, name):
     more, said = FAULTS[name]
     assert made(project, answers(**more)) == 2
-    told = capsys.readouterr().err
-    assert said in told and told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert said in output and output.count("\n") == 1
     assert not list((project / "config" / "papers").iterdir()) and not list((project / "paper").iterdir())
 
 
@@ -183,10 +183,10 @@ def test_what_a_vendor_prints_becomes_a_test_of_that_number(project, text):
     metric, asks, expected = PRINTED[text]
     assert made(project, answers(**claim(printed=text, metric=metric))) == 0
     paper = load_paper(project / "config" / "papers" / "acme-2019.yaml", fabric_names(load_testbed("emulated")))
-    (told,) = paper.claims
-    assert asks.items() <= told["test"].items()
-    assert paper.evaluate(told["test"]["expected"]) == pytest.approx(expected)
-    assert ("maximum_ratio" in told["why"]) == text.startswith("up to")
+    (made_claim,) = paper.claims
+    assert asks.items() <= made_claim["test"].items()
+    assert paper.evaluate(made_claim["test"]["expected"]) == pytest.approx(expected)
+    assert ("maximum_ratio" in made_claim["why"]) == text.startswith("up to")
 
 
 @pytest.mark.parametrize("workload", new_paper.WORKLOADS)
@@ -202,8 +202,8 @@ def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, worklo
     assert {row["workload"] for row in rows} == {workload}
     assert {claim["test"]["numerator"]["experiment"] for claim in paper.claims} == {begun.id}
     assert [claim["test"]["metric"] for claim in paper.claims] == [names[0] for names in begun.metrics.values()]
-    told = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
-    assert "too many" not in told and "beyond the jobs' floor" not in told
+    text = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
+    assert "too many" not in text and "beyond the jobs' floor" not in text
 
 
 def test_a_network_of_another_name_takes_the_place_of_the_templates(project):
@@ -235,18 +235,18 @@ def test_the_schema_names_the_workloads_and_their_metrics():
 def test_validate_lists_what_is_still_to_be_done(project, monkeypatch, capsys):
     made(project, answers(title="Faster Ingest", **claim(printed="up to 3 times")))
     path = project / "config" / "papers" / "acme-2019.yaml"
-    told = [what for _, what in open_to_dos(path)]
-    assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(told)
-    assert "k and bytes, where `whitewire plan` proposes others" in told
-    assert [what for what in told if what.startswith("say why 10% is the tolerance")]
+    to_dos = [what for _, what in open_to_dos(path)]
+    assert {"the paper's hosts", "the paper's files, blocks and copies"} <= set(to_dos)
+    assert "k and bytes, where `whitewire plan` proposes others" in to_dos
+    assert [what for what in to_dos if what.startswith("say why 10% is the tolerance")]
     capsys.readouterr()
     monkeypatch.setenv("PAPERS", "acme-2019")
     monkeypatch.setattr("whitewire.install.doctor.preflight", lambda testbed: None)
     assert cli.main(["validate"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert len([line for line in said if ": to do: " in line]) == len(told)
+    assert len([line for line in said if ": to do: " in line]) == len(to_dos)
     place, _ = open_to_dos(path)[0]
-    assert f"config/papers/acme-2019.yaml: line {place}: to do: {told[0]}" in said
+    assert f"config/papers/acme-2019.yaml: line {place}: to do: {to_dos[0]}" in said
 
 
 def test_it_asks(project, monkeypatch, capsys):
@@ -262,24 +262,25 @@ def test_it_asks(project, monkeypatch, capsys):
     ])  # fmt: skip
     asked = []
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or next(said))
-    told = new_paper.ask()
-    new_paper.new_paper(told, "new-paper")
-    told_there = capsys.readouterr().out
-    assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in told_there
-    assert 'found "fast", expected text that begins with a number' in told_there
+    answers = new_paper.ask()
+    new_paper.new_paper(answers, "new-paper")
+    output = capsys.readouterr().out
+    assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in output
+    assert 'found "fast", expected text that begins with a number' in output
     assert '  "6x" reads as 6 times, right? [yes]: ' in asked
     assert '  "half the time" reads as 0.5 times, right? [yes]: ' in asked
     assert "  Of what: completion_time, throughput [completion_time]: " in asked
     assert '  "60%" may read as 1: 1.6 times, 2: 0.6 times, 3: 0.4 times; which, or no?: ' in asked
     assert '  "60x" may read as 1: 60 times; which, or no?: ' in asked
-    assert told["source"] == {
+    assert answers["source"] == {
         "authors": ["Doe, Jane", "Acme"],
         "url": "https://example.com/p",
         "accessed": "2026-11-26",
     }
-    assert [claim.get("workload") for claim in told["claims"]] == ["hdfs_put", "terasort", "hdfs_put", "hdfs_put", None]
-    assert [claim.get("reads_as") for claim in told["claims"]] == [None, None, "1.6 times", "60 times", None]
-    assert told["claims"][0]["fabric"] == "10gbe" and told["claims"][4]["missing"] == "the adapter"
+    found = [claim.get("workload") for claim in answers["claims"]]
+    assert found == ["hdfs_put", "terasort", "hdfs_put", "hdfs_put", None]
+    assert [claim.get("reads_as") for claim in answers["claims"]] == [None, None, "1.6 times", "60 times", None]
+    assert answers["claims"][0]["fabric"] == "10gbe" and answers["claims"][4]["missing"] == "the adapter"
 
 
 def test_answers_that_are_wrong_are_not_lost(project, monkeypatch, capsys):
@@ -290,7 +291,7 @@ def test_answers_that_are_wrong_are_not_lost(project, monkeypatch, capsys):
     assert yaml.safe_load(printed.out)["claims"] == answers()["claims"]
 
 
-def test_answers_that_end_are_told(project, monkeypatch):
+def test_answers_that_end_are_reported(project, monkeypatch):
     def ended(question):
         raise EOFError
 

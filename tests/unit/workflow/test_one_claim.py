@@ -1,4 +1,4 @@
-"""What `make claim` says before it measures: a claim that needs no runs is answered, and what others take is told."""
+"""What `make claim` says before it measures: a claim that needs no runs is answered, what others take is printed."""
 
 import pytest
 
@@ -38,15 +38,15 @@ def test_only_claims_that_runs_judge_need_runs(claim, verdict):
 
 
 def test_a_claim_that_needs_no_runs_is_answered_at_once(said):
-    told = said("E-C03")
-    assert told.out == "" and told.err.startswith("E-C03: no run judges it here: consistent: recomputed ")
+    output = said("E-C03")
+    assert output.out == "" and output.err.startswith("E-C03: no run judges it here: consistent: recomputed ")
     assert said("E-C37").err.startswith("E-C37: no run judges it here: not testable here: ")
 
 
-def test_what_a_claim_takes_is_told_with_the_files_that_snakemake_makes(said):
-    told = said("E-C02", BUDGET="20m")
-    assert told.out == "results/emulated/emulex-2012/raw/quick-1/block.json\n"
-    assert told.err.startswith("E-C02 of emulex-2012: at most ") and "; verdict after about " in told.err
+def test_what_a_claim_takes_is_reported_with_the_files_that_snakemake_makes(said):
+    output = said("E-C02", BUDGET="20m")
+    assert output.out == "results/emulated/emulex-2012/raw/quick-1/block.json\n"
+    assert output.err.startswith("E-C02 of emulex-2012: at most ") and "; verdict after about " in output.err
 
 
 def test_the_paper_of_a_claim_is_found_among_all(said):
@@ -57,5 +57,5 @@ def test_an_effort_that_makes_none_of_it_names_one_that_does(said):
     made = {claim["id"]: one_claim.one_claim.made_at(PAPER, claim["id"]) for claim in PAPER.claims}
     emulated = (claim["id"] for claim in PAPER.claims if "emulated" in claim["routes"])
     few = next(claim for claim in emulated if made[claim][:1] == ["quick"])
-    told = said(few, EFFORT="smoke")
-    assert told.out == "" and told.err == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"
+    output = said(few, EFFORT="smoke")
+    assert output.out == "" and output.err == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"

@@ -21,12 +21,12 @@ MEASURED = [  # medians of runs on two processors: jobs?, user bytes, seconds, C
 
 
 @pytest.mark.parametrize(("jobs", "size", "seconds", "cpu"), MEASURED)
-def test_processors_are_told_within_a_factor_of_two(jobs, size, seconds, cpu):
+def test_processors_are_estimated_within_a_factor_of_two(jobs, size, seconds, cpu):
     assert 0.5 < outlook.busy_cores(jobs, size, seconds) / (cpu / seconds) < 2
 
 
 @pytest.fixture(scope="module")
-def told():
+def outlook_lines():
     testbed = load_testbed("emulated")
     paper = load_paper(TEMPLATE, fabric_names(testbed))
 
@@ -37,8 +37,8 @@ def told():
     return lines
 
 
-def test_it_says_what_a_run_moves_and_how_fast(told):
-    first, slow, fast = told()
+def test_it_says_what_a_run_moves_and_how_fast(outlook_lines):
+    first, slow, fast = outlook_lines()
     # 64 MiB ÷ 30 in whole granules of 512 bytes; four blocks at quick effort.
     assert (
         first == "  ingest: hdfs_put, k 30; a run moves 4 files of 8.95 MB in 4 blocks of 2.24 MB, data fraction 0.0537"
@@ -48,16 +48,16 @@ def test_it_says_what_a_run_moves_and_how_fast(told):
     assert "of 2 processors busy" in fast
 
 
-def test_it_says_what_to_change(told):
-    assert any("too many, take a larger k" in line for line in told(k=2))
-    assert not any("too many" in line for line in told(k=400))
+def test_it_says_what_to_change(outlook_lines):
+    assert any("too many, take a larger k" in line for line in outlook_lines(k=2))
+    assert not any("too many" in line for line in outlook_lines(k=400))
 
 
-def test_it_proposes_the_next_k_that_does(told):
-    (proposal,) = [line for line in told(k=2) if "proposal: " in line]
+def test_it_proposes_the_next_k_that_does(outlook_lines):
+    (proposal,) = [line for line in outlook_lines(k=2) if "proposal: " in line]
     found = int(proposal.partition("proposal: k ")[2].split()[0])
     assert 2 < found <= 30 and "MB of each file at quick effort, at most " in proposal
-    assert not any("too many" in line or "proposal" in line for line in told(k=found))
+    assert not any("too many" in line or "proposal" in line for line in outlook_lines(k=found))
 
 
 def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_floor(tmp_path):

@@ -55,10 +55,10 @@ def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
     assert capsys.readouterr().err == (
         "papers: 33 min of the budget are left: going on with emulex-2012, chelsio-iwarp\n"
     )
-    told, blocks = Budget.read(os.environ[budget.VARIABLE]), ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"]
-    assert os.environ[GOES_ON] and list(told.expected) == blocks
-    assert (told.ends, told.seconds, set(told.claims.values())) == (6000.0, 6000.0, {0.0})
-    allowance = told.allowance(blocks[0])
+    shared_budget, blocks = Budget.read(os.environ[budget.VARIABLE]), ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"]
+    assert os.environ[GOES_ON] and list(shared_budget.expected) == blocks
+    assert (shared_budget.ends, shared_budget.seconds, set(shared_budget.claims.values())) == (6000.0, 6000.0, {0.0})
+    allowance = shared_budget.allowance(blocks[0])
     assert (allowance.earlier, allowance.spent) == (300.0, {"runs": 200.0})
 
 
@@ -136,11 +136,11 @@ def test_a_start_that_goes_on_does_so_with_the_blocks_and_the_end_of_its_budget(
         monkeypatch.setenv(name, value)
     blocks, ends = ["mellanox-mapr/quick-1", "chelsio-iwarp/quick-1"], time.monotonic() + 4000
     began = time.time() - 2000
-    told = Budget(ends, {blocks[0]: 0.0, blocks[1]: 300.0}, dict.fromkeys(blocks, 0.0), 6000.0)
-    monkeypatch.setenv(budget.VARIABLE, told.text())
+    shared_budget = Budget(ends, {blocks[0]: 0.0, blocks[1]: 300.0}, dict.fromkeys(blocks, 0.0), 6000.0)
+    monkeypatch.setenv(budget.VARIABLE, shared_budget.text())
     plan = Plan.load()
     assert list(plan.waiting) == blocks
     assert plan.turn("mellanox-mapr", "quick-1") > plan.turn("chelsio-iwarp", "quick-1") > 0
-    assert plan.preamble and Budget.read(os.environ[budget.VARIABLE]) == told
-    assert told.further(blocks[0], now=ends - 4000) == pytest.approx(3700)
-    assert math.isclose(told.began, began, abs_tol=1)
+    assert plan.preamble and Budget.read(os.environ[budget.VARIABLE]) == shared_budget
+    assert shared_budget.further(blocks[0], now=ends - 4000) == pytest.approx(3700)
+    assert math.isclose(shared_budget.began, began, abs_tol=1)

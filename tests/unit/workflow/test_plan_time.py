@@ -114,8 +114,8 @@ def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch)
     folder = tmp_path / "results" / "nowhere" / name / "raw" / "quick-1"
     folder.mkdir(parents=True)
     left = {rows[0]["run_id"]: "the budget ended", rows[1]["run_id"]: "decided after 3 runs of each cell"}
-    told = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]], "left": left}
-    (folder / "block.json").write_text(json.dumps(told))
+    record = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]], "left": left}
+    (folder / "block.json").write_text(json.dumps(record))
     assert made.lacking[name] == rows[:1] and whole.lacking[name] == []
 
 
@@ -123,15 +123,15 @@ def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(mon
     """The job reads all files again, on its node."""
     monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
 
-    def told(within, begins):
+    def budget_of(within, begins):
         preamble = plan.Plan(["a"], "lab", "smoke", 1, {}, budget=within, begins=begins).preamble
         assert f"export {budget.VARIABLE}={shlex.quote(os.environ[budget.VARIABLE])}" in preamble
         return Budget.read(os.environ[budget.VARIABLE])
 
-    start = told("30m", begins=True)
+    start = budget_of("30m", begins=True)
     assert start.seconds == 1800
-    assert told("30m", begins=False) == start
-    assert told("2h", begins=True).ends > start.ends + 5000
+    assert budget_of("30m", begins=False) == start
+    assert budget_of("2h", begins=True).ends > start.ends + 5000
 
 
 def test_the_same_design_takes_the_same_time_while_processors_are_busy(two):
@@ -156,7 +156,7 @@ def test_a_range_rests_on_the_blocks_that_the_machine_has_finished(tmp_path, pac
     assert speed.pace(tmp_path) == (pytest.approx(low), pytest.approx(high), source)
 
 
-def test_blocks_without_a_pace_tell_nothing_of_a_machine(tmp_path):
+def test_blocks_without_a_pace_say_nothing_of_a_machine(tmp_path):
     assert speed.pace(tmp_path)[2] == "by the model alone, ±40%"
     for number, pace in enumerate([0.5, 2.0, 0.7, "fast", -1, None]):
         folder = tmp_path / "a" / "raw" / f"quick-{number}"
@@ -174,28 +174,28 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     (folder / "runs" / first / "run.json").write_text("{}")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 
-    def lacking(told, again=False):
-        (folder / "block.json").write_text(json.dumps(BLOCK | told))
+    def lacking(changes, again=False):
+        (folder / "block.json").write_text(json.dumps(BLOCK | changes))
         return [row["run_id"] for row in plan._lacking(tmp_path, rows, again)]
 
     assert lacking({"runs": [first, second]}) == [second, third, *others], "an earlier design had fewer runs"
     left = {second: "the budget ended", third: "decided after 3 runs of each cell"}
-    told = {"runs": [first, second, third, *others], "left": left, "given_up": others}
-    assert lacking(told) == []
-    assert lacking(told, again=True) == [second]
-    failed = told | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
+    changes = {"runs": [first, second, third, *others], "left": left, "given_up": others}
+    assert lacking(changes) == []
+    assert lacking(changes, again=True) == [second]
+    failed = changes | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
     assert lacking(failed) == []
     assert lacking(failed, again=True) == [second]
-    disturbed = told | {
+    disturbed = changes | {
         "left": {second: "other programs used the processors", third: "the budget ended"},
         "given_up": [],
     }
     assert lacking(disturbed) == []
-    alone = told | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
+    alone = changes | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
     assert lacking(alone) == [second, third], "a start for all claims goes on with all that is left"
     monkeypatch.setenv("AGAIN", "busy")
     assert lacking(disturbed) == [second, third], "the block is measured again, with all that it left"
-    assert lacking(told) == [], "no other programs disturbed any of it"
+    assert lacking(changes) == [], "no other programs disturbed any of it"
     (folder / "block.json").write_text("{")
     assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
 
@@ -212,8 +212,8 @@ def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path
         folder = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
         folder.mkdir(parents=True)
         short = {rows[0]["run_id"]: left} if name == "emulex-2012" else {}
-        told = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
-        (folder / "block.json").write_text(json.dumps(told))
+        record = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
+        (folder / "block.json").write_text(json.dumps(record))
     assert plan.outlook_of(planned(two), testbed) == said
 
 

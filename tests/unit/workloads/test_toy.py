@@ -32,7 +32,7 @@ class Grep(Workload):
     needs = frozenset({"maps", "pattern"})
     floor_s = 7.0
     passes = 1.0
-    tells = (*jobs.OF_RUN, "search_rate", "search_time")
+    metric_names = (*jobs.OF_RUN, "search_rate", "search_time")
 
     def crossings(self, remote, copies, outputs, workers):
         return remote
@@ -128,7 +128,7 @@ FILES = {"samples.csv": SAMPLES, "host-cpu.csv": "time,a,b\n100,0,0\n120,10,5\n"
 def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
     found = workloads.metrics(record(), FILES)
     assert found["search_rate"] == (2.0, "MB/s") and found["completion_time_net"] == (12.0, "s")
-    assert set(found) <= set(Grep.tells)
+    assert set(found) <= set(Grep.metric_names)
     limits = TESTBED["limits"]
     assert workloads.faults(record(), found, limits) == []
     assert [*map(str, workloads.faults(record(matches=0), found, limits))] == ["nothing was found"]

@@ -174,10 +174,10 @@ software_table <- function(entries) {
 time_table <- function() {
   parts <- c("measure", "tidy", "analysis", "report")
   rows <- lapply(parts, function(part) c(of_papers("seconds", part), sum(of_papers("seconds", part), na.rm = TRUE)))
-  told <- vapply(rows, function(values) any(!is.na(values) & values > 0), logical(1))
-  shown <- lapply(rows[told], function(values) duration(ifelse(values == 0, NA, values)))
+  known <- vapply(rows, function(values) any(!is.na(values) & values > 0), logical(1))
+  shown <- lapply(rows[known], function(values) duration(ifelse(values == 0, NA, values)))
   table <- data.frame(Paper = c(safe(each_paper("paper")), "**all**"), shown)
-  names(table) <- c("Paper", parts[told])
+  names(table) <- c("Paper", parts[known])
   md_table(table)
 }
 
@@ -200,12 +200,12 @@ budget_sentence <- function() {
   if (!isTRUE(budget$had)) {
     return("The run had no budget of time.")
   }
-  told <- if (is.null(budget$seconds)) {
+  text <- if (is.null(budget$seconds)) {
     "It had a budget of time, which its records do not name."
   } else {
     sprintf("It had a budget of %s; what one paper leaves of it is passed on to the next.", duration(budget$seconds))
   }
-  paste(told, if (budget$ended_before > 0) {
+  paste(text, if (budget$ended_before > 0) {
     sprintf("It ended before %s.", count_of(budget$ended_before, "run"))
   } else {
     "It did not end before a run that a claim needed."
@@ -367,7 +367,7 @@ rerun_rows <- function() {
 rerun_table <- function() {
   table <- rerun_rows()
   if (nrow(table) == 0) {
-    return(knitr::asis_output("\nThere is no second run here to tell.\n"))
+    return(knitr::asis_output("\nThere is no second run here to compare.\n"))
   }
   md_table(data.frame(
     Claim = paste0("**", safe(table$claim), "** of ", safe(table$paper)),

@@ -53,7 +53,7 @@ agreement_sentence <- function() {
 
 compared_agreement <- function() comparison()$agreement
 
-# "12 agree, 3 differ, and of 40 it cannot be told."
+# "12 agree, 3 differ, and of 40 that is unknown."
 differs_sentence <- function(name, what) {
   table <- read_compared(name)
   table <- table[table$differs != "", ]
@@ -61,7 +61,7 @@ differs_sentence <- function(name, what) {
     return(paste0("There is no ", what, " in both."))
   }
   count <- function(value) sum(table$differs == value)
-  sprintf("Of %s in both, %d agree, %d differ, and of %d it cannot be told.",
+  sprintf("Of %s in both, %d agree, %d differ, and of %d that is unknown.",
           count_of(nrow(table), what), count("no"), count("yes"), count("cannot tell"))
 }
 
@@ -152,11 +152,11 @@ cell_differences <- function() {
 }
 
 chance_note <- function() {
-  told <- sum(read_compared("estimates")$differs %in% c("yes", "no"))
-  if (told < 20) {
+  bounded <- sum(read_compared("estimates")$differs %in% c("yes", "no"))
+  if (bounded < 20) {
     return("")
   }
-  sprintf("Where nothing differs one in twenty would still say so: of these %d some differ by chance.", told)
+  sprintf("Where nothing differs one in twenty would still say so: of these %d some differ by chance.", bounded)
 }
 
 # Claims that runs decided in both.
@@ -187,7 +187,7 @@ figure_ratios <- function(title) {
     theme(strip.text.y = element_text(angle = 0))
 }
 
-# A fact that differs in the same way for several papers is told once.
+# A fact that differs in the same way for several papers is reported once.
 environment_differences <- function() {
   table <- read_compared("environment")
   if (nrow(table) == 0) {

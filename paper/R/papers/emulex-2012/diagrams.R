@@ -90,7 +90,7 @@ figure_cluster <- function(title) {
   hosts$x[!above] <- spread(sum(!above))
   hosts$label <- host_label(hosts$host, hosts$role)
   counts <- table(factor(hosts$role, names(role_names)))
-  told <- paste(counts, ifelse(counts == 1, role_names, paste0(role_names, "s")), collapse = ", ")
+  counted <- paste(counts, ifelse(counts == 1, role_names, paste0(role_names, "s")), collapse = ", ")
   ggplot(hosts) +
     geom_segment(aes(x, ifelse(above, y - 0.26, y + 0.26), xend = x, yend = ifelse(above, 2.22, 1.58)),
                  colour = okabe_ito[["blue"]], linewidth = 0.9) +
@@ -104,6 +104,6 @@ figure_cluster <- function(title) {
                 family = base_font)
     }) +
     coord_cartesian(xlim = c(-0.5, 10.5), ylim = c(-0.1, 3.9)) +
-    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE), "; ", told)) +
+    labs(title = title, subtitle = paste0(scale_note(absolute = FALSE), "; ", counted)) +
     diagram_theme()
 }

@@ -131,11 +131,11 @@ definitions_table <- function() {
     if (is.null(a$median) || is.null(b$median)) {
       return(NULL)
     }
-    told <- function(of) {
+    number <- function(of) {
       marked(with_interval(of$median$shown, of$median$shown_low, of$median$shown_high), of$median)
     }
     data.frame(
-      Definition = definition_names[[metric]], "1GbE" = told(a), "10GbE" = told(b),
+      Definition = definition_names[[metric]], "1GbE" = number(a), "10GbE" = number(b),
       Ratio = paste0(trimmed(b$median$shown / a$median$shown), "\u00d7"), Runs = paste(a$n, "/", b$n),
       check.names = FALSE
     )
@@ -143,7 +143,7 @@ definitions_table <- function() {
   rows <- do.call(rbind, rows)
   table <- md_table(if (is.null(rows)) data.frame() else rows, widths = c(38, 20, 20, 12, 10))
   medians <- grid_medians(c("1GbE", "10GbE"), 3, 6, names(definition_names))
-  with_untold(table, medians, paste(medians$fabric, definition_names[medians$metric]))
+  with_unusable(table, medians, paste(medians$fabric, definition_names[medians$metric]))
 }
 
 data_table1 <- function() {
@@ -172,7 +172,7 @@ headline_sentence <- function() {
   cells <- Find(function(claim) claim$id == "E-C01", read_paper()$claims)$test$cells
   text <- sprintf("%s the best cell gains %s on 10GbE %s.",
                   if (is.null(cells)) "Over all of the grid" else paste("Of", cells_words(cells)),
-                  told_estimate(best, "\u00d7"), of_claim(best))
+                  row_estimate(best, "\u00d7"), of_claim(best))
   own <- verdict_row("E-C02")
   if (is.na(own$estimate)) {
     return(text)
@@ -182,7 +182,7 @@ headline_sentence <- function() {
       "At the paper's own point, three clients with six puts each, the gain is %s by volume over time %s and",
       "%s by the sum of the puts' own rates; the paper prints %s\u00d7."
     ),
-    told_estimate(own, "\u00d7"), of_claim(own), reading_told("E-C02", "throughput_sum", "\u00d7"),
+    row_estimate(own, "\u00d7"), of_claim(own), reading_estimate("E-C02", "throughput_sum", "\u00d7"),
     trimmed(published("E-V11"))
   ))
 }

@@ -77,7 +77,7 @@ load_sentence <- function() {
   if (length(fits) == 0) {
     return("The curves are not fitted at this effort: they need three or more loads.")
   }
-  told <- vapply(names(fits), function(name) {
+  fits_better <- vapply(names(fits), function(name) {
     difference <- fits[[name]]$aic_linear - fits[[name]]$aic_exponential
     better <- if (difference < -2) {
       "the straight line fits better"
@@ -89,6 +89,6 @@ load_sentence <- function() {
     sprintf("on %s %s (AIC of the line minus that of the exponential: %s)", name, better,
             with_minus(formatC(difference, format = "f", digits = 1)))
   }, character(1))
-  paste0("Three clients, two puts each and more: ", listed(told), ". How far runs decide it on 1GbE: ",
+  paste0("Three clients, two puts each and more: ", listed(fits_better), ". How far runs decide it on 1GbE: ",
          claim_badge("E-C24"), ".")
 }

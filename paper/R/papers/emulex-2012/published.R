@@ -53,7 +53,7 @@ rebuilt_cell <- function(at, metric) {
   from_cell("put-grid", metric, list(fabric = at$fabric, clients = at$clients, puts_per_client = at$puts))
 }
 
-# A cell, or the ratio of two, of which the note below the table names the one that its runs do not tell.
+# A cell, or the ratio of two, of which the note below the table names the unusable one.
 rebuilt_value <- function(rule) {
   top <- rebuilt_cell(rule$cell, rule$metric)
   if (is.null(rule$over) || is.null(top$median)) {
@@ -65,7 +65,7 @@ rebuilt_value <- function(rule) {
   }
   ratio <- top$median$shown / bottom$median$shown
   text <- if (is.null(rule$as)) paste0(trimmed(ratio), "\u00d7") else paste(trimmed(100 * (ratio - 1)), rule$as)
-  of <- if (is_untold(top$median)) top$median else bottom$median
+  of <- if (is_unusable(top$median)) top$median else bottom$median
   list(text = marked(text, of), n = paste(top$n, "/", bottom$n), median = of)
 }
 

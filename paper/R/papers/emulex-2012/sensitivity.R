@@ -55,7 +55,7 @@ sensitivity_sentence <- function(experiment) {
     ))
   }
   medians <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = stats::median)
-  told <- vapply(split(medians, paste(medians$load, medians$fabric)), function(x) {
+  ranges <- vapply(split(medians, paste(medians$load, medians$fabric)), function(x) {
     x <- x[order(x$level), ]
     ends <- x$level[c(1, nrow(x))]
     ends <- if (is.character(ends)) ends else trimmed(ends)
@@ -65,7 +65,7 @@ sensitivity_sentence <- function(experiment) {
   counts <- stats::aggregate(shown ~ level + fabric + load, data = runs, FUN = length)$shown
   each <- if (max(counts) == 1) "one run each" else paste("medians of", count_of(min(counts), "run"), "each at least")
   paste0("Sensitivity to ", axis$what, ", against ", axis$label, " (full-scale equivalents, ", each, "): ",
-         listed(told), ".")
+         listed(ranges), ".")
 }
 
 figure_sensitivity <- function(experiment) {

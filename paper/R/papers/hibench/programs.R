@@ -19,14 +19,14 @@ made_by <- function(experiments = NULL) {
   if (length(found) == 0) {
     return(nobody)
   }
-  # Where the record of the runs tells HiBench's commit, it is told too.
+  # Where the record of the runs has HiBench's commit, it is named too.
   commit <- unlist(lapply(read_environments(), function(record) {
     rows <- flatten(record)
     unname(rows[grepl("hibench.*commit$", names(rows), ignore.case = TRUE)])
   }))
   commit <- unique(commit[!is.na(commit) & commit != ""])
-  told <- length(commit) == 1 & startsWith(found, "HiBench")
-  listed(ifelse(told, paste0(found, " (commit ", substr(commit[1], 1, 12), ")"), found))
+  has_commit <- length(commit) == 1 & startsWith(found, "HiBench")
+  listed(ifelse(has_commit, paste0(found, " (commit ", substr(commit[1], 1, 12), ")"), found))
 }
 
 with_maker <- function(text, experiments = NULL) {
@@ -123,10 +123,10 @@ gains_sentence <- function(claims, fabric) {
   if (nrow(rows) == 0) {
     return(sprintf("No gain on %s was measured at this effort.", fabric_name(fabric)))
   }
-  told <- paste0(trimmed(rows$gain), "\u00d7", ifelse(is.na(rows$low) | is.na(rows$high), "", paste0(
+  gains <- paste0(trimmed(rows$gain), "\u00d7", ifelse(is.na(rows$low) | is.na(rows$high), "", paste0(
     " (", trimmed(rows$low), " to ", trimmed(rows$high), ")"
   )), " as fast for *", rows$experiment, "*")
-  sprintf("On %s the whole job is, against %s, %s.", fabric_name(fabric), fabric_name(rows$over[[1]]), listed(told))
+  sprintf("On %s the whole job is, against %s, %s.", fabric_name(fabric), fabric_name(rows$over[[1]]), listed(gains))
 }
 
 # --- times and rates --------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ program_rows <- function(experiments, metrics, as_measured = FALSE) {
   bytes <- medians$unit %in% "B"
   for (column in columns) medians[[column]] <- ifelse(bytes, medians[[column]] / 1e6, medians[[column]])
   cells <- unique(medians[order(match(medians$experiment, experiments), medians$level), c("experiment", "level")])
-  told <- lapply(metrics, function(metric) {
+  columns_of_metrics <- lapply(metrics, function(metric) {
     vapply(seq_len(nrow(cells)), function(i) {
       of <- only_cell(medians[medians$metric == metric & medians$experiment == cells$experiment[[i]] &
                                 medians$level == cells$level[[i]], ])
@@ -208,7 +208,7 @@ program_rows <- function(experiments, metrics, as_measured = FALSE) {
     max(medians$n[medians$experiment == cells$experiment[[i]] & medians$level == cells$level[[i]]])
   }, numeric(1))
   cbind(data.frame(Program = safe(cells$experiment), Network = safe(cells$level)),
-        as.data.frame(told, check.names = FALSE), data.frame(Runs = runs))
+        as.data.frame(columns_of_metrics, check.names = FALSE), data.frame(Runs = runs))
 }
 
 program_table <- function(experiments, metrics, as_measured = FALSE) {
@@ -218,5 +218,5 @@ program_table <- function(experiments, metrics, as_measured = FALSE) {
   }
   medians <- medians_at(experiments, unname(metrics))
   table <- md_table(rows, widths = c(14, 12, rep(66 / length(metrics), length(metrics)), 8))
-  with_untold(table, medians, paste(medians$experiment, medians$level))
+  with_unusable(table, medians, paste(medians$experiment, medians$level))
 }

@@ -13,9 +13,9 @@ reference_record <- function() {
 
 reference_origin <- function(record) {
   commits <- unlist(record$reference$commits)
-  told <- vapply(record$reference$papers, function(paper) paper$effort, character(1))
+  efforts <- vapply(record$reference$papers, function(paper) paper$effort, character(1))
   sprintf("measured on *%s* at %s effort by commit %s%s", safe(record$reference$testbed),
-          listed(unique(told[told != ""])), listed(code(substr(commits, 1, 12))),
+          listed(unique(efforts[efforts != ""])), listed(code(substr(commits, 1, 12))),
           if (isTRUE(record$reference$modified)) ", with changes" else "")
 }
 
@@ -49,7 +49,7 @@ reference_compared <- function(record) {
   )
 }
 
-# Claims that are not alike: other verdicts first, then estimates that differ, then who alone tells.
+# Claims that are not alike: other verdicts first, then estimates that differ, then those that one side alone decides.
 reference_differences <- function() {
   table <- read_sides(file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "verdicts.csv"), sides_columns, sides_numbers)
   table <- table[table$stands != "" & (table$stands != "same" | table$differs == "yes"), ]

@@ -29,7 +29,7 @@ all_verdicts <- function() {
   do.call(rbind, tables)
 }
 
-# Every paper that is described; those without results are told as such.
+# Every paper that is described; those without results are named as such.
 papers_described <- function() {
   files <- list.files(file.path(config_dir(), "papers"), pattern = "[.]yaml$")
   Reduce(union, list(papers_with_results(), names(damaged_papers()), sub("[.]yaml$", "", files)))
@@ -37,12 +37,12 @@ papers_described <- function() {
 
 # "Described but not run yet: …", and whose tables are damaged.
 papers_missing <- function() {
-  told <- function(words, papers) {
+  line_of <- function(words, papers) {
     if (length(papers) > 0) paste0(words, ": ", listed(vapply(papers, paper_short, character(1))), ".")
   }
   damaged <- names(damaged_papers())
   not_run <- setdiff(papers_described(), c(papers_with_results(), damaged))
-  paste(c(told("Described but not run yet", not_run), told("Left out because their tables are damaged", damaged)),
+  paste(c(line_of("Described but not run yet", not_run), line_of("Left out because their tables are damaged", damaged)),
         collapse = " ")
 }
 
@@ -75,7 +75,7 @@ distance_of <- function(table) {
 
 # The claim that says most about a paper: the one its YAML names under `finding`, once it is decided; else, of the
 # claims that do not hold, one decided by runs, furthest from what is claimed; else the strongest that is left; else
-# the named one as it stands. A claim of which no control can tell yet counts as undecided.
+# the named one as it stands. A claim of which no control has a result yet counts as undecided.
 strongest_finding <- function(paper) {
   table <- read_verdicts(paper)
   named <- tryCatch(read_paper(paper)$finding, error = function(e) NULL)
@@ -126,13 +126,13 @@ verdict_strip <- function(paper) {
   left <- cumsum(c(0, wide))[seq_along(wide)] + apart
   missed <- words %in% c("more than claimed", "less than claimed", "other size than claimed")
   address <- paste0("#paper=", paper, "&amp;verdict=", gsub(" ", "+", ifelse(missed, "direction only", words)))
-  told <- paste(counts$claims, words)
+  label <- paste(counts$claims, words)
   pieces <- sprintf(paste0(
     "<a href=\"%s\" aria-label=\"%s\"><title>%s</title><rect x=\"%.1f\" width=\"%.1f\" height=\"22\" fill=\"%s\"/>",
     "<text x=\"%.1f\" y=\"15.5\" fill=\"%s\">%d</text></a>"
-  ), address, told, told, left, wide - 1, verdict_colours[words], left + wide / 2, verdict_ink(words), counts$claims)
+  ), address, label, label, left, wide - 1, verdict_colours[words], left + wide / 2, verdict_ink(words), counts$claims)
   paste0("```{=html}\n<svg class=\"strip\" viewBox=\"0 0 400 22\" role=\"group\" aria-label=\"",
-         counts_told(counts, "%d %s"), "\">", paste(pieces, collapse = ""), "</svg>\n```\n\n")
+         counts_text(counts, "%d %s"), "\">", paste(pieces, collapse = ""), "</svg>\n```\n\n")
 }
 
 # Why the last run of a paper ended early, as its logs say; NULL where it did not, or where results are newer.
@@ -199,8 +199,8 @@ rule_numbers <- function(table) {
   sized <- known & by_runs(table) & table$relation %in% "within" & table$asks %in% "size"
   columns <- c("estimate", "low", "high", "expected", "expected_low", "expected_high")
   numbers <- c(lapply(table[columns], as_value), list(no_effect_of(table$claim, table$paper), as_value(table$p_holm)))
-  told <- do.call(paste, unname(lapply(numbers, function(each) trimws(formatC(each, digits = 15, format = "g")))))
-  ifelse(sized, sprintf(" data-rule=\"%s\"", told), "")
+  rules <- do.call(paste, unname(lapply(numbers, function(each) trimws(formatC(each, digits = 15, format = "g")))))
+  ifelse(sized, sprintf(" data-rule=\"%s\"", rules), "")
 }
 
 # Raw HTML, because each row carries what the filter looks at.

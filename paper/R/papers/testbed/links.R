@@ -158,7 +158,7 @@ testbed_host_table <- function() {
   md_table(cbind(shown, Lane = text(hosts$lane)), widths = c(widths, 6))
 }
 
-# Hosts whose link is set alike on a network are told in one row.
+# Hosts whose link is set alike on a network share a row.
 host_link_table <- function() {
   links <- read_host_links()
   text <- function(x) ifelse(is.na(x), "", as.character(x))
@@ -273,7 +273,7 @@ figure_round_trip <- function(title) {
   )
   both <- both[!is.na(both$rtt) & both$rtt > 0, ]
   if (nrow(both) == 0) {
-    return(figure_without_data("No round trip was told."))
+    return(figure_without_data("No round trip was reported."))
   }
   fabrics <- rev(unique(fabric_name(ways$fabric)))
   both$row <- match(fabric_name(both$fabric), fabrics) + ifelse(both$when == "loaded", -0.18, 0.18)

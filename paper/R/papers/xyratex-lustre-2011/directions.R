@@ -8,7 +8,7 @@ direction_table <- function(claims) {
       own <- identical(reading$title, "the claim itself")
       row <- if (own) verdict_row(id) else reading_row(id, reading$title)
       data.frame(claim = id, statement = claim$statement, what = reading$title, asks = relation_text(reading$test),
-                 found = told_estimate(row, "\u00d7"),
+                 found = row_estimate(row, "\u00d7"),
                  verdict = if (is.na(row$verdict)) "\u2013" else verdict_badge(row))
     }))
   }))

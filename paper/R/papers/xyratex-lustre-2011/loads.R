@@ -54,7 +54,7 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
   again <- if (nrow(every) > nrow(medians)) {
     "a cell that several experiments made, at several k, is that of the first one"
   }
-  ggplot(medians, aes(at, shown, colour = fabric)) + geom_untold(medians) +
+  ggplot(medians, aes(at, shown, colour = fabric)) + geom_unusable(medians) +
     geom_errorbar(aes(ymin = shown, ymax = shown), width = 0.8 / (length(levels) + 1), linewidth = 1.1) +
     geom_runs(aes(shape = named), data = runs, position = jitter_points(0.02), size = 1.9, alpha = 0.6) +
     interval_bars(medians, 0.06) +
@@ -67,6 +67,6 @@ figure_loads <- function(experiments, metrics, title, published, note = NULL) {
     measured_axis(runs, "MB/s a task", log = TRUE) +
     labs(title = title, subtitle = figure_note(experiments, paste0(
       runs_per_cell(medians$n), "; lines: medians; logarithmic axis"
-    ), again, note, untold_line(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
+    ), again, note, unusable_note(medians, paste(as.character(medians$series), medians$load, "tasks"), 110))) +
     theme(panel.grid.major.x = element_blank(), legend.box = "vertical", legend.text = element_text(size = rel(0.8)))
 }

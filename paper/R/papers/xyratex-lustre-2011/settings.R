@@ -49,7 +49,7 @@ stripe_as_run <- function(store, k) {
 }
 
 # What the scale leaves of the stripes: their size in the runs, how often a file goes round its targets, and which
-# sizes cannot be told apart.
+# sizes cannot be distinguished.
 stripes_sentence <- function(experiment, kind = "cephfs") {
   scale <- scale_of(experiment)
   if (is.na(scale$k) || scale$k == 1) {
@@ -59,7 +59,7 @@ stripes_sentence <- function(experiment, kind = "cephfs") {
   base <- stores[[1]]
   unit <- stripe_as_run(base, scale$k)
   size <- as_value(experiment_of(experiment)$parameters$size_bytes) * scale$fraction / scale$k
-  told <- sprintf(
+  text <- sprintf(
     paste("k is %s. A stripe of %s would be %s, and CephFS has none below %s: so stripes are %s, and a file of %s",
           "%s %s times."),
     trimmed(scale$k), bytes_label(base$stripe_size_bytes), bytes_label(as_value(base$stripe_size_bytes) / scale$k),
@@ -71,9 +71,9 @@ stripes_sentence <- function(experiment, kind = "cephfs") {
   alike <- lapply(split(sizes, runs), function(x) sort(unique(x)))
   alike <- Filter(function(x) length(x) > 1, alike)
   if (length(alike) == 0) {
-    return(told)
+    return(text)
   }
-  paste(told, sprintf(
+  paste(text, sprintf(
     "Stripes of %s come out alike, so a reading that compares them compares nothing.",
     listed(vapply(alike, function(x) listed(bytes_label(x)), character(1)))
   ))

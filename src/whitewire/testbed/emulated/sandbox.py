@@ -448,7 +448,7 @@ class EmulatedTestbed(Testbed):
         rates = link.rates_in_turn(said, [*ports, *([segment.DEVICE] if shared else [])])
         most = rates.get(segment.DEVICE, math.inf)
         queues, mtus = link.queues(said), link.mtus(said)
-        told = self._on_all(lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
+        interfaces = self._on_all(lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
         return {
             host.name: {
                 "rate": min(most, link.rates(own).get("1:1", math.inf)),
@@ -457,7 +457,7 @@ class EmulatedTestbed(Testbed):
                 "queue": queues[host.port],
                 "offloads": link.offloads(own),
             }
-            for host, own in zip(self.hosts, told, strict=True)
+            for host, own in zip(self.hosts, interfaces, strict=True)
         }
 
     def counters(self) -> dict[str, dict[str, int]]:
@@ -486,7 +486,7 @@ class EmulatedTestbed(Testbed):
     def cpu_seconds(self) -> dict[str, float]:
         """For each host, CPU seconds (user and system) of all processes that run or ran on it.
 
-        Processes are told apart by their network namespace. A process that has ended counts with its parent
+        A process belongs to the host of its network namespace. A process that has ended counts with its parent
         (cutime and cstime of proc_pid_stat(5)), so nothing is lost while the parents live.
         """
         namespaces = {Path(f"/proc/{host.holder}/ns/net").readlink(): host.name for host in self.hosts}

@@ -51,7 +51,7 @@ class Station(Protocol):
 class Segment:
     """The segment between the hosts of an emulated testbed, made when it is first used.
 
-    `inside` runs a command on the bridge's side of the links, hosts are told apart by their `mac`: object
+    `inside` runs a command on the bridge's side of the links, hosts are identified by their `mac`: object
     servers have an address for each of their targets.
     """
 

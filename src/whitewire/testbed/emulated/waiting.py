@@ -114,7 +114,7 @@ class Timer:
             piped(self.process.stdin).flush()
             wakes, late = piped(self.process.stdout).readline().split()
         except (OSError, ValueError):
-            raise CommandFailed("testbed emulated: the timer that tells how late processes wake has ended") from None
+            raise CommandFailed("testbed emulated: the timer that measures how late processes wake has ended") from None
         return int(wakes), float(late)
 
     def close(self) -> None:

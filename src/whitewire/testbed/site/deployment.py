@@ -59,7 +59,7 @@ def class_path(listing: str) -> list[str]:
 
 
 def digest(files: Mapping[str, Path]) -> str:
-    """Tells one set of files from another: names and sizes, and the content of what is small."""
+    """Digest of a set of files: names and sizes, and the content of what is small."""
     seen = hashlib.sha256()
     for name, path in sorted(files.items()):
         seen.update(f"{name}\0{path.stat().st_size}\0".encode())
@@ -117,8 +117,8 @@ def installation(testbed: RemoteHosts) -> Installation:
 def _java_home(testbed: RemoteHosts) -> str:
     """Where all hosts have Java; the same folder, since configuration files name it."""
     java = testbed.layout.java
-    told = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
-    homes = dict(zip([host.name for host in testbed.hosts], told, strict=True))
+    found = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
+    homes = dict(zip([host.name for host in testbed.hosts], found, strict=True))
     without = [str(host) for host in testbed.hosts if not homes[host.name]]
     if without:
         raise UserError(f"{testbed.source}: java: found no {java} on {', '.join(without)}")

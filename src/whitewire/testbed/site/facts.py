@@ -26,7 +26,7 @@ MOST_SPEED = 10_000_000
 
 @dataclass(frozen=True)
 class Nic:
-    """A network interface that is up: IPv4 addresses with the bits of their networks; `speed` in Mbit/s, None: untold;
+    """A network interface that is up: IPv4 addresses with the bits of their networks; `speed` in Mbit/s, None: unknown;
     `driver`: empty for what is no hardware."""
 
     name: str
@@ -66,33 +66,33 @@ class Facts:
 
 def read(_skew: float, said: str) -> Facts:
     """From the answers to shell.SITE. Raises ValueError when one cannot be read."""
-    told = shell.answers(said)
-    lacking = [name for name in shell.SITE if name not in told]
+    answers = shell.answers(said)
+    lacking = [name for name in shell.SITE if name not in answers]
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
-    default = re.search(r"\bdev (\S+)", told["default"])
+    default = re.search(r"\bdev (\S+)", answers["default"])
     return Facts(
-        nics=tuple(_nics(told)),
+        nics=tuple(_nics(answers)),
         default=default[1] if default else "",
-        rdma=tuple(_words(told["rdma"])),
-        memory_gib=memory_of(told["memory"]),
-        processors=int(told["processors"]) if re.fullmatch("[0-9]{1,6}", told["processors"]) else 0,
-        virtual=bool(told["virtual"]),
-        machine=_line(told["machine"]),
-        disks=tuple(_disks(told["disks"])),
-        folders=tuple(_folders(told["folders"])),
-        fallback=_gib(told["fallback"]),
-        java=java_version(told["java"]),
-        apptainer=_line(told["apptainer"]),
-        missing=tuple(_words(told["missing"])),
+        rdma=tuple(_words(answers["rdma"])),
+        memory_gib=memory_of(answers["memory"]),
+        processors=int(answers["processors"]) if re.fullmatch("[0-9]{1,6}", answers["processors"]) else 0,
+        virtual=bool(answers["virtual"]),
+        machine=_line(answers["machine"]),
+        disks=tuple(_disks(answers["disks"])),
+        folders=tuple(_folders(answers["folders"])),
+        fallback=_gib(answers["fallback"]),
+        java=java_version(answers["java"]),
+        apptainer=_line(answers["apptainer"]),
+        missing=tuple(_words(answers["missing"])),
     )
 
 
-def _nics(told: dict[str, str]) -> Iterator[Nic]:
-    speeds = {name: link.speed(text) or 0 for name, text in by_interface(told["speeds"]).items()}
-    drivers = {name: _line(text) for name, text in by_interface(told["drivers"]).items()}
+def _nics(answers: dict[str, str]) -> Iterator[Nic]:
+    speeds = {name: link.speed(text) or 0 for name, text in by_interface(answers["speeds"]).items()}
+    drivers = {name: _line(text) for name, text in by_interface(answers["drivers"]).items()}
     try:
-        for item in json.loads(told["addresses"]):
+        for item in json.loads(answers["addresses"]):
             name, flags, addresses = item.get("ifname"), {*item.get("flags", [])}, tuple(_addresses(item))
             usable = {"UP", "LOWER_UP"} <= flags and "LOOPBACK" not in flags and INTERFACE.fullmatch(name)
             if addresses and usable:

@@ -116,15 +116,15 @@ def _pulled(reference: str, source: str) -> Path:
     return target
 
 
-def fault(told: Mapping[str, str]) -> str:
+def fault(answers: Mapping[str, str]) -> str:
     """Why a host cannot run its image, from its answers to Image.questions(); empty when it can."""
-    if not told["apptainer"]:
+    if not answers["apptainer"]:
         return "no apptainer (a folder that holds it: `path`)"
-    if not told["image"]:
+    if not answers["image"]:
         return "the image's file is not there"
-    for line in COLOUR.sub("", told["exec"]).splitlines():
+    for line in COLOUR.sub("", answers["exec"]).splitlines():
         if UNPACKS in line:
             return "Apptainer cannot mount images and would unpack one for each command: it needs squashfuse, /dev/fuse"
         if NO_BINDS.search(line):
             return line
-    return "" if "java" in told else f"apptainer exec: {reason(told['exec']) or 'ended without a word'}"
+    return "" if "java" in answers else f"apptainer exec: {reason(answers['exec']) or 'ended without a word'}"

@@ -117,7 +117,7 @@ def machines(names: Sequence[str], scheduler: str) -> list[str]:
         alike = [other for other in distinct if same_machine(name, other)]
         if not all(same_machine(one, other) for one in alike for other in alike):
             beside = " and ".join(other for other in alike if other != name)
-            raise UserError(f"{scheduler}: found {name} beside {beside}, expected names that tell hosts apart")
+            raise UserError(f"{scheduler}: found {name} beside {beside}, expected names that distinguish hosts")
         if alike[0] == name:
             found.append(name)
     return found

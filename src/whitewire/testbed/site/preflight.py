@@ -150,41 +150,41 @@ class Needs:
 
 def report(place: Place, skew: float, said: str) -> Report:
     """From the answers to shell.PREFLIGHT. Raises ValueError when one cannot be read."""
-    told = shell.answers(said)
-    unfit = image.fault(told) if "apptainer" in told else ""
+    answers = shell.answers(said)
+    unfit = image.fault(answers) if "apptainer" in answers else ""
     if unfit:
-        told = dict.fromkeys(shell.SOFTWARE, "") | told
-    lacking = [name for name in shell.PREFLIGHT if name not in told]
+        answers = dict.fromkeys(shell.SOFTWARE, "") | answers
+    lacking = [name for name in shell.PREFLIGHT if name not in answers]
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
     try:
-        present = interfaces(json.loads(told["addresses"]))
+        present = interfaces(json.loads(answers["addresses"]))
     except ValueError:
         raise ValueError("ip -json address show: no JSON; iproute2 4.14 or newer is needed") from None
     return Report(
         place=place,
         skew=skew,
-        user=told["user"],
-        java=java_version(told["java"]),
-        java_home=told["java_home"],
-        image=told.get("image", "").partition(" ")[0],
-        apptainer=told.get("apptainer", ""),
+        user=answers["user"],
+        java=java_version(answers["java"]),
+        java_home=answers["java_home"],
+        image=answers.get("image", "").partition(" ")[0],
+        apptainer=answers.get("apptainer", ""),
         unfit=unfit,
-        memory_gib=memory_of(told["memory"]),
-        processors=int(told["processors"]) if told["processors"].isdigit() else 0,
-        governors={name: int(count) for count, name in map(str.split, told["governors"].splitlines())},
+        memory_gib=memory_of(answers["memory"]),
+        processors=int(answers["processors"]) if answers["processors"].isdigit() else 0,
+        governors={name: int(count) for count, name in map(str.split, answers["governors"].splitlines())},
         present=present,
-        speeds={name: speed for name, text in by_interface(told["speeds"]).items() if (speed := link.speed(text))},
-        shapers=by_interface(told["shapers"]),
-        iperf3=iperf3.unfit(told["iperf3"]),
-        offloads=dict((line.split(" ", 1) + [""])[:2] for line in told["offloads"].splitlines()),
-        listening=listening(told["listening"].split()),
-        missing=[*told["missing"].split(), *told["programs"].split()],
-        folders=[_folder(line) for line in told["folders"].splitlines()],
-        history=_history(told["site"]),
-        ports=dict(map(_port, told.get("ports", "").splitlines())),
-        locked=int(told["locked"]) if told.get("locked", "").isdecimal() else math.inf,
-        preloaded=told.get("preloaded", "").split(),
+        speeds={name: speed for name, text in by_interface(answers["speeds"]).items() if (speed := link.speed(text))},
+        shapers=by_interface(answers["shapers"]),
+        iperf3=iperf3.unfit(answers["iperf3"]),
+        offloads=dict((line.split(" ", 1) + [""])[:2] for line in answers["offloads"].splitlines()),
+        listening=listening(answers["listening"].split()),
+        missing=[*answers["missing"].split(), *answers["programs"].split()],
+        folders=[_folder(line) for line in answers["folders"].splitlines()],
+        history=_history(answers["site"]),
+        ports=dict(map(_port, answers.get("ports", "").splitlines())),
+        locked=int(answers["locked"]) if answers.get("locked", "").isdecimal() else math.inf,
+        preloaded=answers.get("preloaded", "").split(),
     )
 
 
@@ -353,13 +353,13 @@ def notes(hosts: Sequence[Report]) -> list[str]:
         for what, values in (("MTU", _of_link(talking, fabric, "mtu")), ("offloads", _of_link(talking, fabric, "on"))):
             if len(set(values.values())) > 1:
                 found.append(f"{what} on {fabric} differs: {_grouped(values)}")
-        if untold := {h.place.name: why for h in talking if (why := _rate_untold(h, fabric))}:
-            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(untold)}")
+        if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
+            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(unknown)}")
     return found
 
 
-def _rate_untold(host: Report, fabric: str) -> str:
-    """Why nothing on a host tells the rate of its link; empty where something does."""
+def _rate_unknown(host: Report, fabric: str) -> str:
+    """Why no source on a host reports the rate of its link; empty where one does."""
     try:
         name = resolve(host.place, fabric, host.present)[0].name
         shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
@@ -481,8 +481,8 @@ def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[f
     except (ValueError, OSError) as error:
         errors.seek(0)
         why = f"no answer in {seconds:.0f} s" if time.monotonic() - begin >= seconds else str(error)
-        told = errors.read()
-        raise NotReady(cause(told) or ": ".join(filter(None, (why, reason(told))))) from None
+        output = errors.read()
+        raise NotReady(cause(output) or ": ".join(filter(None, (why, reason(output))))) from None
 
 
 def most_common(values: Iterable[str]) -> str:

@@ -186,9 +186,9 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
     lines += [f"  # {_comment(other)}" for other in others]
     if with_rdma := site.where(lambda facts: facts.rdma):
         devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
-        told = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
+        note = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
         lines += [
-            f"  # {_comment(told)}",
+            f"  # {_comment(note)}",
             "  # Hadoop's own traffic over them: `transports` (docs/sites/transports.md)",
         ]
     return "\n".join(lines) + "\n"
@@ -198,17 +198,17 @@ def _of_network(site: Site, network: Network, by_host: bool) -> str:
     """What a fabric's line rests on."""
     nics = network.nics
     drivers = ", ".join(dict.fromkeys(nic.driver for nic in nics.values() if nic.driver))
-    told = [network.subnet or "by default routes", *([drivers] if drivers else [])]
+    notes = [network.subnet or "by default routes", *([drivers] if drivers else [])]
     mtus = sorted({nic.mtu for nic in nics.values()})
-    told.append(f"MTU {' and '.join(map(str, mtus))}{': look: they differ' if mtus[1:] else ''}")
+    notes.append(f"MTU {' and '.join(map(str, mtus))}{': look: they differ' if mtus[1:] else ''}")
     if network.rate is None:
-        told.append("look: the driver names no speed, this rate is a guess")
+        notes.append("look: the driver names no speed, this rate is a guess")
     elif faster := [ssh for ssh, nic in nics.items() if nic.speed != network.rate]:
-        told.append(f"look: faster on {site.words(faster)}")
+        notes.append(f"look: faster on {site.words(faster)}")
     unlike = [ssh for ssh, nic in nics.items() if nic.name != network.interface]
     if unlike and not by_host:
-        told.append(f"look: another interface on {site.words(unlike)}, expected the same on all nodes")
-    return "; ".join(told)
+        notes.append(f"look: another interface on {site.words(unlike)}, expected the same on all nodes")
+    return "; ".join(notes)
 
 
 # --- paths, programs, room ----------------------------------------------------------------------------
@@ -225,14 +225,14 @@ def data_folders(site: Site) -> list[str]:
 def _paths(site: Site) -> str:
     found = data_folders(site)
     disks = dict.fromkeys(disk for facts in site.facts.values() for disk in facts.disks)
-    told = "one a drive"
+    note = "one a drive"
     if not found:
-        told = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
+        note = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
     listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
     return (
         "# On every host, and local to each: no network file system.\n"
         f"work: {WORK} # made where it is missing; our software stays in it\n"
-        f"data: {_flow(found or [FALLBACK])} # {told}; they have to be there\n{listed}"
+        f"data: {_flow(found or [FALLBACK])} # {note}; they have to be there\n{listed}"
     )
 
 
@@ -242,12 +242,12 @@ def _programs(site: Site) -> str:
     lines = [f"# java: /opt/jdk-17/bin/java # {_comment(java)}"]
     needed = {name for facts in site.facts.values() for name in facts.missing}
     lacking = {name: site.words(site.where(lambda facts, name=name: name in facts.missing)) for name in sorted(needed)}
-    told = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
-    lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {told}' if told else 'where else commands are')}")
+    note = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
+    lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {note}' if note else 'where else commands are')}")
     if having := site.where(lambda facts: facts.apptainer):
         versions = ", ".join(dict.fromkeys(facts.apptainer for facts in site.facts.values() if facts.apptainer))
-        told = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
-        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(told)}")
+        note = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
+        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(note)}")
     return "\n".join(lines) + "\n"
 
 
@@ -301,8 +301,8 @@ def _hosts(site: Site, fabrics: Mapping[str, Network]) -> str:
             entry["fabrics"] = own
         facts = site.facts[host.ssh]
         java = f"Java {facts.java}" if facts.java else "no Java"
-        told = f"{facts.processors} processors, {facts.memory_gib:.0f} GiB, {java}"
-        lines.append(f"  - {_flow(entry)} # {told}")
+        note = f"{facts.processors} processors, {facts.memory_gib:.0f} GiB, {java}"
+        lines.append(f"  - {_flow(entry)} # {note}")
     return "\n".join(lines) + "\n"
 
 

@@ -87,8 +87,8 @@ def cause(said: bytes | str) -> str:
     causes = {line: advice for line in _lines(said) if (advice := _advice(line)) is not None}
     if len(causes) > 1:  # a key that is not known, or has changed, is named in a line of its own
         causes = {line: advice for line, advice in causes.items() if not line.startswith("Host key verification")}
-    told = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()]
-    return "; ".join(told)[:LONGEST]
+    lines = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()]
+    return "; ".join(lines)[:LONGEST]
 
 
 def _lines(said: bytes | str) -> list[str]:

@@ -127,11 +127,11 @@ class RemoteTestbed(Testbed):
 
     def _learn(self) -> None:
         """Ask every host what has to be known of it."""
-        for host, told in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST)), strict=True):
-            host.boot_id = told["boot_id"]
-            host.processors = int(told["processors"] or 0)
-            host.present = _interfaces(host, told["addresses"])
-            host.congestion_control = told["congestion_control"]
+        for host, answers in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST)), strict=True):
+            host.boot_id = answers["boot_id"]
+            host.processors = int(answers["processors"] or 0)
+            host.present = _interfaces(host, answers["addresses"])
+            host.congestion_control = answers["congestion_control"]
         self.congestion_control = ", ".join(dict.fromkeys(host.congestion_control for host in self.hosts))
 
     def next_number(self) -> int:
@@ -234,7 +234,7 @@ class RemoteTestbed(Testbed):
 
     @property
     def reference(self) -> RemoteHost:
-        """The host whose clock tells the time of a run: the NameNode's, since its log says when things happened."""
+        """The host whose clock gives the time of a run: the NameNode's, since its log says when things happened."""
         return next((host for host in self.hosts if host.role == "namenode"), self.hosts[0])
 
     def now(self) -> float:
@@ -256,8 +256,8 @@ class RemoteTestbed(Testbed):
         """What a host says of its machine, of its commands and, where they run in one, of the image."""
         if host.image is None:
             return host.ask(shell.ABOUT | shell.VERSIONS, self.layout.java)
-        told = host.ask(shell.ABOUT) | host.ask(shell.VERSIONS, self.layout.java, inside=True)
-        return told | host.ask(shell.IMAGE, host.image.file, timeout=image.LOOK_S)
+        answers = host.ask(shell.ABOUT) | host.ask(shell.VERSIONS, self.layout.java, inside=True)
+        return answers | host.ask(shell.IMAGE, host.image.file, timeout=image.LOOK_S)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """For each host name, what it is: processor, memory, kernel, disks, interfaces, Java, image, as tools say."""
@@ -286,31 +286,31 @@ def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
 def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
     """Why a host is not on a fabric by this interface and address; empty when it is."""
     interface, address = own
-    told = host.ask(shell.LINK, interface.name, peer[1])
-    now = next((i for i in _interfaces(host, told["addresses"]) if i.name == interface.name), None)
+    answers = host.ask(shell.LINK, interface.name, peer[1])
+    now = next((i for i in _interfaces(host, answers["addresses"]) if i.name == interface.name), None)
     if now is None or address not in now.addresses:
         return f"{host}: {interface.name} no longer has {address}"
     if not now.up:
         return f"{host}: {interface.name} is down"
-    if (link.speed(told["speed"]) or math.inf) < fabric.rate:
-        return f"{host}: {interface.name} runs at {told['speed']} Mbit/s, expected {fabric.rate:g}"
-    device = link.leaves_by(told["route"])
+    if (link.speed(answers["speed"]) or math.inf) < fabric.rate:
+        return f"{host}: {interface.name} runs at {answers['speed']} Mbit/s, expected {fabric.rate:g}"
+    device = link.leaves_by(answers["route"])
     if device != interface.name and peer[1] != address:
         return f"{host}: what goes to {peer[1]} leaves by {device or 'no interface'}, expected {interface.name}"
     return ""
 
 
-def link_of(told: Mapping[str, str], interface: str) -> Link:
+def link_of(answers: Mapping[str, str], interface: str) -> Link:
     """A host's link, from the answers to shell.LINK_NOW: what none of them says is not in it."""
     found: Link = {}
     with contextlib.suppress(Unreadable):
-        rate = min(link.limit(told.get("shaper", "")), link.speed(told.get("speed", "")) or math.inf)
+        rate = min(link.limit(answers.get("shaper", "")), link.speed(answers.get("speed", "")) or math.inf)
         if math.isfinite(rate):
             found["rate"] = float(rate)
     with contextlib.suppress(Unreadable, KeyError):
-        found["mtu"] = link.mtus(told.get("device", ""))[interface]
+        found["mtu"] = link.mtus(answers.get("device", ""))[interface]
     with contextlib.suppress(Unreadable):
-        found["offloads"] = link.offloads(told.get("offloads", ""))
+        found["offloads"] = link.offloads(answers.get("offloads", ""))
     return found
 
 

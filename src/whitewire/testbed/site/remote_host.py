@@ -176,7 +176,7 @@ class RemoteHost(Host):
             raise CommandFailed(f"{self}: {fault}") from None
 
     def beat(self) -> None:
-        """Tell the watcher that the run goes on."""
+        """Signal to the watcher that the run goes on."""
         watcher = self.watcher  # closed() may take it away meanwhile
         if watcher is not None:
             with contextlib.suppress(OSError, ValueError):
@@ -385,7 +385,7 @@ class RemoteHosts(Protocol):
 
     @property
     def reference(self) -> RemoteHost:
-        """The host whose clock tells the time of a run."""
+        """The host whose clock gives the time of a run."""
 
     def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
         """The results of an action on every host, all at once."""

@@ -1,4 +1,4 @@
-"""What remote hosts are told to do: scripts in POSIX sh and the command lines that carry them. Pure.
+"""What remote hosts are asked to do: scripts in POSIX sh and the command lines that carry them. Pure.
 
 A remote host needs no program of ours, only sh and the usual tools (coreutils, grep, iproute2). Scripts are constants
 here; what varies reaches them as arguments, quoted, never as part of their text.
@@ -17,7 +17,7 @@ READY = "@@ready"
 """The line that a watcher and a clock begin with: what comes before it are the words of start files and prologs."""
 
 PATIENCE_S, BEAT_S = 30, 3
-"""A watcher that hears nothing for so long cleans up; how often it is told that the run goes on."""
+"""A watcher that hears nothing for so long cleans up; how often it is signalled that the run goes on."""
 
 SWEEP = """
 sweep() {
@@ -261,8 +261,8 @@ PREFLIGHT = SOFTWARE | MACHINE
 TRANSPORTS = {
     "ports": EACH_PORT
     + """
-    told() { read -r _ state < "$2/state"; name=$1; shift 2; echo "$name $state" "$@"; }
-    each_port told""",
+    state() { read -r _ state < "$2/state"; name=$1; shift 2; echo "$name $state" "$@"; }
+    each_port state""",
     "locked": "ulimit -l",
 }
 """Asked besides where a testbed has transports of kind rdma. `ports`: name, state, interfaces; `locked`: KiB of memory
@@ -380,7 +380,7 @@ def asking(parts: Mapping[str, str]) -> str:
 
 
 def answers(said: str) -> dict[str, str]:
-    """What asking() was told: name → text, stripped. What comes before the first name is under ``""``."""
+    """Answers to asking(): name → text, stripped. What comes before the first name is under ``""``."""
     found: dict[str, list[str]] = {"": []}
     name = ""
     for line in said.splitlines():
@@ -401,7 +401,7 @@ def environment(argv: Sequence[str], variables: Mapping[str, str], path: str, ma
 def to_its_end(command: str, folder: str) -> str:
     """Run a command in a folder; say where its own output begins and, on standard error, what its exit status is.
 
-    So its output is told from that of what carries it, of start files and of prologs, and the status reaches us
+    So its output is separated from that of what carries it, of start files and of prologs, and the status reaches us
     whatever carries it.
     """
     begin = "echo @@begin; echo @@begin >&2"

@@ -38,9 +38,9 @@ def hosts(text: str) -> list[Listed]:
         return list(_of(data[OUTPUT]["value"], "", OUTPUT))
     found = {name: listed for name, output in data.items() if (listed := _addresses(output["value"], name))}
     if len(found) != 1:
-        told = ", ".join(found) or "none"
+        names = ", ".join(found) or "none"
         raise Unreadable(
-            f"outputs with addresses: found {told}, expected one, or one named {OUTPUT}; of several: "
+            f"outputs with addresses: found {names}, expected one, or one named {OUTPUT}; of several: "
             "`tofu output -json NAME`"
         )
     return found.popitem()[1]

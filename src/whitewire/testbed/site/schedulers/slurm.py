@@ -20,7 +20,7 @@ what a step asks for: some exclude each other."""
 
 STATE = re.compile(r"\sJobState=(\S+) Reason=")
 NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?(?:BatchHost|NumNodes)=")
-"""Told by what Slurm puts behind them: a job's name and comments may hold `NodeList=` as well."""
+"""Found by what Slurm puts behind them: a job's name and comments may hold `NodeList=` as well."""
 
 
 class Slurm(ByCommand):

@@ -30,18 +30,18 @@ test_that("a cell that a guard rejects has the mark in tables, and why below", {
   expect_match(table, "\n\u2020 not measured by its runs. offloads off: of 5 tasks only 3.2 read at once")
 })
 
-test_that("a table whose cells are all told has neither", {
-  told <- subset(medians, is.na(untold))
-  expect_null(untold_line(transform(told, level = "on")))
+test_that("a table whose cells are all usable has neither", {
+  usable <- subset(medians, is.na(untold))
+  expect_null(unusable_note(transform(usable, level = "on")))
   table <- with_results(metric_table("offloads", c("Read, MB/s" = "read_aggregate"), "offloads", list(offloads = "on")))
   expect_false(grepl("\u2020", table))
 })
 
 test_that("what cells have alike is said once", {
   both <- transform(medians, untold = why, level = c("on", "off"))
-  expect_equal(lengths(regmatches(untold_line(both), gregexpr("only 3.2", untold_line(both)))), 1)
-  expect_match(untold_line(both), "runs. on and off: of 5")
-  expect_equal(unname(nchar(strsplit(untold_line(both, width = 60), "\n")[[1]]) < 60), rep(TRUE, 3))
+  expect_equal(lengths(regmatches(unusable_note(both), gregexpr("only 3.2", unusable_note(both)))), 1)
+  expect_match(unusable_note(both), "runs. on and off: of 5")
+  expect_equal(unname(nchar(strsplit(unusable_note(both, width = 60), "\n")[[1]]) < 60), rep(TRUE, 3))
 })
 
 test_that("a sentence says why, a value beside the printed one has the mark", {

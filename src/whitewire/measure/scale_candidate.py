@@ -1,4 +1,4 @@
-"""Which k of a paper's ladder a machine can hold: the heaviest cell is tried on one after the other, once per paper."""
+"""Choose the first scale candidate of a paper that this machine can hold, by trying its heaviest cell once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whitewire import atomic
 from whitewire.description.paper import Paper
 from whitewire.design.durations import busy_cores
 from whitewire.measure.run import Run
-from whitewire.records.rung import FILE, recorded
+from whitewire.records.scale_candidate import FILE, recorded
 
 SPARE = 0.85
 """Share of the bound on lateness that the heaviest cell may use, so that the others have time to spare."""
@@ -31,29 +31,29 @@ class Tried:
     enough: bool
 
 
-class Ladder:
-    """The rung that a paper's results are on, kept in `raw`; without `climbs` it is the first, and nothing is kept.
+class ScaleCandidates:
+    """The scale candidate of a paper's results, kept in `raw`; without `raises_k` the first, and nothing is kept.
 
     Raises UserError where what is kept is broken.
     """
 
-    def __init__(self, paper: Paper, raw: Path, climbs: bool) -> None:
-        known = recorded(raw, paper.rungs) if climbs else None
-        self.raw, self.climbs = raw, climbs
-        self.paper = paper.on(known or 0) if climbs else paper
-        self.open = climbs and known is None and paper.rungs > 1
+    def __init__(self, paper: Paper, raw: Path, raises_k: bool) -> None:
+        known = recorded(raw, paper.candidate_count) if raises_k else None
+        self.raw, self.raises_k = raw, raises_k
+        self.paper = paper.on(known or 0) if raises_k else paper
+        self.open = raises_k and known is None and paper.candidate_count > 1
         """Whether the heaviest cell is still to be tried."""
         self.tried: list[dict[str, Any]] = []
 
     def go_on(self, fits: Callable[[Paper], bool]) -> None:
         """Where no k is kept, go on with the first that `fits` what was made before, so that no two come together."""
         if self.open:
-            self.paper = next(filter(fits, map(self.paper.on, range(self.paper.rungs))), self.paper)
+            self.paper = next(filter(fits, map(self.paper.on, range(self.paper.candidate_count))), self.paper)
 
     @property
     def last(self) -> bool:
         """Whether there is no larger k."""
-        return self.paper.rung + 1 >= self.paper.rungs
+        return self.paper.candidate + 1 >= self.paper.candidate_count
 
     def judge(self, run: Run, late: float, bound: float) -> str:
         """Settle on this k, in words, or raise TooHeavy: in a trial a process woke `late` (ms)."""
@@ -75,20 +75,20 @@ class Ladder:
         self.tried.append({"why": why})
         self._settle()
 
-    def climb(self, why: str) -> None:
+    def raise_k(self, why: str) -> None:
         """Take the next k."""
-        self.paper = self.paper.on(self.paper.rung + 1)
+        self.paper = self.paper.on(self.paper.candidate + 1)
         if not self.open:  # it was settled before, and proved too small
             self.tried.append({"why": why})
             self._settle()
 
-    def stay(self, rung: int) -> None:
+    def stay(self, candidate: int) -> None:
         """Keep to this k, which another process has chosen and may give up."""
-        self.paper, self.open, self.climbs = self.paper.on(rung), False, False
+        self.paper, self.open, self.raises_k = self.paper.on(candidate), False, False
 
     def _settle(self) -> None:
         self.open = False
-        atomic.write(self.raw / FILE, atomic.as_json({"rung": self.paper.rung, "tried": self.tried}))
+        atomic.write(self.raw / FILE, atomic.as_json({"rung": self.paper.candidate, "tried": self.tried}))
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:

@@ -1,4 +1,4 @@
-"""scale.json of a paper's raw results: which k of the paper's ladders its runs have. Pure but for reading."""
+"""scale.json of a paper's raw results: which scale candidate its runs have. Pure but for reading."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ FILE = "scale.json"
 """In raw/ of a paper's results."""
 
 
-class RungRecord(TypedDict):
-    """scale.json: the rung, from 0, and what was tried."""
+class CandidateRecord(TypedDict):
+    """scale.json: the index of the scale candidate, and what was tried."""
 
     rung: int
     tried: NotRequired[list[dict[str, Any]]]
 
 
-def recorded(raw: Path, rungs: int | None = None) -> int | None:
-    """The rung of a paper's results, one of so many; None where there is no record of it.
+def recorded(raw: Path, count: int | None = None) -> int | None:
+    """Index of the scale candidate of a paper's results, of `count`; None where there is no record of it.
 
     Raises UserError for a record that is broken: runs of another k would come beside those that are there.
     """
@@ -30,8 +30,8 @@ def recorded(raw: Path, rungs: int | None = None) -> int | None:
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        record: RungRecord = schema.load(path, RungRecord)
-        if why := beyond(record["rung"], rungs):
+        record: CandidateRecord = schema.load(path, CandidateRecord)
+        if why := beyond(record["rung"], count):
             raise Broken(why)
     except Broken as broken:
         raise UserError(
@@ -41,8 +41,8 @@ def recorded(raw: Path, rungs: int | None = None) -> int | None:
     return record["rung"]
 
 
-def beyond(rung: int, rungs: int | None = None) -> str:
-    """What is wrong with the number of a rung, of which there are so many; empty: nothing."""
-    if rung >= 0 and (rungs is None or rung < rungs):
+def beyond(candidate: int, count: int | None = None) -> str:
+    """What is wrong with the index of a scale candidate, of which there are `count`; empty: nothing."""
+    if candidate >= 0 and (count is None or candidate < count):
         return ""
-    return f"rung: found {rung}, expected " + ("0 or more" if rungs is None else f"one from 0 to {rungs - 1}")
+    return f"rung: found {candidate}, expected " + ("0 or more" if count is None else f"one from 0 to {count - 1}")

@@ -1,4 +1,4 @@
-"""Which k of a ladder is taken, and what is written down."""
+"""Which scale candidate is taken, and what is recorded."""
 
 import json
 import re
@@ -10,8 +10,9 @@ import pytest
 from tests.support.blocks import BLOCK
 from whitewire.description.paper import Paper
 from whitewire.errors import Faults, UserError
-from whitewire.measure import rung
+from whitewire.measure import scale_candidate
 from whitewire.measure.block import Block
+from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import Reason
 
@@ -27,9 +28,9 @@ def run(size, seconds, cpu="limit", files=1, jobs=False):
 
 def test_the_heaviest_moves_most_in_its_time_and_processors_may_not_limit_it():
     light, heavy, fast = run(1e6, 4.0), run(1e6, 4.0, files=18), run(1e6, 0.1, cpu="report", files=18)
-    assert rung.heaviest([light, heavy, fast]) is heavy
-    assert rung.heaviest([run(0, 4.0)]) is None
-    assert rung.heaviest([]) is None
+    assert scale_candidate.heaviest([light, heavy, fast]) is heavy
+    assert scale_candidate.heaviest([run(0, 4.0)]) is None
+    assert scale_candidate.heaviest([]) is None
 
 
 def paper(*k):
@@ -41,43 +42,43 @@ def trial(k):
 
 
 def test_the_first_k_with_time_to_spare_is_kept_and_found_again(tmp_path):
-    ladder = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
-    assert ladder.open
-    with pytest.raises(rung.TooHeavy, match=r"k = 64 is too small for this machine \(a process woke 0\.90 ms late"):
-        ladder.judge(trial(64), 0.9, bound=1.0)
-    ladder.climb("k = 64 is too small")
-    assert ladder.open
-    assert ladder.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: a process woke 0.60 ms late")
-    kept = json.loads((tmp_path / rung.FILE).read_text())
+    candidates = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
+    assert candidates.open
+    with pytest.raises(TooHeavy, match=r"k = 64 is too small for this machine \(a process woke 0\.90 ms late"):
+        candidates.judge(trial(64), 0.9, bound=1.0)
+    candidates.raise_k("k = 64 is too small")
+    assert candidates.open
+    assert candidates.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: a process woke 0.60 ms late")
+    kept = json.loads((tmp_path / scale_candidate.FILE).read_text())
     assert kept["rung"] == 1
     assert [(tried["k"], tried["enough"]) for tried in kept["tried"]] == [(64, False), (128, True)]
-    again = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
+    again = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
     assert not again.open
     assert again.paper.raw["scale"]["k"] == 128
 
 
 def test_one_that_proves_too_small_later_gives_way_to_the_next(tmp_path):
-    ladder = rung.Ladder(paper(64, 128), tmp_path, climbs=True)
-    ladder.judge(trial(64), 0.1, bound=1.0)
-    ladder.climb("18 of the last 20 attempts had too little")
-    assert rung.recorded(tmp_path) == 1
-    assert ladder.last
+    candidates = ScaleCandidates(paper(64, 128), tmp_path, raises_k=True)
+    candidates.judge(trial(64), 0.1, bound=1.0)
+    candidates.raise_k("18 of the last 20 attempts had too little")
+    assert scale_candidate.recorded(tmp_path) == 1
+    assert candidates.last
 
 
 def test_the_last_k_is_taken_whatever_the_trial_says(tmp_path):
-    ladder = rung.Ladder(paper(64, 128).on(1), tmp_path, climbs=True)
-    ladder.climb("too small")
-    assert ladder.judge(trial(128), 5.0, bound=1.0).startswith("even k = 128 is too small for this machine")
-    assert rung.recorded(tmp_path) == 1
+    candidates = ScaleCandidates(paper(64, 128).on(1), tmp_path, raises_k=True)
+    candidates.raise_k("too small")
+    assert candidates.judge(trial(128), 5.0, bound=1.0).startswith("even k = 128 is too small for this machine")
+    assert scale_candidate.recorded(tmp_path) == 1
 
 
 def test_smoke_takes_the_first_and_keeps_nothing(tmp_path):
-    ladder = rung.Ladder(paper(64, 128), tmp_path, climbs=False)
-    assert (ladder.open, ladder.paper.rung, rung.recorded(tmp_path)) == (False, 0, None)
+    candidates = ScaleCandidates(paper(64, 128), tmp_path, raises_k=False)
+    assert (candidates.open, candidates.paper.candidate, scale_candidate.recorded(tmp_path)) == (False, 0, None)
 
 
 def test_a_single_k_is_not_tried(tmp_path):
-    assert not rung.Ladder(paper(64), tmp_path, climbs=True).open
+    assert not ScaleCandidates(paper(64), tmp_path, raises_k=True).open
 
 
 BROKEN = {
@@ -91,27 +92,29 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_record_that_is_broken_is_one_line_and_nothing_is_chosen_in_its_place(tmp_path, text):
-    (tmp_path / rung.FILE).write_text(text)
-    with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as told:
-        rung.Ladder(paper(64, 128), tmp_path, climbs=True)
-    assert len(told.value.lines) == 1
-    assert (tmp_path / rung.FILE).read_text() == text
-    assert rung.Ladder(paper(64, 128), tmp_path, climbs=False).paper.rung == 0, "at smoke effort it is of no matter"
+    (tmp_path / scale_candidate.FILE).write_text(text)
+    with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as error:
+        ScaleCandidates(paper(64, 128), tmp_path, raises_k=True)
+    assert len(error.value.lines) == 1
+    assert (tmp_path / scale_candidate.FILE).read_text() == text
+    assert ScaleCandidates(paper(64, 128), tmp_path, raises_k=False).paper.candidate == 0, (
+        "at smoke effort it is of no matter"
+    )
 
 
 def test_without_a_record_the_k_is_that_of_what_was_made_and_still_to_be_tried(tmp_path):
-    ladder = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
-    ladder.go_on(lambda on: on.raw["scale"]["k"] == 128)
-    assert (ladder.paper.rung, ladder.open) == (1, True)
-    ladder.go_on(lambda on: False)  # runs of several k, which are told
-    assert ladder.paper.rung == 1
-    none = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
+    candidates = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
+    candidates.go_on(lambda on: on.raw["scale"]["k"] == 128)
+    assert (candidates.paper.candidate, candidates.open) == (1, True)
+    candidates.go_on(lambda on: False)  # runs of several k: reported elsewhere
+    assert candidates.paper.candidate == 1
+    none = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
     none.go_on(lambda on: True)
-    assert none.paper.rung == 0
-    ladder.judge(trial(128), 0.1, bound=1.0)
-    settled = rung.Ladder(paper(64, 128, 256), tmp_path, climbs=True)
-    settled.go_on(lambda on: on.rung == 2)
-    assert settled.paper.rung == 1, "what is recorded is not guessed"
+    assert none.paper.candidate == 0
+    candidates.judge(trial(128), 0.1, bound=1.0)
+    settled = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
+    settled.go_on(lambda on: on.candidate == 2)
+    assert settled.paper.candidate == 1, "what is recorded is not guessed"
 
 
 SITE = {"kind": "emulated", "limits": {"attempts": 2}}
@@ -138,22 +141,22 @@ def test_a_block_whose_record_is_lost_goes_on_with_the_k_of_its_runs(tmp_path):
     assert block.paper.raw["scale"]["k"] == 128
     first = begun(tmp_path / "other", [64, 64])
     first._resume()
-    assert (first.paper.raw["scale"]["k"], first.ladder.open) == (64, True)
+    assert (first.paper.raw["scale"]["k"], first.candidates.open) == (64, True)
 
 
 def test_runs_of_another_k_stay_out_of_a_block(tmp_path):
     for record in (None, '{"rung": 0}'):
         block = begun(tmp_path, [64, 128])
         if record:
-            (tmp_path / rung.FILE).write_text(record)
+            (tmp_path / scale_candidate.FILE).write_text(record)
             block = begun(tmp_path, [64, 128])
-        with pytest.raises(Faults) as told:
+        with pytest.raises(Faults) as error:
             block._resume()
-        run, remedy = told.value.lines
-        assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of rung 0")
-        assert re.search(r"measured again; or write the rung of those that shall stay into .*scale\.json$", remedy)
-    (tmp_path / rung.FILE).write_text('{"rung": 1}')
-    with pytest.raises(Faults, match=r"e-r1/run\.json: scale\.k: found 64, expected 128, that of rung 1"):
+        run, remedy = error.value.lines
+        assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of scale candidate 0")
+        assert re.search(r"measured again; or write the index of the k to keep into .*scale\.json$", remedy)
+    (tmp_path / scale_candidate.FILE).write_text('{"rung": 1}')
+    with pytest.raises(Faults, match=r"e-r1/run\.json: scale\.k: found 64, expected 128, that of scale candidate 1"):
         begun(tmp_path, [64, 128])._resume()
 
 
@@ -163,7 +166,7 @@ def test_a_block_without_runs_keeps_to_the_k_of_those_that_are_finished(tmp_path
     (done / "block.json").write_text(json.dumps(BLOCK | {"rung": 1}))
     block = begun(tmp_path, [], "quick-2")
     block._resume()
-    assert (block.paper.rung, block.ladder.open) == (1, True)
+    assert (block.paper.candidate, block.candidates.open) == (1, True)
 
 
 def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):
@@ -173,7 +176,8 @@ def test_what_was_made_at_another_k_counts_no_more_and_stays_whole(tmp_path):
     journal.set_aside("a-r1", Reason("other_k", {"why": "k = 8 is too small"}))
     assert not journal.has("a-r1")
     (kept,) = tmp_path.glob("invalid/a-r1.1")
-    told = json.loads((kept / "run.json").read_text())
-    assert (told["valid"], told["why_invalid"], told["attempt"]) == (False, "made at another k: k = 8 is too small", 1)
+    found = json.loads((kept / "run.json").read_text())
+    assert (found["valid"], found["attempt"]) == (False, 1)
+    assert found["why_invalid"] == "made at another k: k = 8 is too small"
     assert (kept / "samples.csv").read_text() == "time\n1\n"
     assert (kept / "manifest.json").is_file()

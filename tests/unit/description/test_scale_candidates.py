@@ -1,4 +1,4 @@
-"""Ladders of k: what a paper may write, and what stands in their place."""
+"""Scale candidates: what a paper may write, and what replaces the list."""
 
 import pytest
 
@@ -13,9 +13,9 @@ from whitewire.errors import UserError
 FABRICS = TESTBED["fabrics"]
 
 
-def with_ladder(tmp_path, k, own=None):
+def with_k(tmp_path, k, own=None):
     def change(data):
-        data["scale"]["k"], data["biases"] = k, []  # which are told for each k
+        data["scale"]["k"], data["biases"] = k, []  # which are one for each k
         if own is not None:
             data["experiments"][0].pop("file_blocks")
             data["experiments"][0]["scale"] = {
@@ -27,41 +27,41 @@ def with_ladder(tmp_path, k, own=None):
     return load_paper(edited(tmp_path, change), FABRICS)
 
 
-def test_a_single_k_is_no_ladder(tmp_path):
-    paper = with_ladder(tmp_path, 128)
-    assert (paper.rungs, paper.rung, paper.raw["scale"]["k"]) == (1, 0, 128)
+def test_a_single_k_is_the_only_candidate(tmp_path):
+    paper = with_k(tmp_path, 128)
+    assert (paper.candidate_count, paper.candidate, paper.raw["scale"]["k"]) == (1, 0, 128)
     assert paper.on(3).raw["scale"]["k"] == 128
 
 
-def test_a_step_of_one_ladder_is_a_step_of_all(tmp_path):
-    paper = with_ladder(tmp_path, [128, 256, 512], own=[64, 100])
-    assert paper.rungs == 3
+def test_all_lists_of_candidates_move_on_together(tmp_path):
+    paper = with_k(tmp_path, [128, 256, 512], own=[64, 100])
+    assert paper.candidate_count == 3
     shown = [(on.raw["scale"]["k"], on.experiments["put-grid"]["scale"]["k"]) for on in map(paper.on, range(3))]
     assert shown == [(128, 64), (256, 100), (512, 100)]
     assert paper.on(2).on(0) == paper
 
 
 def test_a_larger_k_moves_fewer_bytes_so_that_times_stay(tmp_path):
-    paper = with_ladder(tmp_path, [128, 256], own=[64, 100])
+    paper = with_k(tmp_path, [128, 256], own=[64, 100])
     assert [on.experiments["put-grid"]["scale"]["bytes"]["quick"] for on in (paper, paper.on(1))] == [4000000, 2560000]
-    alone = with_ladder(tmp_path, [128, 256], own=64)
+    alone = with_k(tmp_path, [128, 256], own=64)
     assert alone.on(1).experiments["put-grid"]["scale"]["bytes"]["quick"] == 4e6
 
 
-def test_runs_keep_their_names_on_every_rung(tmp_path):
+def test_runs_keep_their_names_at_every_candidate(tmp_path):
     """The design is that of the first k; what a run really had is in its record."""
-    plain, ladder = with_ladder(tmp_path, 128), with_ladder(tmp_path, [128, 256])
+    plain, several = with_k(tmp_path, 128), with_k(tmp_path, [128, 256])
     ids = [row["run_id"] for row in make_design(plain, TESTBED, "smoke", 1)]
-    assert [row["run_id"] for row in make_design(ladder, TESTBED, "smoke", 1)] == ids
+    assert [row["run_id"] for row in make_design(several, TESTBED, "smoke", 1)] == ids
     levels = {"fabric": "1gbe", "clients": 1, "puts_per_client": 1}
-    assert [scale_of(ladder.on(n), "put-grid", "smoke", levels).k for n in (0, 1)] == [128, 256]
+    assert [scale_of(several.on(n), "put-grid", "smoke", levels).k for n in (0, 1)] == [128, 256]
 
 
 @pytest.mark.parametrize(
     ("k", "said"),
     [
-        ([256, 128], "scale.k: found [256, 128], expected a ladder of k that increases"),
-        ([128, 128], "scale.k: found [128, 128], expected a ladder of k that increases"),
+        ([256, 128], "scale.k: found [256, 128], expected a list of k that increases"),
+        ([128, 128], "scale.k: found [128, 128], expected a list of k that increases"),
         ([], "scale.k"),
         ([0, 128], "scale.k"),
         ([128, "256"], "scale.k"),
@@ -69,9 +69,9 @@ def test_runs_keep_their_names_on_every_rung(tmp_path):
         ("128, 256", "scale.k"),
     ],
 )
-def test_what_is_no_ladder_is_one_line(tmp_path, k, said):
+def test_a_wrong_list_of_k_is_one_line(tmp_path, k, said):
     with pytest.raises(UserError, match=r"^[^\n]*$") as error:
-        with_ladder(tmp_path, k)
+        with_k(tmp_path, k)
     assert said in str(error.value)
 
 
