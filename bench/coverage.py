@@ -91,7 +91,8 @@ def main() -> int:
     count = arguments.parse_args().simulations
     each = itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False), UNEQUAL)
     cases = [Case(runs, floors, share, ratio, shared, unequal=x) for runs, floors, share, ratio, shared, x in each]
-    print("| runs | floors | share of the floor | ratio | floor | scatter | coverage | width | no interval |")
+    print("| runs | overhead runs | share of the overhead | ratio | overhead | scatter | coverage | width | "
+          "no interval |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         for case, found in zip(cases, pool.map(coverage, cases, [count] * len(cases)), strict=True):

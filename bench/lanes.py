@@ -84,7 +84,7 @@ def seconds_of(folder: Path) -> dict[str, list[float]]:
                 found[cell].append(record["end"] - record["start"])
         for floor in read_floors(block):
             if floor["valid"]:
-                found[f"floor of {floor['workload']}"].append(floor["end"] - floor["start"])
+                found[f"overhead run of {floor['workload']}"].append(floor["end"] - floor["start"])
     return found
 
 
@@ -104,7 +104,7 @@ def invalid(folder: Path) -> Counter[str]:
 
 def kind_of(cell: str) -> str:
     """The kind of a cell: its workload, or that it is a floor."""
-    return "floor" if cell.startswith("floor of ") else cell.partition(" ")[0]
+    return "overhead run" if cell.startswith("overhead run of ") else cell.partition(" ")[0]
 
 
 def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
@@ -130,12 +130,12 @@ def by_kind(found: Mapping[str, Sequence[float]], alone: Mapping[str, Sequence[f
 def show(folder: Path, counts: Sequence[int]) -> None:
     """The tables of what was measured."""
     by_count = {count: seconds_of(folder / str(count)) for count in counts}
-    print("| lanes | valid runs | runs per minute | not valid | minutes of each lane: all, of which runs, floors, "
-          "warm-up, start, waiting |\n|---|---|---|---|---|")  # fmt: skip
+    print("| lanes | valid runs | runs per minute | not valid | minutes of each lane: all, of which runs, "
+          "overhead runs, warm-up, start, waiting |\n|---|---|---|---|---|")  # fmt: skip
     for count, found in by_count.items():
         own = folder / str(count)
         times = list(spent(own))
-        runs = sum(len(values) for cell, values in found.items() if not cell.startswith("floor of "))
+        runs = sum(len(values) for cell, values in found.items() if not cell.startswith("overhead run of "))
         minutes = max(each["all"] for each in times) / 60
         told = "; ".join(", ".join(f"{each.get(what, 0) / 60:.1f}" for what in (
             "all", "runs", "floors", "warm-up", "start", "waiting")) for each in times)  # fmt: skip

@@ -19,7 +19,7 @@ RULE_VERSION = "2026-11-28"
 ALPHA = 0.05
 """Share of wrong verdicts that all analyses together may give of a claim."""
 POWER = 3.0
-"""Exponent of the spending function; chosen by `bench/looks.py`."""
+"""Exponent of the spending function; chosen by `bench/interim.py`."""
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(80)
 FARTHEST = 40.0
 """A boundary lies below so many standard errors."""

@@ -217,7 +217,7 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence))
-    floors = ", with the scatter of floors" if evidence.floors else ""
+    floors = ", with the scatter of startup overheads" if evidence.floors else ""
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
     if target.negligible(evidence.low, evidence.high):
         return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")

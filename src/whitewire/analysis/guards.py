@@ -76,7 +76,8 @@ def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, An
     if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
         return None
     for name, why in runs.floors_lacking(experiment, levels).items():
-        said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
+        kind = name.split(" | ", 1)[0]
+        said = f"no overhead run of {kind} was valid, so its runs have no net time (the last one: {why})"
         return Untold(said, "measure this paper again on a calmer machine")
     return None
 
@@ -107,13 +108,14 @@ def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, 
         return None
     remedy = runs.more_bytes(experiment, levels)
     if lost := int(np.sum(~np.isfinite(left))):
-        return Untold(f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time", remedy)
+        said = f"{lost} of {len(left)} runs took no longer than their startup overhead, so they have no net time"
+        return Untold(said, remedy)
     beyond, least = float(np.median(left)), float(np.median(floor))
     if NET[metric] is not WHOLE:
         least -= beyond
     if beyond >= NET_SHARE * least:
         return None
-    return Untold(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
+    return Untold(f"only {beyond:.1f} s beyond the startup overhead of {least:.1f} s, too little to tell", remedy)
 
 
 def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Untold | None:

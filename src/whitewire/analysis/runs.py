@@ -327,11 +327,11 @@ class Runs:
         seconds, share = self._net_and_share(experiment, levels, metric)
         floors = self.floors.errors(metric, seconds, weights)
         if floors is None:
-            problem = f"{sample.name} has a single floor, whose scatter is unknown"
+            problem = f"{sample.name} has a single overhead run, whose scatter is unknown"
             return replace(sample, share=share, problem=problem)
         # Errors are taken as relative to what is left; that ends where nothing may be left.
         if (propagation.interval(1.0, floors) or (0.0, math.inf))[1] > math.e:
-            problem = f"with the scatter of its floors nothing may be left of the net time of {sample.name}"
+            problem = f"with the scatter of its startup overheads nothing may be left of the net time of {sample.name}"
             return replace(
                 sample, share=share, floors=floors, problem=f"{problem}; {self.more_bytes(experiment, levels)}"
             )

@@ -134,9 +134,8 @@ def _check_looks(paper: Paper) -> None:
     for effort, ladder in looks.items():
         for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
             if after <= before:
-                raise _fault(
-                    paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
-                )
+                expected = f"more runs than the {before} of the interim analysis before"
+                raise _fault(paper, f"looks.{effort}[{index}]", after, expected)
         if len(ladder) > 1 and paper.raw["blocks"][effort] > 1:
             raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
         most = replicates[effort]["claimed"]

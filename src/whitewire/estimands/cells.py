@@ -20,8 +20,8 @@ MOSTLY_FLOOR = 0.5
 STATISTIC = {
     "statistic": {
         "description": "What is taken of a cell's runs: their geometric mean (default), or their arithmetic mean "
-        "where the paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
-        "docs/use/verdict-rules.md.",
+        "where the paper's number is one. Not of metrics that rest on a startup overhead. Best and worst of n "
+        "are not judged by: docs/use/verdict-rules.md.",
         "enum": ["mean"],
     }
 }
@@ -77,8 +77,8 @@ class OfCells(Estimand):
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
         for metric in [*self.metrics(), *self.test.get("also", [])] if self.of_means else []:
             if metric in (*NET, "job_floor"):
-                expected = f"no statistic for {metric}: the scatter of floors is known for geometric means only"
-                yield ".statistic", self.test["statistic"], expected, ()
+                why = "the scatter of startup overheads is known for geometric means only"
+                yield ".statistic", self.test["statistic"], f"no statistic for {metric}: {why}", ()
 
     @property
     def no_effect(self) -> float | None:
@@ -110,8 +110,8 @@ class OfCells(Estimand):
         found = replace(self.found(samples, runs), n=n, n_invalid=invalid, floors=any(s.floors for s in samples))
         high = {s.name: s.share for s in samples if s.share > MOSTLY_FLOOR}
         if high:
-            note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
-            found = replace(found, note=note)
+            shares = ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
+            found = replace(found, note=f"the startup overhead is {shares}")
         return replace(found, unit=found.unit or self.unit() or "1")
 
     def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
@@ -148,7 +148,7 @@ class OfCells(Estimand):
         with np.errstate(divide="ignore", invalid="ignore"):
             left = self.limits(settled, lambda ratios: 1 - ALPHA / ratios).interval
         said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
-        words = f"the scatter of floors; {' and '.join(said)}"
+        words = f"the scatter of startup overheads; {' and '.join(said)}"
         return replace(evidence, least=left or (0.0, float("inf")), left_by=words)
 
 

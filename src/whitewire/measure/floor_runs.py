@@ -85,14 +85,14 @@ class FloorRuns:
         if not self.floors.has(key):
             self.floors.lacking[key] = why
             what = " ".join(map(str, key))
-            self.campaign.progress.say(f"no valid floor of {what}: going on; its runs have no net times so far")
+            self.campaign.progress.say(f"no valid overhead run of {what}: going on; its runs have no net times so far")
 
     def _attempt(self, key: FloorKey, run: Run, attempt: int) -> str:
         """Make one floor of a kind, by the run that it is the floor of; returns why it is not valid (empty: it is)."""
         floors, say = self.floors, self.campaign.progress.say
         what, number = " ".join(map(str, key)), len(floors.known[key]) + 1
         again = f", attempt {attempt}" if attempt > 1 else ""
-        say(f"floor {number} of {max(number, floors.counts[key])}: {what}{again}")
+        say(f"overhead run {number} of {max(number, floors.counts[key])}: {what}{again}")
         failure: list[Reason] = []
         found: Found = {}
         try:
@@ -105,9 +105,9 @@ class FloorRuns:
         if not why:
             self.stack.floors[key] = typical(floors.known[key])
             return ""
-        say(f"floor of {what}: not valid: {why}")
+        say(f"overhead run of {what}: not valid: {why}")
         if failure:
-            say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the floor did not end'})")
+            say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the overhead run did not end'})")
             self.restart(self.runs)
         return why
 
@@ -126,7 +126,7 @@ class FloorRuns:
         if found:
             kept["outside"] = found["cpu_outside"][0]
         self.campaign.keep(
-            f"a floor of {record['workload']}",
+            f"an overhead run of {record['workload']}",
             lambda: self.campaign.journal.write_floor({**kept, **self.campaign.made_by}, result.files),
         )
         if kept["valid"]:

@@ -202,7 +202,7 @@ class Session:
     def _look(self, count: int) -> Seen:
         """What the claims are worth by so many runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
-        assert campaign.look is not None, "it is looked only where there is something to look with"
+        assert campaign.look is not None, "there is an interim analysis only where something makes it"
         designed = campaign.paper_runs.seen(count)
         with campaign.holding(1.0), campaign.spending("looks"):
             return campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
@@ -220,7 +220,7 @@ class Session:
         turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)
         campaign.progress.say(
-            f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
+            f"interim analysis: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
             f"not needed, {len(turns.waiting)} are left"
         )
         campaign.progress.left([each.expected_seconds for each in turns.waiting])

@@ -269,7 +269,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
         if name not in record:
             raise Broken(schema.lacking(name, record))
     if kind == "floors" and record["valid"] and not record["jobs"]:
-        raise Broken("jobs: found none, expected those of a valid floor")
+        raise Broken("jobs: found none, expected those of a valid overhead run")
     for where, host in itertools.product(("links_before", "links_after"), record.get("workers", ()) if done else ()):
         links: dict[str, dict[str, int]] = cast("Any", record)[where]
         if "ingress" not in (link := links.get(host, {})):

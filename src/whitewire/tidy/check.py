@@ -12,7 +12,7 @@ from whitewire.records import checked, links, rung, trust
 from whitewire.records.checked import Block
 from whitewire.records.run import DesignRow, RunRecord
 
-HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
+HEADER = ("paper", "part", "state", "runs", "invalid", "overhead runs", "without manifest", "faults")
 Row = tuple[object, ...]
 Checked = tuple[Row, list[str]]
 BUNDLE = "results.json"

@@ -126,7 +126,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
         said += ": too many, take a larger k" if not workload.on_yarn else ": too many, take a larger k or fewer bytes"
     floor = floor_seconds(row)
     if workload.has_floor and size and seconds - floor < NET_SHARE * floor:
-        beyond = f"only {seconds - floor:.1f} s beyond the jobs' floor of about {floor:.0f} s"
+        beyond = f"only {seconds - floor:.1f} s beyond the jobs' startup overhead of about {floor:.0f} s"
         said += f"; {beyond}: take more bytes or a larger k"
     return said
 

@@ -615,7 +615,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     told = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:
-        first = f"the {budget.words(least)} that first looks at all claims take"
+        first = f"the {budget.words(least)} that first interim analyses of all claims take"
         limit += f", before {first}: the last papers may have none"
     first = "verdict" if plan.claim else "first report"
     return f"{told}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"

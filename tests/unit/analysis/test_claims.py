@@ -181,11 +181,11 @@ def test_a_difference_at_the_bound_is_rarely_called_equivalent(n):
 def test_what_runs_cannot_narrow_gives_no_number_of_runs():
     wide = runs(1.02, 0.89, 1.17, again=narrowing(1.02, 0.35))
     assert decide(LEVEL, wide).runs_needed > 0
-    floors = replace(wide, floors=True, left_by="the scatter of floors; more bytes a run are needed")
+    floors = replace(wide, floors=True, left_by="the scatter of startup overheads; more bytes a run are needed")
     hopeless = decide(LEVEL, replace(floors, least=(0.9, 1.16)))
     assert (hopeless.verdict, hopeless.runs_needed, hopeless.runs_help) == (c.INCONCLUSIVE, None, False)
     assert hopeless.reason.endswith(
-        "however many runs, 0.9 to 1.16 would be left, the scatter of floors; more bytes a run are needed"
+        "however many runs, 0.9 to 1.16 would be left, the scatter of startup overheads; more bytes a run are needed"
     )
     to_come = decide(LEVEL, replace(floors, least=(0.9, 1.16), floors_to_come=True))
     assert to_come.runs_help, "floors that are still to be made may narrow it"

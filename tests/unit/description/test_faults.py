@@ -112,7 +112,7 @@ FAULTS = {
     "not a single block": (lambda d: d["blocks"].update(quick=0), "blocks.quick: found 0, expected at least 1"),
     "looks that do not grow": (
         lambda d: d.update(looks={"quick": [3, 3, 6]}),
-        "looks.quick[1]: found 3, expected more runs than the 3 of the look before"),
+        "looks.quick[1]: found 3, expected more runs than the 3 of the interim analysis before"),
     "looks that end early": (
         lambda d: d.update(looks={"quick": [3, 4, 5]}),
         "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),

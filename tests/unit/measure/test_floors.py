@@ -318,7 +318,7 @@ def test_without_any_valid_floor_the_runs_are_made_and_it_is_said_why(measured, 
     assert site.restarts == 5
     name = made.campaign.plan.floors(CLUSTER, [run("a")], {}).names[floor_key(run("a"))]
     assert lacking(kept_floors(made)) == {name: "job FAILED, 1 tasks failed"}
-    assert "no valid floor of terasort hdfs 4 4 4 k=100: going on" in capsys.readouterr().err
+    assert "no valid overhead run of terasort hdfs 4 4 4 k=100: going on" in capsys.readouterr().err
     runs = [each for _, each in journal.read_runs(tmp_path, ["quick-1"])]
     assert [(each["valid"], each["floors"], each["floor"]) for each in runs] == [(True, {}, name)] * 3
 
@@ -343,8 +343,8 @@ def test_a_claim_on_net_times_says_which_floor_is_lacking():
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
     assert verdict.verdict == claims.INCONCLUSIVE
     assert verdict.reason == (
-        "e 1gbe: no floor of terasort was valid, so its runs have no net time (the last one: job FAILED, 1 tasks "
-        "failed); measure this paper again on a calmer machine"
+        "e 1gbe: no overhead run of terasort was valid, so its runs have no net time (the last one: job FAILED, 1 "
+        "tasks failed); measure this paper again on a calmer machine"
     )
     whole = RATIO | {"metric": "completion_time"}
     assert of(whole).evaluate(Runs(table, PAPER, 1, 1.0, floors=kept), PAPER).low is not None
@@ -494,7 +494,7 @@ def test_a_floor_of_more_than_half_the_time_is_told_and_its_scatter_counts():
         of(RATIO).evaluate(runs_of(6.0, seen), PAPER) for seen in ([], [6.0, 6.01, 5.99, 6.0], [6.0, 6.2, 5.8, 6.0])
     )
     for found in (steady, loose):
-        assert found.note == "the floor is 60% of the time in e 10gbe"
+        assert found.note == "the startup overhead is 60% of the time in e 10gbe"
     # Next to no scatter of floors adds degrees of freedom (Welch & Satterthwaite), so it may even narrow a trifle.
     assert (steady.low, steady.high) == pytest.approx((exact.low, exact.high), rel=1e-3)
     assert loose.low < exact.low < exact.high < loose.high
@@ -511,7 +511,7 @@ def test_no_interval_where_floors_leave_no_net_time():
 
 def test_a_single_floor_gives_no_interval():
     found = of(RATIO).evaluate(runs_of(2.0, [2.0]), PAPER)
-    assert "a single floor" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
+    assert "a single overhead run" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
 
 
 CELL = {"experiment": "e", "where": {}}
@@ -574,8 +574,8 @@ def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
         pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
     analyse.write(paper, testbed, tmp_path, 1)
     reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
-    assert ("the floor is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
-    assert ("with the scatter of floors" in reason) == kept
+    assert ("the startup overhead is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
+    assert ("with the scatter of startup overheads" in reason) == kept
 
 
 @given(st.lists(st.floats(1, 100), min_size=3, max_size=9), st.floats(0.5, 20))

@@ -376,12 +376,12 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     told = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
     assert told.estimate == pytest.approx(0.4, abs=0.01)
     hidden = of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
-    assert "beyond the floor of 10.0 s" in hidden.missing
+    assert "beyond the startup overhead of 10.0 s" in hidden.missing
     lost = table(8.0)
     one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
     lost.loc[one, ["value", "full_scale_value"]] = math.nan
     found = of(claim["test"]).evaluate(Runs(lost, paper), paper)
-    assert "1 of 6 runs took no longer than their floor, so they have no net time" in found.missing
+    assert "1 of 6 runs took no longer than their startup overhead, so they have no net time" in found.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
 

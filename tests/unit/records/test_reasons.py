@@ -24,7 +24,7 @@ LOST = [
      "processors: other programs used 1.0 of them, bound 0.5; what this experiment shows is how fast they compute"),
     (Reason("not_idle", {"idle": 0.1, "bound": 0.35}), "processors idle only 10% in one second, floor 35%"),
     (Reason("busy", {"share": 1.0, "bound": 0.1}),
-     "processors short in 100% of the time beyond the floor, bound 10%"),
+     "processors short in 100% of the time beyond the startup overhead, bound 10%"),
     (Reason("caches", {"why": "client1: no fincore"}),
      "caches were to be empty and are not shown to be: client1: no fincore"),
     (Reason("clock", {"seconds": -0.4}), "the clock was set by -0.4 s during the run"),

@@ -360,7 +360,7 @@ def without(record, *keys):
 
 UNSOUND = {
     "jobs: found no such key": without(a_floor(2.0, 2), "jobs"),
-    "jobs: found none, expected those of a valid floor": a_floor(2.0, 2) | {"jobs": []},
+    "jobs: found none, expected those of a valid overhead run": a_floor(2.0, 2) | {"jobs": []},
     "links_after.a.ingress: found no such key": without(a_floor(2.0, 2), "links_after", "a"),
     "links_before.a.ingress: found no such key": without(a_floor(2.0, 2), "links_before", "a", "ingress"),
 }

@@ -90,11 +90,11 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     assert said.startswith(
         "at most 355 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
     )
-    short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first looks at all claims take: "
-    assert re.search(short + "the last papers may have none; first report after about ", said)
+    short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first interim analyses of all "
+    assert re.search(short + "claims take: the last papers may have none; first report after about ", said)
     assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
     free = plan.outlook_of(planned(two), testbed)
-    assert "BUDGET" not in free and "first looks" not in free
+    assert "BUDGET" not in free and "first interim" not in free
     assert " min to " in free
 
 

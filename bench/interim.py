@@ -1,6 +1,6 @@
 """How often do intervals hold the truth after interim analyses, and what do these cost?
 
-    .venv/bin/python bench/looks.py [--designs 2500] [--variants] [--seed 1]
+    .venv/bin/python bench/interim.py [--designs 2500] [--variants] [--seed 1]
 
 Designs of eight pairs of cells are made up, with known ratios, and judged by the analysis' own interval and levels. A
 pair's runs end when its claim is decided. Without `--variants` prints a line per setting for the rule in use; with it a
@@ -177,7 +177,7 @@ def main() -> int:
             for line in pool.map(partial(of_variant, designs=given.designs, seed=given.seed), variants()):
                 print(line, flush=True)
             return 0
-        print(f"| runs | scatter | floors | measured | {told}\n|{'---|' * 9}")
+        print(f"| runs | scatter | overhead | measured | {told}\n|{'---|' * 9}")
         for lines in pool.map(partial(listed, designs=given.designs, seed=given.seed), SETTINGS):
             print("\n".join(lines), flush=True)
     return 0
