@@ -25,8 +25,8 @@ import numpy as np
 from whitewire import propagation, sequential, statistics
 
 LOOKS = (3, 6, 10)
-SD, FLOOR, FLOOR_SD, FLOORS = 0.1, 1.0, 0.05, 4
-"""Scatter of a run's logarithm; seconds of a floor, its relative scatter, how many there are."""
+SD, OVERHEAD, OVERHEAD_SD, OVERHEADS = 0.1, 1.0, 0.05, 4
+"""Scatter of a run's logarithm; seconds of a startup overhead, its relative scatter, how many there are."""
 STEP = math.log(1.25)
 CLAIMS = np.array([
     (0.0, 0.0, math.inf), (0.0, 0.0, math.inf), (0.0, -STEP, STEP), (math.log(1.1), 0.0, math.inf),
@@ -75,8 +75,8 @@ CENTRES = {
 
 def made_up(rng: np.random.Generator, designs: int, setting: tuple[str, str, str]
             ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """(logarithms of net times: designs, cells, runs; variances of the floors' medians in seconds: designs, cells)."""
-    noise, scatter, floors = setting
+    """(logarithms of net times: designs, cells, runs; variances of overheads' medians in seconds: designs, cells)."""
+    noise, scatter, overheads = setting
     shape = (designs, 2 * len(CLAIMS), max(LOOKS))
     errors = rng.standard_t(3, shape) / math.sqrt(3) if noise == "t3" else rng.standard_normal(shape)
     sd = np.full(shape[1], SD)
@@ -88,16 +88,18 @@ def made_up(rng: np.random.Generator, designs: int, setting: tuple[str, str, str
     if noise == "outliers":
         errors += (rng.random(shape) < 0.05) * math.log(1.5)
     errors[:, ::2] += CLAIMS[:, 0, None]
-    if floors == "none":
+    if overheads == "none":
         return errors, np.zeros(shape[:2])
-    made = FLOOR * (1 + FLOOR_SD * rng.standard_normal((designs, 1 if floors == "shared" else shape[1], FLOORS)))
-    seconds = np.exp(errors) + FLOOR - np.median(made, axis=-1)[..., None]
-    # As the analysis does with few floors: all kinds have one scatter.
-    variances = made.var(axis=-1, ddof=1).mean(axis=-1, keepdims=True) * statistics.median_error(FLOORS) ** 2
+    made = OVERHEAD * (
+        1 + OVERHEAD_SD * rng.standard_normal((designs, 1 if overheads == "shared" else shape[1], OVERHEADS))
+    )
+    seconds = np.exp(errors) + OVERHEAD - np.median(made, axis=-1)[..., None]
+    # As the analysis does with few overhead runs: all kinds have one scatter.
+    variances = made.var(axis=-1, ddof=1).mean(axis=-1, keepdims=True) * statistics.median_error(OVERHEADS) ** 2
     return np.log(np.maximum(seconds, 1e-6)), np.broadcast_to(variances, shape[:2])
 
 
-def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str], rule: Rule, alpha: float
+def intervals(logs: np.ndarray, overheads: np.ndarray, setting: tuple[str, str, str], rule: Rule, alpha: float
               ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Ends of the interval of every pair's ratio, in logarithms."""
     n = logs.shape[-1]
@@ -108,10 +110,10 @@ def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str
     inverse = np.exp(-points)
     above, below = inverse[:, ::2], inverse[:, 1::2]
     shared = setting[2] == "shared"
-    of_floors = ((above - below) ** 2 if shared else above**2 + below**2) * floors[:, ::2]
-    variances = np.stack([own[:, ::2], own[:, 1::2], of_floors], axis=-1)
+    of_overheads = ((above - below) ** 2 if shared else above**2 + below**2) * overheads[:, ::2]
+    variances = np.stack([own[:, ::2], own[:, 1::2], of_overheads], axis=-1)
     freedom = n - 1 + rule.prior
-    known = (FLOORS - 1) * (1 if shared else logs.shape[1])
+    known = (OVERHEADS - 1) * (1 if shared else logs.shape[1])
     half = propagation.half_width(variances, np.array([freedom, freedom, known]), alpha)
     point = points[:, ::2] - points[:, 1::2]
     return point - half, point + half
@@ -119,12 +121,12 @@ def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str
 
 def simulated(setting: tuple[str, str, str], rule: Rule, designs: int, seed: int) -> tuple[float, ...]:
     """(coverage, least of a pair, chance to decide, runs, width) of one setting."""
-    logs, floors = made_up(np.random.default_rng(seed), designs, setting)
+    logs, overheads = made_up(np.random.default_rng(seed), designs, setting)
     truth, lower, upper = CLAIMS.T
     still = np.ones((designs, len(CLAIMS)), dtype=bool)
     low, high, runs = np.zeros(still.shape), np.zeros(still.shape), np.zeros(still.shape)
     for n, alpha in rule.analyses():
-        ends = intervals(logs[:, :, :n], floors, setting, rule, alpha)
+        ends = intervals(logs[:, :, :n], overheads, setting, rule, alpha)
         low, high, runs = np.where(still, ends[0], low), np.where(still, ends[1], high), np.where(still, n, runs)
         still &= ~((low > lower) & (high < upper) | (high <= lower) | (low >= upper))
     held = (low <= truth) & (truth <= high)

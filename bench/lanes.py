@@ -39,7 +39,7 @@ from whitewire.measure import rung
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
-from whitewire.records.journal import read_floors, read_runs
+from whitewire.records.journal import read_overheads, read_runs
 from whitewire.records.reasons import codes_of
 from whitewire.text import canonical
 
@@ -75,16 +75,16 @@ def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
 
 
 def seconds_of(folder: Path) -> dict[str, list[float]]:
-    """Seconds of valid runs and floors, by cell and kind."""
+    """Seconds of valid runs and overhead runs, by cell and kind."""
     found: dict[str, list[float]] = defaultdict(list)
     for block in sorted(folder.glob(f"*/{synthetic.BLOCK}")):
         for _, record in read_runs(block.parent, [block.name]):
             if record["valid"]:
                 cell = f"{record['experiment']} {canonical(record['factors'])}"
                 found[cell].append(record["end"] - record["start"])
-        for floor in read_floors(block):
-            if floor["valid"]:
-                found[f"overhead run of {floor['workload']}"].append(floor["end"] - floor["start"])
+        for overhead in read_overheads(block):
+            if overhead["valid"]:
+                found[f"overhead run of {overhead['workload']}"].append(overhead["end"] - overhead["start"])
     return found
 
 
@@ -103,7 +103,7 @@ def invalid(folder: Path) -> Counter[str]:
 
 
 def kind_of(cell: str) -> str:
-    """The kind of a cell: its workload, or that it is a floor."""
+    """The kind of a cell: its workload, or that it is an overhead run."""
     return "overhead run" if cell.startswith("overhead run of ") else cell.partition(" ")[0]
 
 

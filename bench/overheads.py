@@ -35,9 +35,9 @@ from whitewire.measure.execution import execute_empty
 from whitewire.measure.load import SETTLED_S, burning
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Outcome
-from whitewire.records.floor import seconds_of
 from whitewire.records.jobs import segment
 from whitewire.records.metrics import moved
+from whitewire.records.overhead import seconds_of
 from whitewire.records.run import DesignRow
 
 PAPER, EXPERIMENTS = "mellanox-mapr", ("terasort-curve", "testdfsio-curve")

@@ -42,11 +42,11 @@ class Look:
 
 
 def at_tables(
-    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
     unavailable: Mapping[str, str] | None = None, seed: int = 1, only: str = "",
 ) -> Look:  # fmt: skip
     """The look by tables so far, as runs.on_testbed takes them; at all claims, or at one `only`."""
-    runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
+    runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)
     return look(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 

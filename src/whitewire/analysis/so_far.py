@@ -29,8 +29,10 @@ def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Map
     for run_id, name in designed.items():
         ids.setdefault(name, set()).add(run_id)
     read = [tables.so_far(paper, block.parent / name, own, testbed) for name, own in ids.items()]
-    runs, floors = as_read(paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows])
-    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed(), only)
+    runs, overheads = as_read(
+        paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows]
+    )
+    return looks.at_tables(paper, testbed, effort_of(block.name), runs, overheads, unavailable, _seed(), only)
 
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
@@ -39,12 +41,12 @@ def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
     return as_read(paper, *tables.so_far(paper, block, designed))
 
 
-def as_read(paper: Paper, made: Sequence[tables.Cells], floors: Sequence[tables.Cells]
+def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]
             ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
     lane = [tables.LANE] if any(tables.LANE in row for row in made) else []
     columns = [*tables.RUN, *lane, *paper.factors, *tables.MEASURED]
-    return _read(made, columns), _read(floors, tables.TABLES["floors.csv"])
+    return _read(made, columns), _read(overheads, tables.TABLES["floors.csv"])
 
 
 @cache

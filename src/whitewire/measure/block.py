@@ -45,9 +45,9 @@ from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Ta
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records import asked as ledger
-from whitewire.records import floor
+from whitewire.records import overhead
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import Journal, read_floors, valid_floors
+from whitewire.records.journal import Journal, read_overheads, valid_overheads
 from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.rung import FILE
@@ -57,7 +57,7 @@ from whitewire.testbed.base import Testbed
 from whitewire.testbed.site.job import within_its_job
 
 SMOKE_ATTEMPTS = 2
-"""Attempts at a run or a floor at smoke effort."""
+"""Attempts at a run or an overhead run at smoke effort."""
 WARM_MEMORY_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 
@@ -106,9 +106,9 @@ class Block:
 
     `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
     the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
-    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
-    place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too slow;
-    `only`: the claim whose runs alone are made.
+    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or an overhead
+    run, in place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too
+    slow; `only`: the claim whose runs alone are made.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Block:
                 "unavailable": campaign.unavailable,
                 "left": {run_id: str(why) for run_id, why in self.left.items()},
                 "left_codes": {run_id: why.code for run_id, why in self.left.items()},
-                "no_floor": floor.lacking(read_floors(self.journal.folder)),
+                "no_floor": overhead.lacking(read_overheads(self.journal.folder)),
                 "rung": self.paper.rung,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
@@ -256,12 +256,12 @@ class Block:
 
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
-        plan, floors = self.plan, valid_floors(self.journal.folder)
+        plan, overheads = self.plan, valid_overheads(self.journal.folder)
         not_asked = [row["run_id"] for row in self._not_asked()]
         missing = [plan.run(row) for row in self.rows
                    if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
-        ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
+        ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, overheads)]
         # Side by side, blocks of several papers have one name.
         name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
@@ -309,7 +309,7 @@ class Block:
         if not runs:
             return number
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
-        known = campaign.floors_of_lane if team else campaign.known_floors
+        known = campaign.overheads_of_lane if team else campaign.known_overheads
         roles, *_ = json.loads(shared)
         mounted = any(run.store["kind"] == "cephfs" for run in runs)
         if not (mounted and capabilities_of(self.config).starts_file_system):
@@ -330,11 +330,11 @@ class Block:
                     stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
             if stack is None:
                 return number
-            floors = campaign.plan.floors(shared, runs, known)
-            session = Session(campaign, stack, runs, floors, self.ladder)
+            overheads = campaign.plan.overheads(shared, runs, known)
+            session = Session(campaign, stack, runs, overheads, self.ladder)
             if team:
                 session.turns.rounds.ahead = list(task.ahead)
-                floors.divide(task.lanes, 0, leads=False)
+                overheads.divide(task.lanes, 0, leads=False)
             session.prepare()
             if team or not self.workers:
                 return session.make(number, team)

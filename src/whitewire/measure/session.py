@@ -1,4 +1,4 @@
-"""One start of a block's cluster: runs in turn, floors among them, until claims are decided or time is up."""
+"""One start of a block's cluster: runs in turn, overhead runs among them, until claims are decided or time is up."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER
 from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
-from whitewire.measure.floor_runs import FloorRuns
-from whitewire.measure.floors import Floors
+from whitewire.measure.overhead_runs import OverheadRuns
+from whitewire.measure.overheads import Overheads
 from whitewire.measure.rounds import Seen
-from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
+from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Alone, Team
@@ -39,9 +39,11 @@ WARM_UP_PROCESSORS = 1.0
 class Session:
     """The runs of one cluster, whose services are up."""
 
-    def __init__(self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, ladder: Ladder) -> None:
+    def __init__(
+        self, campaign: Campaign, stack: Stack, runs: Sequence[Run], overheads: Overheads, ladder: Ladder
+    ) -> None:
         self.campaign, self.stack, self.runs, self.ladder = campaign, stack, runs, ladder
-        self.floors = FloorRuns(campaign, stack, runs, floors, self.restart)
+        self.overhead_runs = OverheadRuns(campaign, stack, runs, overheads, self.restart)
         self.team: Team = Alone()
         self.turns = self._turns()
         self._begun = 0
@@ -57,13 +59,13 @@ class Session:
                      takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
 
     def prepare(self) -> None:
-        """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
-        # At smoke effort the warm-up gives the floors.
+        """Warm up, take the overhead runs that are there, and try whether this machine can hold k. Raises TooHeavy."""
+        # At smoke effort the warm-up gives the overheads.
         with (
             self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
             self.campaign.spending("warm-up"),
         ):
-            self.floors.take_over(self._warm_up(self.runs))
+            self.overhead_runs.take_over(self._warm_up(self.runs))
         self._try_heaviest()
 
     def make(self, number: int, team: Team | None = None) -> int:
@@ -79,16 +81,16 @@ class Session:
             while returned:
                 number = self._make_runs(number)
                 if not turns.hopeless:
-                    self.floors.make_due(len(self.runs))
+                    self.overhead_runs.make_due(len(self.runs))
                 returned = self.team.returned(turns)
         finally:
             campaign.given_up += turns.given_up
             campaign.left |= turns.left
         if reports := self.team.over():
             campaign.add(reports)
-            self.floors.floors.pool(campaign.known_floors)
+            self.overhead_runs.overheads.pool(campaign.known_overheads)
         if self.team.leads and not turns.hopeless:
-            self.floors.make_further()
+            self.overhead_runs.make_further()
         return number
 
     def _make_runs(self, number: int) -> int:
@@ -103,11 +105,11 @@ class Session:
             if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
                 continue
             if lanes_now := self.team.grow(turns, campaign.progress.pace):
-                self.floors.floors.pool(campaign.known_floors)
-                self.floors.floors.divide(lanes_now, self._begun)
+                self.overhead_runs.overheads.pool(campaign.known_overheads)
+                self.overhead_runs.overheads.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
             # Those that are due at the end wait for the runs that are tried again.
-            self.floors.make_due(min(self._begun, len(self.runs) - 1))
+            self.overhead_runs.make_due(min(self._begun, len(self.runs) - 1))
             self._begun += 1
             if not turns.tried[run.row["run_id"]]:
                 number += 1
@@ -137,7 +139,7 @@ class Session:
             campaign.progress.again(run.expected_seconds)
         if turns.waiting:
             self._check_processors(run)
-        if outcome.failed and (turns.waiting or self.floors.floors.ahead(len(self.runs))):
+        if outcome.failed and (turns.waiting or self.overhead_runs.overheads.ahead(len(self.runs))):
             # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
             campaign.progress.say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the run did not end'})")
             with campaign.holding(ALL):
@@ -149,7 +151,9 @@ class Session:
         failed = disturbed = full = False
         short = ""
         attempt = campaign.journal.attempt(run_id)
-        of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
+        of: RunRecord = {
+            "floor": self.overhead_runs.overheads.name(overhead_key(run)) if campaign.plan.has_overhead(run) else ""
+        }
         try:
             result = execute(self.stack, run)
             record, files = result.record | of, result.files
@@ -189,7 +193,7 @@ class Session:
         clusters.start(self.stack)
         self._warm_up(runs)
 
-    def _warm_up(self, runs: Sequence[Run]) -> dict[FloorKey, Result]:
+    def _warm_up(self, runs: Sequence[Run]) -> dict[OverheadKey, Result]:
         """Warm up, after another start of the services if one of them ended. Raises CannotMake."""
         given = (self.stack, self.campaign.plan, runs, self.campaign.progress.say)
         try:

@@ -52,7 +52,7 @@ class Task:
     """What a worker is to do: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
-    are still to be made; `lanes`: how many divide the floors; `deadline`: after which none of its runs begins.
+    are still to be made; `lanes`: how many divide the overhead runs; `deadline`: after which none of its runs begins.
     """
 
     rung: int
@@ -106,7 +106,7 @@ class Team(Protocol):
     """The lanes in which a cluster's runs are made, as the session in one of them sees them."""
 
     leads: bool
-    """Whether this lane makes what is made once: looks and further floors."""
+    """Whether this lane makes what is made once: looks and further overhead runs."""
 
     def takes(self, number: int) -> bool:
         """Whether this lane makes a round."""

@@ -73,7 +73,7 @@ INVALID: Mapping[str, Code] = {
     "other_k": Code("made at another k", ": {why}", "the block went on with a larger k"),
     OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
-"""Codes of attempts and floors that do not count."""
+"""Codes of attempts and overhead runs that do not count."""
 
 
 @dataclass(frozen=True)

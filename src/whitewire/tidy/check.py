@@ -82,7 +82,7 @@ def _told(read: Callable[[Path], object], folder: Path) -> list[str]:
 def _block(name: str, block: Block) -> Checked:
     state = "unsound" if block.faults else "sound" if block.finished else "not finished"
     valid = sum(record["valid"] for _, record in block.runs)
-    return (name, state, valid, len(block.runs) - valid, len(block.floors), block.unchecked), block.faults
+    return (name, state, valid, len(block.runs) - valid, len(block.overheads), block.unchecked), block.faults
 
 
 def _is_paper(folder: Path) -> bool:

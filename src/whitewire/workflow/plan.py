@@ -30,14 +30,14 @@ from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
-from whitewire.design.durations import all_floors_seconds, expected_seconds
+from whitewire.design.durations import all_overheads_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure import groups, rung, survey_plan
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.floors import FLOOR_RUNS, FURTHER
+from whitewire.measure.overheads import FURTHER, OVERHEAD_RUNS
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
@@ -83,7 +83,7 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
     for block in seconds:
         own = [row for row in rows if row["block"] == block]
-        seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
+        seconds[block] += all_overheads_seconds(paper, own, testbed, OVERHEAD_RUNS + FURTHER)
     return {
         block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
     }
@@ -452,11 +452,11 @@ def by_runs(paper: Paper) -> int:
 
 
 def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
-    """Seconds that runs and their floors should take, and the start before them."""
+    """Seconds that runs and their overhead runs should take, and the start before them."""
     if not rows:
         return 0.0
     runs = sum(expected_seconds(paper, row, testbed) for row in rows)
-    return START_UP_S + runs + all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
+    return START_UP_S + runs + all_overheads_seconds(paper, rows, testbed, OVERHEAD_RUNS)
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:

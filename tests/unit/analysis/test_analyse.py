@@ -400,7 +400,7 @@ class OneFactor:
         return [experiment]
 
 
-def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
+def test_what_is_left_of_an_overhead_scatters_by_the_seconds_of_the_whole_time():
     found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())
     long, short = (found.sample("e", {"fabric": fabric}, "completion_time_net") for fabric in "ad")
     assert short.spread > 0.04 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s

@@ -38,10 +38,10 @@ class Toy(Session):
     """A session whose runs take a moment; `happens` may do something to it before one."""
 
     def __init__(self, campaign, runs, happens):
-        super().__init__(campaign, stack=None, runs=runs, floors=None, ladder=None)
+        super().__init__(campaign, stack=None, runs=runs, overheads=None, ladder=None)
         self.divided = []
         nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
-        self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
+        self.overhead_runs = SimpleNamespace(overheads=nothing, make_due=lambda _: None, make_further=lambda: None)
         self.happens = happens
 
     def _one(self, run, number):
@@ -181,7 +181,7 @@ def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
     assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - after
 
 
-def test_floors_are_divided_again_when_a_lane_has_ended(of_two):
+def test_overheads_are_divided_again_when_a_lane_has_ended(of_two):
     block = Toys(of_two, 10, of_worker=die)
     block.measure()
     assert block.made.divided == [2, 1]
@@ -312,7 +312,7 @@ def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
 @pytest.mark.parametrize(("wanted", "disturbed"), [(0.5, True), (99.0, False), (math.inf, False)])
 def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, disturbed):
     made = Toys(of_two, 1).session()
-    made.campaign.plan.floored = lambda run: False
+    made.campaign.plan.has_overhead = lambda run: False
     made.campaign.weights = SimpleNamespace(of=lambda run: wanted)
     made.campaign.plan.config["limits"] = {}
     run = made.runs[0]
@@ -322,8 +322,8 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
     monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
     monkeypatch.setattr(session.workloads, "processors_needed", lambda *_: 0.0)
-    monkeypatch.setattr(session, "floor_key", lambda run: "")
-    made.floors.floors.name = lambda key: ""
+    monkeypatch.setattr(session, "overhead_key", lambda run: "")
+    made.overhead_runs.overheads.name = lambda key: ""
     assert Session.attempt(made, run).disturbed is disturbed
 
 

@@ -230,7 +230,7 @@ def campaign(tmp_path, rows, **more):
 
 
 def session(made, runs=()):
-    return Session(made, stack=None, runs=runs, floors=None, ladder=None)
+    return Session(made, stack=None, runs=runs, overheads=None, ladder=None)
 
 
 def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
