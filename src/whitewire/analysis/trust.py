@@ -640,7 +640,8 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     beside = rows.get("lanes.csv", [])
     for kind in dict.fromkeys(str(row["kind"]) for row in beside):
         own = [row for row in beside if row["kind"] == kind]
-        yield _beside(f"How much do other lanes change times? ({kind}; the largest)", own)
+        what = "startup overhead" if kind == OVERHEAD else kind
+        yield _beside(f"How much do other lanes change times? ({what}; the largest)", own)
     order = list(rows.get("order.csv", []))
     yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
