@@ -24,7 +24,7 @@ import numpy as np
 
 from whitewire import propagation, sequential, statistics
 
-LOOKS = (3, 6, 10)
+ANALYSES = (3, 6, 10)
 SD, OVERHEAD, OVERHEAD_SD, OVERHEADS = 0.1, 1.0, 0.05, 4
 """Scatter of a run's logarithm; seconds of a startup overhead, its relative scatter, how many there are."""
 STEP = math.log(1.25)
@@ -42,22 +42,22 @@ SETTINGS = tuple(product(("normal", "t3", "outliers"), ("alike", "pair x4", "cel
 class Rule:
     """A variant: centre of a cell's runs, freedom that other cells add, planned analyses, exponent of the spending.
 
-    `end`: after how many runs a budget ends; 0 for the last of `looks`.
+    `end`: after how many runs a budget ends; 0 for the last of `analyses`.
     """
 
     centre: str = "mean"
     prior: float = 0.0
-    looks: tuple[int, ...] = LOOKS
+    analyses: tuple[int, ...] = ANALYSES
     power: float = sequential.POWER
     end: int = 0
 
-    def analyses(self) -> Iterator[tuple[int, float]]:
+    def levels(self) -> Iterator[tuple[int, float]]:
         """Runs and level of each analysis."""
-        made = tuple(n for n in self.looks if not self.end or n <= self.end)
-        yield from zip(made, sequential.levels(0.05, made, self.looks[-1], False, self.power), strict=True)
-        if self.end and self.end < self.looks[-1]:
+        made = tuple(n for n in self.analyses if not self.end or n <= self.end)
+        yield from zip(made, sequential.levels(0.05, made, self.analyses[-1], False, self.power), strict=True)
+        if self.end and self.end < self.analyses[-1]:
             last = (*(n for n in made if n < self.end), self.end)
-            yield self.end, sequential.levels(0.05, last, self.looks[-1], True, self.power)[-1]
+            yield self.end, sequential.levels(0.05, last, self.analyses[-1], True, self.power)[-1]
 
 
 def hodges_lehmann(logs: np.ndarray) -> np.ndarray:
@@ -77,7 +77,7 @@ def made_up(rng: np.random.Generator, designs: int, setting: tuple[str, str, str
             ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(logarithms of net times: designs, cells, runs; variances of overheads' medians in seconds: designs, cells)."""
     noise, scatter, overheads = setting
-    shape = (designs, 2 * len(CLAIMS), max(LOOKS))
+    shape = (designs, 2 * len(CLAIMS), max(ANALYSES))
     errors = rng.standard_t(3, shape) / math.sqrt(3) if noise == "t3" else rng.standard_normal(shape)
     sd = np.full(shape[1], SD)
     if scatter != "alike":
@@ -125,7 +125,7 @@ def simulated(setting: tuple[str, str, str], rule: Rule, designs: int, seed: int
     truth, lower, upper = CLAIMS.T
     still = np.ones((designs, len(CLAIMS)), dtype=bool)
     low, high, runs = np.zeros(still.shape), np.zeros(still.shape), np.zeros(still.shape)
-    for n, alpha in rule.analyses():
+    for n, alpha in rule.levels():
         ends = intervals(logs[:, :, :n], overheads, setting, rule, alpha)
         low, high, runs = np.where(still, ends[0], low), np.where(still, ends[1], high), np.where(still, n, runs)
         still &= ~((low > lower) & (high < upper) | (high <= lower) | (low >= upper))
@@ -138,9 +138,9 @@ def variants() -> Iterator[Rule]:
     """Centres and priors at a fixed number of runs; then schedules."""
     for n, centre, prior in product((3, 4, 6, 8, 10), CENTRES, (0.0, 1.0)):
         yield Rule(centre, prior, (n,))
-    yield from (replace(Rule(looks=looks), prior=prior, power=power)
+    yield from (replace(Rule(analyses=analyses), prior=prior, power=power)
                 for prior in (0.0, 1.0)
-                for looks in ((3, 4, 6, 8, 10), (3, 5, 10), (3, 6, 10), (4, 7, 10), (4, 10), (5, 10))
+                for analyses in ((3, 4, 6, 8, 10), (3, 5, 10), (3, 6, 10), (4, 7, 10), (4, 10), (5, 10))
                 for power in (1.0, 2.0, 3.0))  # fmt: skip
 
 
@@ -153,8 +153,8 @@ def of_variant(rule: Rule, designs: int, seed: int) -> str:
     """The line of one variant, over all settings; the least coverage is that of a pair in a setting."""
     found = np.array([simulated(setting, rule, designs, seed) for setting in SETTINGS])
     whole = (found[:, 0].mean(), found[:, 1].min(), *found[:, 2:].mean(axis=0))
-    looks = " ".join(map(str, rule.looks))
-    return f"| {rule.centre} | {rule.prior:g} | {looks} | {rule.power:g} | {found[:, 0].min():.3f} | {row(whole)}"
+    analyses = " ".join(map(str, rule.analyses))
+    return f"| {rule.centre} | {rule.prior:g} | {analyses} | {rule.power:g} | {found[:, 0].min():.3f} | {row(whole)}"
 
 
 def of_setting(setting: tuple[str, str, str], designs: int, seed: int) -> Iterator[str]:

@@ -19,9 +19,9 @@ from whitewire.analysis import (
     claims,
     controls,
     guards,
+    interim,
     inverse,
     judging,
-    looks,
     one_claim,
     prospects,
     similitude,
@@ -297,12 +297,12 @@ def verdicts(
     open claim (its row) would take.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
-    after = looks.decided_after(paper, runs, status, rows)
+    after = interim.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = noted.word(claim["id"], row) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            cells = looks.cells_of_test(runs, claim["test"]) or ()
+            cells = interim.cells_of_test(runs, claim["test"]) or ()
             busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
@@ -328,12 +328,12 @@ def _by_runs(row: Mapping[str, Any], status: str) -> bool:
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
             ) -> Iterator[str]:  # fmt: skip
-    """After which look a claim was decided; of an open one, which runs of its cells were not made, or never are."""
+    """After which analysis a claim was decided; of an open one, which runs of its cells were not made, or never are."""
     if row["decided_after"] is not None:
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
-    cells = looks.cells_of_test(runs, claim["test"]) or ()
+    cells = interim.cells_of_test(runs, claim["test"]) or ()
     few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
     if told := next(filter(None, few), ""):
         yield told

@@ -123,9 +123,9 @@ def _most(paper: Paper, cells: Sequence[Cell], effort: str) -> int:
     return min(made.get(cell, 0) for cell in cell_ids(cells))
 
 
-def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
+def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
     """Minutes until the first interim analysis of all claims at an effort."""
-    first = paper.looks(effort)[0]
+    first = paper.analyses(effort)[0]
     cells = claimed_cells(paper) | compared_cells(paper)
     rows = [row for row in make_design(paper, testbed, effort, 1) if row["replicate"] <= first]
     rows = [row for row in rows if (row["experiment"], canonical(levels_of(paper, row))) in cells]

@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 
 def once(method: Callable[..., Found]) -> Callable[..., Found]:
-    """A method of Runs that answers the same question once: estimates, claims, readings and looks ask alike.
+    """A method of Runs that answers the same question once: estimates, claims, readings and interim analyses ask alike.
 
     Its answer must not depend on whether the runs have ended: interim() shares the answers.
     """
@@ -56,7 +56,7 @@ class Runs:
 
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks and `ways` its transports (None: every
     paper's). `overheads` is the table tidy/floors.csv; without it overheads count as exact. `scaling` says how a run of
-    a cell was scaled. `looks` are the numbers of runs after which the claims are analysed, if more than once: every
+    a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once: every
     interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor overhead
     runs are to come, so this analysis spends what is left of the level.
     """
@@ -66,14 +66,14 @@ class Runs:
                  fabrics: Collection[str] | None = None,
                  overheads: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
-                 looks: Sequence[int] = (),
+                 analyses: Sequence[int] = (),
                  ended: bool = False,
                  ways: Collection[str] | None = None) -> None:  # fmt: skip
-        self.looks, self.ended = tuple(looks), ended
+        self.analyses, self.ended = tuple(analyses), ended
         self.answers: dict[tuple[str, str], Any] = {}
         """By method and what it was asked; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
-                              overheads=overheads, scaling=scaling, looks=looks, ways=ways)  # fmt: skip
+                              overheads=overheads, scaling=scaling, analyses=analyses, ways=ways)  # fmt: skip
         self.overheads = net.OverheadErrors(overheads)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
@@ -182,12 +182,12 @@ class Runs:
         return found
 
     def confidence(self, n: int, ratios: int = 1) -> float:
-        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one look."""
-        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.looks, self.ended)
+        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one analysis."""
+        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.analyses, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:
         """A p-value after n runs of each cell that holds for all analyses together."""
-        return p if p is None or not n else sequential.overall(p, n, self.looks, self.ended)
+        return p if p is None or not n else sequential.overall(p, n, self.analyses, self.ended)
 
     @once
     def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
@@ -382,7 +382,7 @@ def on_testbed(
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
     fabrics, ways = testbed["fabrics"], transports.levels(testbed)
-    return Runs(table, paper, seed, k, unavailable, fabrics, overheads, scaling, paper.looks(effort), ended, ways)
+    return Runs(table, paper, seed, k, unavailable, fabrics, overheads, scaling, paper.analyses(effort), ended, ways)
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:

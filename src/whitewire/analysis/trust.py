@@ -529,7 +529,7 @@ def _starts(runs: Iterable[RunRecord]) -> dict[tuple[str, int], float]:
 def begun(table: pd.DataFrame, starts: Starts) -> pd.DataFrame:
     """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began, seconds since 1970.
 
-    NaN where no record tells. A design's order tells it not: what a look decided is made later or never.
+    NaN where no record tells. A design's order tells it not: what an analysis decided is made later or never.
     """
     attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
     return table.assign(begun=[starts.get((run, attempt), math.nan) for run, attempt in attempts])

@@ -58,7 +58,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for key, ladder in ladders(paper.ladder or raw):
         if any(left >= right for left, right in itertools.pairwise(ladder)):
             raise _fault(paper, key, ladder, "a ladder of k that increases")
-    _check_looks(paper)
+    _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
@@ -127,11 +127,11 @@ def _told(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield from _told(value, below)
 
 
-def _check_looks(paper: Paper) -> None:
-    looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
-    if looks and not replicates:
-        raise _fault(paper, "looks", looks, "none, since there are no replicates")
-    for effort, ladder in looks.items():
+def _check_analyses(paper: Paper) -> None:
+    analyses, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
+    if analyses and not replicates:
+        raise _fault(paper, "looks", analyses, "none, since there are no replicates")
+    for effort, ladder in analyses.items():
         for index, (before, after) in enumerate(itertools.pairwise(ladder), start=1):
             if after <= before:
                 expected = f"more runs than the {before} of the interim analysis before"

@@ -35,7 +35,7 @@ from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Before, before
 from whitewire.measure.lock import exclusive
 from whitewire.measure.probing import Probing
-from whitewire.measure.rounds import Look
+from whitewire.measure.rounds import Interim
 from whitewire.measure.run import Run
 from whitewire.measure.rung import Ladder, TooHeavy
 from whitewire.measure.services import Services
@@ -74,14 +74,14 @@ class Only:
         return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None,
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, interim: Interim | None = None,
             only: Only | None = None) -> None:  # fmt: skip
     """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
     last.
 
-    `look` tells what the paper's claims are worth so far: what they need no more is not measured. The environment may
-    hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here or
-    its calibration fails; runs that are finished stay.
+    `interim` tells what the paper's claims are worth so far: what they need no more is not measured. The environment
+    may hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here
+    or its calibration fails; runs that are finished stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -94,7 +94,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
-            look=look, others=[row for row in designed if row["block"] != block],
+            interim=interim, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
             only=only,
@@ -104,16 +104,16 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to.
 
-    `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
-    the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
-    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or an overhead
-    run, in place of those of the testbed's limits; `climbs`: whether another k is taken where the processors are too
-    slow; `only`: the claim whose runs alone are made.
+    `source`: what messages call the testbed's description; `interim` tells what the paper's claims are worth so far,
+    where the paper has interim analyses at the effort; `others`: rows of the paper's other blocks, which these see too;
+    `before`: what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or
+    an overhead run, in place of those of the testbed's limits; `climbs`: whether another k is taken where the
+    processors are too slow; `only`: the claim whose runs alone are made.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
-        source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
+        source: str = "testbed", interim: Interim | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
         climbs: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
@@ -124,7 +124,7 @@ class Block:
         self.before = before or Before()
         self.journal = Journal(folder)
         self.others, self.only = others, only
-        self.look, self.around, self.allowance = look, around, allowance or Allowance()
+        self.interim, self.around, self.allowance = interim, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.deadline = self.give_up_at = NEVER
         self.workers: list[Worker] = []
@@ -250,7 +250,7 @@ class Block:
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
         return Campaign(
-            self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.look, self.around,
+            self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.interim, self.around,
             self.deadline, self.give_up_at, self.spent, lane, others=self.others,
         )  # fmt: skip
 
@@ -281,7 +281,7 @@ class Block:
             folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
         with campaign.progress.going():
             preflight(self.config)
-            # Before the first cluster, so that no look at claims waits for them.
+            # Before the first cluster, so that no interim analysis waits for them.
             missing = [run for runs in clusters.values() for run in runs]
             not_asked = map(self.plan.run, self._not_asked())
             campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))

@@ -81,11 +81,11 @@ class BlockPlan:
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
     def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
-        """The rounds of a block's rows, with the looks that the paper has at this effort; `made`: see Rounds."""
+        """The rounds of a block's rows, with the analyses that the paper has at this effort; `made`: see Rounds."""
         cells = {row["run_id"]: cell_id(row["experiment"], levels_of(self.paper, row)) for row in rows}
-        looks, names = self.paper.looks(self.effort), blocks(self.paper, self.effort)
+        analyses, names = self.paper.analyses(self.effort), blocks(self.paper, self.effort)
         first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
-        return Rounds(cells, looks if len(looks) > 1 else (), first, len(names), made)
+        return Rounds(cells, analyses if len(analyses) > 1 else (), first, len(names), made)
 
     def has_overhead(self, run: Run) -> bool:
         """Whether a run's startup overhead is measured."""
@@ -102,12 +102,12 @@ class BlockPlan:
             overhead_key(r) for _, r in with_overhead if self.paper.origin(r.row["experiment"]) in self._net_experiments
         }
         counts = {key: 1 if self.smoke else OVERHEAD_RUNS if key in judged else UNJUDGED for key in first}
-        return Overheads(first, names, len(runs), counts, known, self._first_look(runs))
+        return Overheads(first, names, len(runs), counts, known, self._first_after_interim(runs))
 
-    def _first_look(self, runs: Sequence[Run]) -> int | None:
+    def _first_after_interim(self, runs: Sequence[Run]) -> int | None:
         """Which of the runs of a cluster is the first after the first interim analysis; None if there is none ahead."""
-        looks = self.paper.looks(self.effort)
-        later = (place for place, run in enumerate(runs) if len(looks) > 1 and run.row["replicate"] > looks[0])
+        analyses = self.paper.analyses(self.effort)
+        later = (place for place, run in enumerate(runs) if len(analyses) > 1 and run.row["replicate"] > analyses[0])
         return next(later, 0) or None
 
     @cached_property

@@ -16,7 +16,7 @@ from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.idle import IdleWait
 from whitewire.measure.paper_runs import PaperRuns
-from whitewire.measure.rounds import Look
+from whitewire.measure.rounds import Interim
 from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Report
@@ -50,7 +50,7 @@ class Campaign:
     progress: Progress
     attempts: int
     allowance: Allowance = field(default_factory=Allowance)
-    look: Look | None = None
+    interim: Interim | None = None
     around: Around = plainly
     deadline: Deadline = NEVER
     give_up_at: Deadline = NEVER

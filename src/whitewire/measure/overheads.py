@@ -23,19 +23,19 @@ SCATTER_SHARE = 0.1
 """Largest standard error of an overhead's median, as a share of the shortest runs' net time, without further runs."""
 
 
-def positions(first: int, runs: int, have: int, count: int, look: int | None = None) -> list[int]:
+def positions(first: int, runs: int, have: int, count: int, interim: int | None = None) -> list[int]:
     """Before which of `runs` runs (from 0; `runs`: after the last) overhead runs are due; `have` of `count` are there.
 
-    `look` is the first run after the first interim analysis. EARLY overhead runs are spread from the first run that
-    needs the overhead (`first`) to the last one before `look`, the others from there to the end; without `look`, all
-    evenly.
+    `interim` is the first run after the first interim analysis. EARLY overhead runs are spread from the first run that
+    needs the overhead (`first`) to the last one before `interim`, the others from there to the end; without `interim`,
+    all evenly.
     """
-    if look is None or not first < look <= runs or count <= EARLY:
-        early, look = 1, first
+    if interim is None or not first < interim <= runs or count <= EARLY:
+        early, interim = 1, first
     else:
         early = EARLY
-    before = [first + round((look - 1 - first) * place / (early - 1)) for place in range(1, early)]
-    after = [look + round((runs - look) * place / (count - early)) for place in range(1, count - early + 1)]
+    before = [first + round((interim - 1 - first) * place / (early - 1)) for place in range(1, early)]
+    after = [interim + round((runs - interim) * place / (count - early)) for place in range(1, count - early + 1)]
     return [first, *before, *after][have:]
 
 
@@ -62,18 +62,19 @@ class Overheads:
     """Those of one cluster, by kind of job: `known` are the valid ones, `names` their text.
 
     `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many overhead runs the kind gets,
-    `look` which run is the first after the first interim analysis. `known` may have some of an interrupted measurement.
+    `interim` which run is the first after the first interim analysis. `known` may have some of an interrupted
+    measurement.
     """
 
     def __init__(self, first: Mapping[OverheadKey, int], names: Mapping[OverheadKey, str], runs: int,
-                 counts: Mapping[OverheadKey, int], known: Mapping[str, Sequence[RunRecord]], look: int | None = None,
-                 ) -> None:  # fmt: skip
+                 counts: Mapping[OverheadKey, int], known: Mapping[str, Sequence[RunRecord]],
+                 interim: int | None = None) -> None:  # fmt: skip
         self.names, self.counts = dict(names), dict(counts)
         self.known: dict[OverheadKey, list[RunRecord]] = {key: list(known.get(names[key], ())) for key in first}
-        self._asked, self._runs, self._look = dict(counts), runs, look
+        self._asked, self._runs, self._interim = dict(counts), runs, interim
         self.lacking: dict[OverheadKey, str] = {}
         """Kinds of which no overhead run could be made so far, and why."""
-        self._due = {key: positions(at, runs, len(self.known[key]), counts[key], look)
+        self._due = {key: positions(at, runs, len(self.known[key]), counts[key], interim)
                      for key, at in first.items()}  # fmt: skip
 
     def further(self, key: OverheadKey) -> int:
@@ -87,11 +88,12 @@ class Overheads:
         The lane that `leads` has all of its overhead runs where the first interim analysis is ahead: it may be alone.
         """
         ends = begun + math.ceil((self._runs - begun) / lanes)
-        look = math.ceil((self._look - begun) / lanes) if leads and self._look and self._look > begun else None
+        first = self._interim if leads else None
+        interim = math.ceil((first - begun) / lanes) if first and first > begun else None
         for key, asked in self._asked.items():
-            self.counts[key] = asked if look else math.ceil(asked / lanes)
+            self.counts[key] = asked if interim else math.ceil(asked / lanes)
             have = len(self.known[key])
-            self._due[key] = [begun + place for place in positions(0, ends - begun, have, self.counts[key], look)]
+            self._due[key] = [begun + place for place in positions(0, ends - begun, have, self.counts[key], interim)]
 
     def pool(self, known: Mapping[str, Sequence[RunRecord]]) -> None:
         """Take the overhead runs of all lanes for those of this cluster."""

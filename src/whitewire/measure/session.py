@@ -53,7 +53,7 @@ class Session:
         campaign = self.campaign
         give_up_at = NEVER if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)
-        if not campaign.look:
+        if not campaign.interim:
             rounds.ahead = []
         return Turns(self.runs, rounds, campaign.attempts, campaign.deadline.earlier(CLOSING_S), give_up_at,
                      takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
@@ -100,7 +100,7 @@ class Session:
             if turns.rounds.due(run.row["run_id"]):
                 turns.put_back(run)
                 if not self.team.returned(turns, turns.rounds.of[run.row["run_id"]] - 1):
-                    self._look_at_claims(run)
+                    self._analyse_claims(run)
                 continue
             if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
                 continue
@@ -203,23 +203,23 @@ class Session:
             clusters.start(self.stack)
             return warm_up(*given)
 
-    def _look(self, count: int) -> Seen:
+    def _interim(self, count: int) -> Seen:
         """What the claims are worth by so many runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
-        assert campaign.look is not None, "there is an interim analysis only where something makes it"
+        assert campaign.interim is not None, "there is an interim analysis only where something makes it"
         designed = campaign.paper_runs.seen(count)
         with campaign.holding(1.0), campaign.spending("looks"):
-            return campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
+            return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
 
-    def _look_at_claims(self, run: Run) -> None:
+    def _analyse_claims(self, run: Run) -> None:
         """Leave out what no open claim needs any more."""
         campaign, turns = self.campaign, self.turns
-        seen = self.team.saw(turns, partial(self._look, turns.rounds.before(run.row["run_id"])))
+        seen = self.team.saw(turns, partial(self._interim, turns.rounds.before(run.row["run_id"])))
         if seen is None:
             turns.leave(Reason(BUDGET))
             return
-        turns.rounds.looked(run.row["run_id"])
-        # Of this cluster only: another one of the block still has its first look before it.
+        turns.rounds.analysed(run.row["run_id"])
+        # Of this cluster only: another one of the block still has its first interim analysis before it.
         turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
         turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)

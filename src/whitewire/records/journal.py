@@ -37,7 +37,7 @@ class BlockRecord(TypedDict):
     rung: NotRequired[int]
     """Which k of the paper's ladders its runs have, from 0."""
     budget_seconds: NotRequired[float | None]
-    """How long the block had until its first look at claims; None: without an end."""
+    """How long the block had until its first interim analysis; None: without an end."""
     start_budget_seconds: NotRequired[float | None]
     """How long the start that finished it might measure, all blocks together; None: without an end."""
     pace: NotRequired[float | None]

@@ -419,7 +419,7 @@ def _waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignR
 
     The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
     claims for its time, so that a budget that ends early leaves as few as can be without a verdict. What comes after a
-    first look counts for nothing: it is made as far as time allows.
+    first interim analysis counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
     for block, rows in lacking.items():
@@ -584,9 +584,11 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
         return
     table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
     judged = pd.read_csv(table) if table.is_file() else None
-    looks = paper.looks(plan.effort)
+    analyses = paper.analyses(plan.effort)
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0], sum(paces) / 2)
+    yield from prospects.lines(
+        paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
+    )
 
 
 MADE = "all runs are made"
@@ -667,15 +669,15 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
-    """Rows that are made whatever a look says: those before the first one."""
-    looks = {effort: paper.looks(effort) for effort in {row["effort"] for row in rows}}
-    return [row for row in rows if not looks[row["effort"]] or row["replicate"] <= looks[row["effort"]][0]]
+    """Rows that are made whatever an interim analysis says: those before the first one."""
+    analyses = {effort: paper.analyses(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not analyses[row["effort"]] or row["replicate"] <= analyses[row["effort"]][0]]
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
           paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
     """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
-    look, and at the higher one where none is."""
+    interim analysis, and at the higher one where none is."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 

@@ -65,13 +65,13 @@ def test_overheads_are_spread_from_the_first_run_of_their_kind_to_the_end(first,
 @given(st.integers(0, 30), st.integers(1, 30), st.integers(0, 30))
 def test_three_overheads_of_a_judged_kind_are_there_before_the_first_interim_analysis(first, before, after):
     """Of a single one nobody knows how it scatters, and claims were closed for it that later ones would decide."""
-    look = first + before
-    places = overheads.positions(first, look + after, 0, overheads.OVERHEAD_RUNS, look)
+    interim = first + before
+    places = overheads.positions(first, interim + after, 0, overheads.OVERHEAD_RUNS, interim)
     assert len(places) == overheads.OVERHEAD_RUNS
     assert places[0] == first
     assert places == sorted(places)
-    assert sum(place < look for place in places) == overheads.EARLY
-    assert places[-1] == look + after
+    assert sum(place < interim for place in places) == overheads.EARLY
+    assert places[-1] == interim + after
 
 
 @pytest.mark.parametrize("name", ["mellanox-mapr", "xyratex-lustre-2011", "qubole-2015", "hibench", "chelsio-iwarp"])
@@ -82,9 +82,9 @@ def test_all_judged_kinds_of_a_paper_have_their_scatter_at_the_first_interim_ana
     runs = [plan.run(row) for row in make_design(paper, testbed, "quick", 1)]
     for shared, own in groups.clusters(paper, runs, testbed).items():
         made = plan.overheads(shared, own, {})
-        look = next(place for place, run in enumerate(own) if run.row["replicate"] > paper.looks("quick")[0])
-        known = [key for place in range(look) for key in made.due(place)]
-        needed = {overhead_key(run) for run in own[:look] if plan.has_overhead(run)}
+        interim = next(place for place, run in enumerate(own) if run.row["replicate"] > paper.analyses("quick")[0])
+        known = [key for place in range(interim) for key in made.due(place)]
+        needed = {overhead_key(run) for run in own[:interim] if plan.has_overhead(run)}
         for key, count in made.counts.items():
             if count == overheads.OVERHEAD_RUNS and key in needed:
                 assert known.count(key) == overheads.EARLY
@@ -167,7 +167,7 @@ JOBS_PAPER = SimpleNamespace(
     controls=[],
     origin=str,
     really=lambda experiment, levels: dict(levels),
-    looks=lambda effort: (),
+    analyses=lambda effort: (),
 )
 DESCRIBED = {"kind": "ssh", "limits": LIMITS}
 
@@ -636,21 +636,21 @@ def due_of(made, before):
 @pytest.mark.parametrize("lanes", [2, 3, 4])
 def test_the_first_of_several_lanes_has_three_overheads_before_the_first_interim_analysis(lanes, begun):
     """The other lanes may come late, or not at all."""
-    runs, look = 60, 20
-    made = overheads.Overheads({"a": 0}, {"a": "a"}, runs, {"a": overheads.OVERHEAD_RUNS}, {}, look)
+    runs, interim = 60, 20
+    made = overheads.Overheads({"a": 0}, {"a": "a"}, runs, {"a": overheads.OVERHEAD_RUNS}, {}, interim)
     for _ in due_of(made, max(0, begun - 1)):
         made.add("a", record(2.0))
     made.divide(lanes, begun)
-    own_look = begun + -(-(look - begun) // lanes)
-    for _ in due_of(made, own_look - 1):
+    own_interim = begun + -(-(interim - begun) // lanes)
+    for _ in due_of(made, own_interim - 1):
         made.add("a", record(2.0))
     assert len(made.known["a"]) == overheads.EARLY
     assert len(due_of(made, runs)) == overheads.OVERHEAD_RUNS - overheads.EARLY
 
 
-def test_without_a_look_ahead_and_in_further_lanes_overheads_are_divided():
-    for look, leads in ((None, True), (20, False)):
-        made = overheads.Overheads({"a": 0}, {"a": "a"}, 60, {"a": overheads.OVERHEAD_RUNS}, {}, look)
+def test_without_an_interim_analysis_ahead_and_in_further_lanes_overheads_are_divided():
+    for interim, leads in ((None, True), (20, False)):
+        made = overheads.Overheads({"a": 0}, {"a": "a"}, 60, {"a": overheads.OVERHEAD_RUNS}, {}, interim)
         made.divide(2, 0, leads)
         assert due_of(made, 60) == [0, 30]
         made.divide(1, 10, leads)  # the other lane has ended

@@ -80,20 +80,20 @@ class Toys:
 
     _beside, _lead = Block._beside, Block._lead
 
-    def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
+    def __init__(self, folder, rounds, analyses=(), interim=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
         self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
-        self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
+        self.journal, self.analyses, self.interim = Journal(folder / "raw" / "quick-1"), analyses, interim
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.ladder = "quick-1", SimpleNamespace(stay=lambda rung: None)
         self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
         self.plan = SimpleNamespace(
-            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
+            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.analyses),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
         )  # fmt: skip
 
     def _campaign(self, progress, lane):
-        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, look=self.look, lane=lane,
+        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, interim=self.interim, lane=lane,
                         give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
     def session(self, runs=None, lane=1):
@@ -188,17 +188,17 @@ def test_overheads_are_divided_again_when_a_lane_has_ended(of_two):
 
 
 @pytest.mark.parametrize("slow", ["lead", "mate"])
-def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
+def test_an_interim_analysis_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
     seen = []
 
-    def look(*_):
+    def interim(*_):
         seen.append(len(list(block.journal.runs.glob("[!.]*"))))
         return SimpleNamespace(decided=["a"], open=["b"], cells=CELLS[:1], near=CELLS[:1], place={})
 
     def wait(session, run):
         time.sleep(3 * RUN_S)
 
-    block = Toys(of_two, 12, looks=(4, 8, 12), look=look, happens=wait if slow == "lead" else nothing,
+    block = Toys(of_two, 12, analyses=(4, 8, 12), interim=interim, happens=wait if slow == "lead" else nothing,
                  of_worker=wait if slow == "mate" else nothing)  # fmt: skip
     DISTURBED.update(["30", "00"])
     made = block.measure()
@@ -276,7 +276,7 @@ def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
 
 
 def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
-    """It has no time for its second round, which another lane may make, or may find not needed after a look."""
+    """It has no time for its second round, which another lane may make, or an analysis may find not needed."""
     block, told = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
 
     def listen(session, run):
@@ -358,7 +358,7 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
     assert max(of[run_id] for run_id in made) == 20
 
 
-def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
+def test_a_lane_has_the_time_that_an_interim_analysis_has_left_to_the_first_one(of_two):
     told = of_two / "until"
     block = Toys(of_two, 8, of_worker=lambda session, run: told.write_text(str(session.turns.deadline.ends)))
     session, until = block.session, time.monotonic() + 1000

@@ -240,7 +240,7 @@ def test_check_tells_two_k_in_one_experiment_and_a_broken_record_of_it(results, 
     assert len(said.err.splitlines()) == 2
 
 
-def test_a_look_counts_the_runs_of_the_design_alone(results):
+def test_an_interim_analysis_counts_the_runs_of_the_design_alone(results):
     block = results / "raw" / "smoke-1"
     made = load_paper(project.paper_path("emulex-2012"), testbed.load_testbed("emulated")["fabrics"])
     counted = [tables_of_block(made, block, designed)[0] for designed in (None, {RECORD["run_id"]}, set())]
@@ -249,7 +249,7 @@ def test_a_look_counts_the_runs_of_the_design_alone(results):
     assert len(counted[0]) > len(counted[1]) > len(counted[2]) == 0
 
 
-def test_a_look_counts_no_run_of_another_k(results):
+def test_an_interim_analysis_counts_no_run_of_another_k(results):
     block, description = results / "raw" / "smoke-1", testbed.load_testbed("emulated")
     made = load_paper(project.paper_path("emulex-2012"), description["fabrics"])
 

@@ -62,11 +62,11 @@ def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(t
     )
 
 
-def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
+def test_only_what_is_made_before_a_first_interim_analysis_counts_for_a_share(two):
     testbed, papers, designs = two
     rows = designs["emulex-2012"]
     least = plan._least(papers["emulex-2012"], rows)
-    first = papers["emulex-2012"].looks("quick")[0]
+    first = papers["emulex-2012"].analyses("quick")[0]
     assert 0 < len(least) < len(rows)
     assert max(row["replicate"] for row in least) == first
     assert planned(two).waiting["emulex-2012/quick-1"] == pytest.approx(
