@@ -133,8 +133,8 @@ class Site:
         )
 
     def made_of(self, stack, run):
-        self.made.append("floor" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
-        seconds = next(self.seconds) if self.made[-1] == "floor" else 20.0
+        self.made.append("overhead" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
+        seconds = next(self.seconds) if self.made[-1] == "overhead" else 20.0
         if seconds is None:
             raise RunFailed("job FAILED, 1 tasks failed")
         kept = record(seconds, dropped=10**6 if seconds < 0 else 0)
@@ -214,7 +214,7 @@ def kept_overheads(made):
 def test_overheads_are_measured_among_the_runs_and_kept(measured, tmp_path):
     site = Site([2.0, 2.2, 2.1, 2.1])
     made = measured(site, "abcdef")
-    assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
+    assert site.made == ["overhead", "a", "b", "overhead", "c", "d", "overhead", "e", "f", "overhead"]
     kept = kept_overheads(made)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
     name = made.campaign.plan.overheads(CLUSTER, [run("a")], {}).names[overhead_key(run("a"))]
@@ -279,8 +279,8 @@ def test_overheads_that_scatter_get_more_at_the_end_and_then_no_more(measured, t
     site = Site([2.0, 15.1, 2.1, 2.2] + [2.0, 2.1, 2.0, 2.1, 2.0])
     measured(site, "ab")
     # One of 15.1 s among eight is a standard error of 2.0 s: still above a tenth of 18 s, but no more are made.
-    assert site.made.count("floor") == 8
-    assert site.made[-4:] == ["floor"] * 4
+    assert site.made.count("overhead") == 8
+    assert site.made[-4:] == ["overhead"] * 4
 
 
 def test_an_overhead_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
@@ -300,21 +300,21 @@ def test_it_is_looked_for_calm_before_each_attempt(measured, monkeypatch):
     site.testbed.waiting = lambda: SimpleNamespace(take=None)
     monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("calm"))
     measured(site, "a")
-    assert site.made[:4] == ["calm", "floor", "calm", "floor"]
+    assert site.made[:4] == ["calm", "overhead", "calm", "overhead"]
     assert site.made[::2] == ["calm"] * (len(site.made) // 2)
 
 
 def test_runs_of_an_earlier_design_ask_for_no_further_overheads(measured, tmp_path):
     site = Site([2.0, 15.1, 2.1, 2.2])
     measured(site, "ab", designed="cd")
-    assert site.made.count("floor") == 4
+    assert site.made.count("overhead") == 4
 
 
 def test_without_any_valid_overhead_the_runs_are_made_and_it_is_said_why(measured, tmp_path, capsys):
     site = Site([None] * 5)
     made = measured(site, "abc")
     # As many attempts as a run has before the first run, one at each later place.
-    assert site.made == ["floor", "floor", "a", "floor", "b", "floor", "c", "floor"]
+    assert site.made == ["overhead", "overhead", "a", "overhead", "b", "overhead", "c", "overhead"]
     assert site.restarts == 5
     name = made.campaign.plan.overheads(CLUSTER, [run("a")], {}).names[overhead_key(run("a"))]
     assert lacking(kept_overheads(made)) == {name: "job FAILED, 1 tasks failed"}
@@ -371,7 +371,7 @@ def test_a_resumed_block_counts_the_overheads_that_are_there(measured, tmp_path)
     (kept / "004").rename(kept / f"{journal.PART}004")  # cut off
     site = Site([2.1])
     made = measured(site, "cd")
-    assert site.made == ["c", "d", "floor"]
+    assert site.made == ["c", "d", "overhead"]
     assert len(kept_overheads(made)) == 4
 
 
@@ -384,7 +384,7 @@ def test_at_smoke_the_last_of_the_warm_up_is_the_overhead(measured, tmp_path):
     shutil.rmtree(tmp_path / "smoke-1")
     alone = Site([2.0])
     measured(alone, "ab", effort="smoke")
-    assert alone.made == ["floor", "a", "b"]
+    assert alone.made == ["overhead", "a", "b"]
 
 
 def test_time_left_counts_the_overheads():
