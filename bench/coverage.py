@@ -1,8 +1,8 @@
-"""How often does the interval of a ratio of net times hold the truth, with floors that scatter?
+"""How often does the interval of a ratio of net times hold the truth, with startup overheads that scatter?
 
     .venv/bin/python bench/coverage.py [--simulations 2000]
 
-Experiments of three cells are made up, of normal times and floors with known means, and judged as the analysis does.
+Experiments of three cells are made up, of normal times and overheads with known means, and judged as the analysis does.
 Prints a line a combination: coverage of the 95 % interval, its median width as a factor (high over low), and how many
 experiments had no interval because nothing was left of some time.
 """
@@ -23,23 +23,23 @@ from whitewire.analysis import net
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 
-RUNS, FLOORS, SHARES, RATIOS = (3, 6, 10), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
+RUNS, OVERHEADS, SHARES, RATIOS = (3, 6, 10), (4, 8), (0.3, 0.5, 0.8), (1.0, 2.0)
 UNEQUAL = (1.0, 4.0)
-RUN_SD, FLOOR_SD = 0.02, 0.05
-"""Scatter of a run, as a share of the whole time of the shorter cell, and of a floor, as a share of the floor."""
+RUN_SD, OVERHEAD_SD = 0.02, 0.05
+"""Scatter of a run, as a share of the shorter cell's whole time, and of an overhead run, as a share of the overhead."""
 METRIC, BLOCK = "completion_time_net", "full-1"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Runs a cell, floors a key, share of the floor in the shorter cell's time, true ratio, one floor for both cells.
+    """Runs per cell, overhead runs per key, the overhead's share of the shorter cell's time, true ratio, one for both.
 
-    `outlier` is what one in ten floors takes longer, in floors; `unequal` is the second cell's scatter over the
-    first's.
+    `outlier` is what one in ten overhead runs takes longer, in overheads; `unequal` is the second cell's scatter over
+    the first's.
     """
 
     runs: int
-    floors: int
+    overheads: int
     share: float
     ratio: float
     shared: bool
@@ -50,13 +50,13 @@ class Case:
 def interval_of(case: Case, seed: int) -> tuple[float, float] | None:
     """One made-up experiment: the interval of the ratio of two net times of one second times the ratio, and one."""
     rng = np.random.Generator(np.random.PCG64([1, seed]))
-    floor, sd = case.share / (1 - case.share), RUN_SD / (1 - case.share)
+    overhead, sd = case.share / (1 - case.share), RUN_SD / (1 - case.share)
     keys = ("a", "a", "a") if case.shared else ("a", "b", "b")
-    measured = {key: floor * (1 + FLOOR_SD * rng.standard_normal(case.floors)) for key in dict.fromkeys(keys)}
+    measured = {key: overhead * (1 + OVERHEAD_SD * rng.standard_normal(case.overheads)) for key in dict.fromkeys(keys)}
     for values in measured.values():
-        values += floor * case.outlier * (rng.random(len(values)) < 0.1)
+        values += overhead * case.outlier * (rng.random(len(values)) < 0.1)
     nets = [
-        floor + true + case.unequal**number * sd * rng.standard_normal(case.runs) - np.median(measured[key])
+        overhead + true + case.unequal**number * sd * rng.standard_normal(case.runs) - np.median(measured[key])
         for number, (true, key) in enumerate(zip((case.ratio, 1.0), keys, strict=False))
     ]
     if min(map(np.min, nets)) <= 0:
@@ -65,10 +65,10 @@ def interval_of(case: Case, seed: int) -> tuple[float, float] | None:
         (BLOCK, key, "terasort", "terasort", i, t, True) for key, each in measured.items() for i, t in enumerate(each)
     ]
     names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
-    floors = net.FloorErrors(pd.DataFrame(rows, columns=names))
+    overheads = net.OverheadErrors(pd.DataFrame(rows, columns=names))
     samples = []
     for name, key, values in zip("ab", keys, nets, strict=False):
-        own = floors.errors(METRIC, float(np.median(values)), {(BLOCK, key): 1.0})
+        own = overheads.errors(METRIC, float(np.median(values)), {(BLOCK, key): 1.0})
         spread = statistics.scatter(values)
         samples.append(Sample(values, 0, "s", name, spread, case.runs - 1, METRIC, own or {}))
     one, two = samples
@@ -93,15 +93,18 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--simulations", type=int, default=2000)
     count = arguments.parse_args().simulations
-    each = itertools.product(RUNS, FLOORS, SHARES, RATIOS, (True, False), UNEQUAL)
-    cases = [Case(runs, floors, share, ratio, shared, unequal=x) for runs, floors, share, ratio, shared, x in each]
-    print("| runs | floors | share of the floor | ratio | floor | scatter | coverage | width | no interval |")
+    each = itertools.product(RUNS, OVERHEADS, SHARES, RATIOS, (True, False), UNEQUAL)
+    cases = [
+        Case(runs, overheads, share, ratio, shared, unequal=x) for runs, overheads, share, ratio, shared, x in each
+    ]
+    print("| runs | overhead runs | share of the overhead | ratio | overhead | scatter | coverage | width | "
+          "no interval |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         for case, found in zip(cases, pool.map(coverage, cases, [count] * len(cases)), strict=True):
             held, width, without = found
             which = "shared" if case.shared else "separate"
-            print(f"| {case.runs} | {case.floors} | {case.share:g} | {case.ratio:g} | {which} | x{case.unequal:g} | "
+            print(f"| {case.runs} | {case.overheads} | {case.share:g} | {case.ratio:g} | {which} | x{case.unequal:g} | "
                   f"{held:.3f} | "
                   f"{width:.2f} | {without / count:.1%} |", flush=True)  # fmt: skip
     return 0

@@ -39,7 +39,7 @@ from whitewire.measure import scale_candidate
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
-from whitewire.records.journal import read_floors, read_runs
+from whitewire.records.journal import read_overheads, read_runs
 from whitewire.records.reasons import codes_of
 from whitewire.text import canonical
 
@@ -75,16 +75,16 @@ def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
 
 
 def seconds_of(folder: Path) -> dict[str, list[float]]:
-    """Seconds of valid runs and floors, by cell and kind."""
+    """Seconds of valid runs and overhead runs, by cell and kind."""
     found: dict[str, list[float]] = defaultdict(list)
     for block in sorted(folder.glob(f"*/{synthetic.BLOCK}")):
         for _, record in read_runs(block.parent, [block.name]):
             if record["valid"]:
                 cell = f"{record['experiment']} {canonical(record['factors'])}"
                 found[cell].append(record["end"] - record["start"])
-        for floor in read_floors(block):
-            if floor["valid"]:
-                found[f"floor of {floor['workload']}"].append(floor["end"] - floor["start"])
+        for overhead in read_overheads(block):
+            if overhead["valid"]:
+                found[f"overhead run of {overhead['workload']}"].append(overhead["end"] - overhead["start"])
     return found
 
 
@@ -103,8 +103,8 @@ def invalid(folder: Path) -> Counter[str]:
 
 
 def kind_of(cell: str) -> str:
-    """The kind of a cell: its workload, or that it is a floor."""
-    return "floor" if cell.startswith("floor of ") else cell.partition(" ")[0]
+    """The kind of a cell: its workload, or that it is an overhead run."""
+    return "overhead run" if cell.startswith("overhead run of ") else cell.partition(" ")[0]
 
 
 def ratio(values: Sequence[float], alone: Sequence[float]) -> str:
@@ -130,12 +130,12 @@ def by_kind(found: Mapping[str, Sequence[float]], alone: Mapping[str, Sequence[f
 def show(folder: Path, counts: Sequence[int]) -> None:
     """The tables of what was measured."""
     by_count = {count: seconds_of(folder / str(count)) for count in counts}
-    print("| lanes | valid runs | runs per minute | not valid | minutes of each lane: all, of which runs, floors, "
-          "warm-up, start, waiting |\n|---|---|---|---|---|")  # fmt: skip
+    print("| lanes | valid runs | runs per minute | not valid | minutes of each lane: all, of which runs, "
+          "overhead runs, warm-up, start, waiting |\n|---|---|---|---|---|")  # fmt: skip
     for count, found in by_count.items():
         own = folder / str(count)
         times = list(spent(own))
-        runs = sum(len(values) for cell, values in found.items() if not cell.startswith("floor of "))
+        runs = sum(len(values) for cell, values in found.items() if not cell.startswith("overhead run of "))
         minutes = max(each["all"] for each in times) / 60
         spent_minutes = "; ".join(", ".join(f"{each.get(what, 0) / 60:.1f}" for what in (
             "all", "runs", "floors", "warm-up", "start", "waiting")) for each in times)  # fmt: skip

@@ -1,13 +1,13 @@
 """How long measuring may take: a budget for a whole start, and what of it a block gets.
 
-Blocks are measured in turn, as many at once as there are lanes. Until the first look at its claims a block gets what it
-should take, and three times as much if need be, because without that look all its time would be lost; but no more than
-it should take where others have disturbed every attempt by then, and the first block half as much again, because the
-first report waits for it. After it a block gets a part of what the blocks after it do not need for theirs: in
-proportion to the claims of it and them that runs judge, and nothing where nothing is left over. Runs that hardly decide
-a claim get only what is left even if the blocks after it make all of theirs. So a budget that is too small for all
-decides some papers rather than none, and no paper has many runs of a cell while a later one has none. What one does not
-need goes to the next ones.
+Blocks are measured in turn, as many at once as there are lanes. Until its first interim analysis a block gets what it
+should take, and three times as much if need be, because without it all its time would be lost; but no more than it
+should take where others have disturbed every attempt by then, and the first block half as much again, because the first
+report waits for it. After it a block gets a part of what the blocks after it do not need for theirs: in proportion to
+the claims of it and them that runs judge, and nothing where nothing is left over. Runs that hardly decide a claim get
+only what is left even if the blocks after it make all of theirs. So a budget that is too small for all decides some
+papers rather than none, and no paper has many runs of a cell while a later one has none. What one does not need goes to
+the next ones.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PART = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(s|min|m|h)\s*", re.ASCII)
 TIME = re.compile(rf"\s*(?:{PART.pattern})+", re.ASCII)
 MOST_S = 366 * 86400.0
 OVERRUN = 3.0
-"""How much of what it should take a block may take until its first look: beside other programs it takes as much.
+"""How much of its planned time a block may take until its first interim analysis: beside other programs it takes it.
 
-With 1.5, on two processors of which others used one and more, no block but two came to its first look in 85 minutes."""
+With 1.5, on two processors of which others used one and more, no block but two came to its first one in 85 minutes."""
 OVERRUN_OF_FIRST = 1.5
 """The same of the first block, which the first report waits for. With 1 it missed its first analysis in two campaigns
 on an idle machine, where its runs took 1.24 times as long as planned, and had measured for nothing."""
@@ -68,10 +68,10 @@ def _without_end() -> float:
 class Allowance:
     """What one block may take, in seconds.
 
-    first, further: until its first look at claims, and after that one, from the moment of asking; spare: after it, for
-    runs that hardly decide a claim; own: what it should take until its first look; start: what all blocks of the start
-    may take together; began: when it began, by the wall clock; earlier: what the block took in it before; spent: what
-    of that went into what.
+    first, further: until its first interim analysis, and after that, from the moment of asking; spare: after it, for
+    runs that hardly decide a claim; own: what it should take until its first interim analysis; start: what all blocks
+    of the start may take together; began: when it began, by the wall clock; earlier: what the block took in it before;
+    spent: what of that went into what.
     """
 
     first: Callable[[], float] = _without_end
@@ -87,7 +87,7 @@ class Allowance:
 @dataclass(frozen=True)
 class Budget:
     """Until when a start may measure, and what it still has to measure, in turn: `<paper>/<block>` to seconds until its
-    first look, and to how many claims its runs judge.
+    first interim analysis, and to how many claims its runs judge.
 
     `ends` is a moment of the monotonic clock, which all processes of a machine share, which no step of the wall clock
     moves, and which stands still while the machine sleeps. Another machine (a node of a Slurm job) reads the moment of
@@ -136,7 +136,7 @@ class Budget:
                    stored["earlier"], stored["spent"])  # fmt: skip
 
     def first(self, block: str, now: float | None = None) -> float:
-        """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
+        """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first analysis needs."""
         left, own, later = self._left(block, now)
         if not own:
             return left
@@ -157,7 +157,7 @@ class Budget:
         return time.time() - (ago if math.isfinite(ago) else 0.0)
 
     def own(self, block: str) -> float:
-        """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""
+        """Seconds that a block should take until its first interim analysis; infinite without an end, or after it."""
         return self.expected.get(block) or math.inf if math.isfinite(self.ends) else math.inf
 
     def further(self, block: str, now: float | None = None) -> float:

@@ -141,12 +141,12 @@ def measure(args: argparse.Namespace) -> None:
 
         only = Only(claim, rows_of)
 
-    def look(*of: Any) -> Seen:
-        from whitewire.analysis.so_far import look_at  # no look is made where a paper has none at the effort
+    def interim(*of: Any) -> Seen:
+        from whitewire.analysis.so_far import judge_so_far  # only where a paper has interim analyses
 
-        return partial(look_at, only=claim)(*of)
+        return partial(judge_so_far, only=claim)(*of)
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output, look, only)
+    measure(args.paper, args.testbed, args.design, args.block, args.output, interim, only)
 
 
 def make_software() -> None:

@@ -1,7 +1,7 @@
 """Errors of an estimate by their source, and the one interval that is made of them.
 
 Estimates are products and quotients of cells, so errors are those of logarithms. A source that two cells share, such as
-a floor, enters once, with the sum of its signed parts.
+an overhead, enters once, with the sum of its signed parts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import scipy
 from whitewire.statistics import Values
 
 CLIP, QUARTER = 4.0, 1.15
-"""Residuals of floors count up to so many robust standard deviations; three quarters of normal ones are within 1.15."""
+"""Residuals of overhead runs count up to so many robust standard deviations; of normal ones 3/4 are within 1.15."""
 Errors = Mapping[Any, tuple[float, float]]
 """Signed standard error of the logarithm and its degrees of freedom, by independent source."""
 
@@ -88,8 +88,8 @@ def robust_sd(cells: Sequence[Values]) -> tuple[float, int]:
     return math.sqrt(float(np.sum(clipped**2)) / freedom), freedom
 
 
-def floor_scatter(own: Values, pooled: tuple[float, int], enough: int) -> tuple[float, int]:
-    """Scatter of one kind's floors and its freedom: its own from `enough` degrees on, else at least the pooled one."""
+def overhead_scatter(own: Values, pooled: tuple[float, int], enough: int) -> tuple[float, int]:
+    """Scatter of one kind's overhead runs and its freedom: its own from `enough` degrees on, else at least `pooled`."""
     sd, freedom = robust_sd([own])
     if freedom >= enough or not pooled[1]:
         return sd, freedom

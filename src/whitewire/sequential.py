@@ -19,32 +19,32 @@ RULE_VERSION = "2026-11-28"
 ALPHA = 0.05
 """Share of wrong verdicts that all analyses together may give of a claim."""
 POWER = 3.0
-"""Exponent of the spending function; chosen by `bench/looks.py`."""
+"""Exponent of the spending function; chosen by `bench/interim.py`."""
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(80)
 FARTHEST = 40.0
 """A boundary lies below so many standard errors."""
 
 
-def nominal(alpha: float, n: int, looks: tuple[int, ...], ended: bool = False) -> float:
+def nominal(alpha: float, n: int, analyses: tuple[int, ...], ended: bool = False) -> float:
     """Two-sided level of the analysis after n runs, for which all analyses together have `alpha`.
 
-    `looks` are the planned numbers of runs, growing; with fewer than two of them it is alpha itself. `ended`: no
+    `analyses` are the planned numbers of runs, growing; with fewer than two of them it is alpha itself. `ended`: no
     further analysis follows, so this one spends what is left.
     """
-    if len(looks) < 2:
+    if len(analyses) < 2:
         return alpha
-    before = tuple(look for look in looks[:-1] if look < n)
-    return levels(alpha, (*before, n), max(n, looks[-1]), ended)[-1]
+    before = tuple(runs for runs in analyses[:-1] if runs < n)
+    return levels(alpha, (*before, n), max(n, analyses[-1]), ended)[-1]
 
 
 @lru_cache(maxsize=4096)
-def overall(p: float, n: int, looks: tuple[int, ...], ended: bool = False) -> float:
+def overall(p: float, n: int, analyses: tuple[int, ...], ended: bool = False) -> float:
     """p-value over all analyses: the least `alpha` at which the analysis after n runs rejects with `p`."""
-    if len(looks) < 2 or not 0 < p < 1:
+    if len(analyses) < 2 or not 0 < p < 1:
         return p
 
     def beyond(alpha: float) -> float:
-        return math.log(nominal(alpha, n, looks, ended) / p)
+        return math.log(nominal(alpha, n, analyses, ended) / p)
 
     most = 1 - 1e-9
     return max(p, scipy.optimize.brentq(beyond, p / 2, most, rtol=1e-7)) if beyond(most) > 0 else 1.0
@@ -52,17 +52,17 @@ def overall(p: float, n: int, looks: tuple[int, ...], ended: bool = False) -> fl
 
 @lru_cache(maxsize=4096)
 def levels(
-    alpha: float, looks: tuple[int, ...], most: int, ended: bool = False, power: float = POWER
+    alpha: float, analyses: tuple[int, ...], most: int, ended: bool = False, power: float = POWER
 ) -> tuple[float, ...]:
-    """Two-sided level of each of the analyses `looks`.
+    """Two-sided level of each of the `analyses`.
 
     Armitage, McPherson & Rowe's recursion: the density of the sum of runs within the boundaries, from one analysis to
     the next.
     """
     found: list[float] = []
     sums, density, before, spent = np.zeros(1), np.ones(1), 0, 0.0
-    for n in looks:
-        due = alpha if ended and n == looks[-1] else alpha * (n / most) ** power
+    for n in analyses:
+        due = alpha if ended and n == analyses[-1] else alpha * (n / most) ** power
         step = math.sqrt(n - before)
 
         def lacking(z: float, n: int = n, due: float = due) -> float:

@@ -202,13 +202,13 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     one = cell_id(block.rows[0]["experiment"], levels_of(block.paper, block.rows[0]))
     seen = []
 
-    def look(paper, config, results, designed, unavailable):
+    def interim(paper, config, results, designed, unavailable):
         assert (paper, config, results, unavailable) == (block.paper, block.config, folder, {})
         assert len(designed) == 2 * (1 + len(seen)) and {*designed.values()} == {"quick-1"}
         seen.append(len(records(folder)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one], place={})
 
-    block.look = look
+    block.interim = interim
     block.measure()
     done = finished_record(folder)
     assert seen == [2, 3]  # after one run of each cell, and after another one of the cell that is still open

@@ -45,7 +45,7 @@ def once(action):
 
     def around(real):
         def with_a_fault(workload, bench):
-            if (bench.stack.floors or not workload.has_floor) and not done:
+            if (bench.stack.overheads or not workload.has_overhead) and not done:
                 done.append(True)
                 action(bench.stack)
             return real(workload, bench)

@@ -63,18 +63,18 @@ def test_every_round_is_made_whole_in_one_of_two_lanes(of_two):
     assert not still_alive(descendants(os.getpid()) - before)
 
 
-def test_a_look_comes_once_after_the_same_runs_of_each_cell(of_two):
+def test_an_interim_analysis_comes_once_after_the_same_runs_of_each_cell(of_two):
     block = block_of(of_two)
     raw = json.loads(json.dumps(block.paper.raw)) | {"looks": {"quick": [3, 5, 6]}}
     block.candidates.paper = type(block.paper).of(raw, block.paper.path)
     one = cell_id("put-grid", {"fabric": "1gbe", "clients": 1, "puts_per_client": 2})
     seen = []
 
-    def look(*_):
+    def interim(*_):
         seen.append(len(records(of_two)))
         return SimpleNamespace(decided=["a"], open=["b"], cells=[one], near=[one])
 
-    block.look = look
+    block.interim = interim
     block.measure()
     done = json.loads((of_two / "block.json").read_text())
     assert seen == [15, 17]

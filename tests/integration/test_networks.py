@@ -116,7 +116,7 @@ def test_racks_and_cross_traffic(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
+def test_a_job_in_racks_knows_them_and_its_overhead_meets_no_traffic(tmp_path):
     """TeraSort with jumbo frames on over-subscribed racks, half of whose uplinks others use."""
     testbed = load_testbed("emulated")
     testbed |= {"limits": wide(testbed["limits"])}
@@ -137,6 +137,6 @@ def test_a_job_in_racks_knows_them_and_its_floor_meets_no_traffic(tmp_path):
     assert proof(record, "uplink")["racks"] == 2
     assert proof(record, "mtu") == 9000
     assert proof(record, "cross_traffic") == pytest.approx(0.5, rel=0.1)
-    for _, floor in records(tmp_path, "floors"):
-        assert floor["evidence"].get("cross_traffic", 0) < 0.01
-        assert {link["mtu"] for link in floor["evidence"]["links"].values()} == {1500}
+    for _, overhead in records(tmp_path, "floors"):
+        assert overhead["evidence"].get("cross_traffic", 0) < 0.01
+        assert {link["mtu"] for link in overhead["evidence"]["links"].values()} == {1500}

@@ -59,7 +59,7 @@ def block(can_emulate, tmp_path_factory) -> Block:
     real, killed = TeraSort.run, []
 
     def with_a_crash(workload, bench):
-        if bench.stack.floors and not killed:
+        if bench.stack.overheads and not killed:
             victim = bench.stack.yarn.daemons["nodemanager-datanode2"]
             killed.append(victim)
             threading.Timer(4.0, victim.kill).start()
@@ -124,7 +124,7 @@ def test_tasks_have_their_phases(measured):
             assert task["start"] <= task["shuffle_end"] <= task["merge_end"] <= task["end"]
 
 
-def test_the_floor_was_measured_beside_it(measured):
+def test_the_overhead_was_measured_beside_it(measured):
     record, found = measured["terasort"]
     assert 0.5 < record["floors"]["terasort"] < 60
     net = found["metrics"]["completion_time_net"][0]

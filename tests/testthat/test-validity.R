@@ -25,7 +25,7 @@ test_that("a job is held to its compute share, a put to its worst second", {
                       "cpu_idle_min", "compute_share"), value = c(0.5, 0.7, 0.01, 0.1))
   expect_equal(cpu_headroom()$metric, c("cpu_idle_min", "cpu_idle_mean", "compute_share"))
   expect_equal(cpu_rule(), paste("at least 35 % of the processors' time was idle in every second of it and the",
-                                 "processors were short in at most 50 % of a job's time beyond its floor",
+                                 "processors were short in at most 50 % of a job's time beyond its startup overhead",
                                  "(the compute share)"))
 })
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench import looks
+from bench import interim
 from whitewire import lanes
 from whitewire.paths import HOME
 
@@ -35,10 +35,10 @@ def test_coverage_needs_no_cluster():
     assert "coverage" in done.stdout
 
 
-def test_looks_need_no_cluster():
+def test_interim_analyses_need_no_cluster():
     """Four ways to end for each setting; a level or a variant that is lost fails here."""
-    for options, lines in (((), 4 * len(looks.SETTINGS)), (("--variants",), len(list(looks.variants())))):
-        done = _run("bench/looks.py", "--designs", "4", *options)
+    for options, lines in (((), 4 * len(interim.SETTINGS)), (("--variants",), len(list(interim.variants())))):
+        done = _run("bench/interim.py", "--designs", "4", *options)
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stdout.count("\n| ") == lines
 

@@ -48,7 +48,7 @@ def test_blocks_that_take_all_they_get_end_in_time(expected, claims, seconds):
     if sum(expected.values()) >= seconds:
         return
     now = 0.0
-    for name, takes in expected.items():  # where each takes what it should, all of them get to their first look
+    for name, takes in expected.items():  # where each takes what it should, all of them get to their first analysis
         assert budget.first(name, now) >= takes * (1 - 1e-9)
         now += takes
         now += budget.further(name, now)
@@ -64,7 +64,7 @@ def test_what_one_does_not_need_goes_to_the_next():
     assert budget.first("c/1", 140.0) == 0
 
 
-def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
+def test_too_small_a_budget_analyses_the_first_papers_and_at_no_one_further():
     budget = Budget(30.0, {"a/1": 10.0, "b/1": 15.0, "c/1": 30.0})
     assert budget.first("a/1", 0.0) == 15
     assert budget.further("a/1", 9.0) == 0
@@ -73,7 +73,7 @@ def test_too_small_a_budget_looks_at_the_first_papers_and_at_no_one_further():
     assert budget.first("c/1", 24.0) == 6
 
 
-def test_blocks_that_have_had_their_first_look_share_what_is_left_by_their_claims():
+def test_blocks_that_have_had_their_first_interim_analysis_share_what_is_left_by_their_claims():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 0.0}, {"a/1": 1, "b/1": 8})
     assert budget.further("a/1", 0.0) == 10
     assert budget.further("b/1", 10.0) == 80
@@ -92,7 +92,7 @@ def test_a_block_knows_when_its_start_began():
     assert Budget(math.inf).began == pytest.approx(time.time(), abs=5)
 
 
-def test_others_disturb_a_block_only_until_its_first_look():
+def test_others_disturb_a_block_only_until_its_first_interim_analysis():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
     assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)
     assert Budget(math.inf, {"b/1": 20.0}).own("b/1") == math.inf

@@ -18,9 +18,9 @@ from whitewire.statistics import scatter
 RUNS = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=10)
 
 
-def sample(values, name, floors=None):
+def sample(values, name, overheads=None):
     values = np.asarray(values, dtype=float)
-    return Sample(values, 0, "s", name, scatter(values), len(values) - 1, "time", floors or {})
+    return Sample(values, 0, "s", name, scatter(values), len(values) - 1, "time", overheads or {})
 
 
 @given(RUNS, RUNS)
@@ -58,8 +58,8 @@ def test_it_is_welchs():
 
 
 @given(st.floats(0.2, 5), st.floats(0.2, 5))
-def test_a_floor_that_two_cells_share_counts_by_the_difference_of_what_it_is_in_each(a, b):
-    shared = [(1, {"floor": (-0.1 / a, 3)}), (-1, {"floor": (-0.1 / b, 3)})]
+def test_an_overhead_that_two_cells_share_counts_by_the_difference_of_what_it_is_in_each(a, b):
+    shared = [(1, {"overhead": (-0.1 / a, 3)}), (-1, {"overhead": (-0.1 / b, 3)})]
     assert p.standard_error(p.product(shared)) == pytest.approx(0.1 * abs(1 / a - 1 / b), abs=1e-12)
     apart = [(1, {"one": (-0.1 / a, 3)}), (-1, {"two": (-0.1 / b, 3)})]
     assert p.standard_error(p.product(apart)) == pytest.approx(0.1 * math.hypot(1 / a, 1 / b))

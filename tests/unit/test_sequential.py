@@ -18,8 +18,8 @@ PLANNED = (3, 6, 10)
 
 @given(PLANS, st.floats(1e-4, 0.2))
 @settings(max_examples=20, deadline=None)
-def test_all_analyses_together_have_the_level(looks, alpha):
-    levels = q.levels(alpha, looks, looks[-1])
+def test_all_analyses_together_have_the_level(analyses, alpha):
+    levels = q.levels(alpha, analyses, analyses[-1])
     assert max(levels) <= alpha * (1 + 1e-9) and sum(levels) >= alpha * (1 - 1e-9)
 
 
@@ -31,16 +31,16 @@ def test_without_an_effect_all_together_are_wrong_as_often_as_said():
 
 
 def test_it_is_the_multivariate_normal():
-    looks = np.array(PLANNED)
+    analyses = np.array(PLANNED)
     z = stats.norm.isf(np.array(q.levels(0.05, PLANNED, 10)) / 2)
-    correlation = np.sqrt(np.minimum.outer(looks, looks) / np.maximum.outer(looks, looks))
+    correlation = np.sqrt(np.minimum.outer(analyses, analyses) / np.maximum.outer(analyses, analyses))
     within = stats.multivariate_normal.cdf(z, cov=correlation, lower_limit=-z)
     assert 1 - within == pytest.approx(0.05, abs=2e-4)
 
 
-def test_one_look_costs_nothing():
-    for looks in ((), (6,)):
-        assert q.nominal(0.05, 4, looks) == 0.05 and q.overall(0.0123, 4, looks) == 0.0123
+def test_one_analysis_costs_nothing():
+    for analyses in ((), (6,)):
+        assert q.nominal(0.05, 4, analyses) == 0.05 and q.overall(0.0123, 4, analyses) == 0.0123
 
 
 def test_it_spends_late_and_the_last_analysis_what_is_left():

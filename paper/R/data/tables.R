@@ -115,7 +115,7 @@ read_lanes <- function(paper = paper_id()) {
   table
 }
 
-read_floors <- function(paper = paper_id()) {
+read_overheads <- function(paper = paper_id()) {
   columns <- c("block", "floor", "workload", "job", "number", "seconds", "valid")
   table <- read_stage("tidy", "floors.csv", columns, paper)
   table$seconds <- as_value(table$seconds)

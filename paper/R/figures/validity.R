@@ -4,7 +4,7 @@ headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
                     cpu_outside = "used by other programs,\nprocessors",
                     cpu_idle_mean = "idle, mean of the run,\nshare",
                     cpu_idle_min = "idle, worst second of the run,\nshare",
-                    compute_share = "short beyond the job's floor,\nshare (compute share)",
+                    compute_share = "short beyond the startup overhead,\nshare (compute share)",
                     write_short_while_busy = "short while TestDFSIO's\ntasks wrote, share",
                     read_short_while_busy = "short while TestDFSIO's\ntasks read, share")
 

@@ -3,7 +3,7 @@
 # metric_table(experiment, metrics, by, where)  medians (with intervals) as a table: a row per cell, a column per metric
 #   metrics  named vector, names are the column heads: c("CPU cores" = "worker_cpu_cores"); bytes are in GB
 # compute_table(experiment, by, where)   how long processors were short, and how idle they were
-# compute_sentence(experiment, where)    the same in words, with the part of the time that the job's floor takes
+# compute_sentence(experiment, where)    the same in words, with the share of the startup overhead
 # wire_table(experiment, by, where)      shuffled bytes against bytes on the links
 # phase_table(experiment, by, where)     means of map, shuffle, merge and reduce times (tidy/runs.csv, all runs)
 
@@ -43,7 +43,7 @@ compute_table <- function(experiment, by = "fabric", where = list()) {
   metric_table(experiment, c(
     "Compute share of net time" = "compute_share", "Idle, mean" = "cpu_idle_mean",
     "Idle, worst second" = "cpu_idle_min",
-    "CPU s a GB" = "cpu_seconds_per_gb", "Job floor, s" = "job_floor"
+    "CPU s a GB" = "cpu_seconds_per_gb", "Startup overhead, s" = "job_floor"
   ), by, where)
 }
 
@@ -52,7 +52,7 @@ range_text <- function(x, digits = 0) {
   paste(sub(" %$", "\u00a0%", ends), collapse = " to ")
 }
 
-# A net time that is small beside the floor is mostly the difference of two starts: the reader must know.
+# A net time that is small beside the startup overhead is mostly the difference of two starts: the reader must know.
 compute_sentence <- function(experiment, where = list(), little = 0.2) {
   share <- medians_at(experiment, "compute_share", where)$shown
   runs <- runs_at(experiment, c("completion_time", "completion_time_net"), where)
@@ -64,7 +64,7 @@ compute_sentence <- function(experiment, where = list(), little = 0.2) {
     return("How long the processors were short was not measured at this effort.")
   }
   text <- sprintf(paste("The processors were short in %s of the net time (medians of the cells); there the network can",
-                        "save nothing. Net time is %s of the whole time of a job, the rest is its floor."),
+                        "save nothing. Net time is %s of the whole time of a job, the rest is its startup overhead."),
                   range_text(share), range_text(net_share))
   if (min(net_share) < little) {
     text <- paste(text, sprintf(paste("**In %s the net time is less than a fifth of the whole: it is then mostly the",

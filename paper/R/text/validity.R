@@ -135,7 +135,7 @@ cpu_rule <- function() {
     },
     if ("compute_share" %in% runs$metric) {
       paste("the processors were short in at most", bound("compute_share"),
-            "of a job's time beyond its floor (the compute share)")
+            "of a job's time beyond its startup overhead (the compute share)")
     }
   ))
 }

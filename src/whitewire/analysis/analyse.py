@@ -18,9 +18,9 @@ from whitewire.analysis import (
     claims,
     controls,
     guards,
+    interim,
     inverse,
     judging,
-    looks,
     one_claim,
     prospects,
     similitude,
@@ -137,7 +137,7 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
             exact = statistics.median_interval(values)
             row[f"{prefix}median"] = float(np.median(values)) if len(values) else None
             row[f"{prefix}low"], row[f"{prefix}high"] = (
-                _with_floor(runs, row, float(np.median(values)), exact) if exact else (None, None)
+                _with_overhead(runs, row, float(np.median(values)), exact) if exact else (None, None)
             )
             if column == "plain":
                 row["mean"] = _mean(values, row["unit"])
@@ -164,15 +164,15 @@ def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
     return str(guards.of(runs, row["experiment"], levels, row["metric"]) or "")
 
 
-def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
+def _with_overhead(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
                 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """The interval of a cell's median with the scatter of its floor, where it rests on one."""
+    """The interval of a cell's median with the scatter of its startup overhead, where it rests on one."""
     levels = {factor: row[factor] for factor in runs.paper.factors}
-    weights = runs.floor_weights(row["experiment"], levels, row["metric"])
+    weights = runs.overhead_weights(row["experiment"], levels, row["metric"])
     if not weights:
         return exact
     if row["metric"] == "job_floor":
-        known = [runs.floors.error(*key) for key in weights]
+        known = [runs.overheads.error(*key) for key in weights]
         errors = {key: (weight * error[0] / median, error[1])
                   for (key, weight), error in zip(weights.items(), known, strict=True) if error}  # fmt: skip
         return (len(errors) == len(weights) and propagation.interval(median, errors)) or (None, None)
@@ -180,7 +180,7 @@ def _with_floor(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[
     if sample.problem:
         return None, None
     own = sample.spread * statistics.median_error(len(sample.values))  # of the median, not of the mean of logarithms
-    return propagation.interval(median, {"runs": (own, sample.freedom), **sample.floors}) or (None, None)
+    return propagation.interval(median, {"runs": (own, sample.freedom), **sample.overheads}) or (None, None)
 
 
 def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
@@ -296,12 +296,12 @@ def verdicts(
     open claim (its row) would take.
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
-    after = looks.decided_after(paper, runs, status, rows)
+    after = interim.decided_after(paper, runs, status, rows)
     for claim, row in zip(paper.claims, rows, strict=True):
         row["decided_after"] = after.get(claim["id"])
         row["asked"] = noted.word(claim["id"], row) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
-            cells = looks.cells_of_test(runs, claim["test"]) or ()
+            cells = interim.cells_of_test(runs, claim["test"]) or ()
             busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
             row |= outlook(claim, {**row, "busy": busy})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
@@ -327,12 +327,12 @@ def _by_runs(row: Mapping[str, Any], status: str) -> bool:
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
             ) -> Iterator[str]:  # fmt: skip
-    """After which look a claim was decided; of an open one, which runs of its cells were not made, or never are."""
+    """After which analysis a claim was decided; of an open one, which runs of its cells were not made, or never are."""
     if row["decided_after"] is not None:
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
-    cells = looks.cells_of_test(runs, claim["test"]) or ()
+    cells = interim.cells_of_test(runs, claim["test"]) or ()
     few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
     if reason := next(filter(None, few), ""):
         yield reason
@@ -483,14 +483,14 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     fabrics = testbed["fabrics"]
     lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
-    floors = _read(measured, {"job": str}) if measured.is_file() else None
+    overheads = _read(measured, {"job": str}) if measured.is_file() else None
     not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
     left = _read(not_made) if not_made.is_file() else None
     effort = effort_of(table["block"].iloc[0]) if len(table) else ""
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
         expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
         raise UserError(f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {AGAIN}")
-    runs = on_testbed(paper, testbed, effort, table, floors, lost_runs, seed, ended=True)
+    runs = on_testbed(paper, testbed, effort, table, overheads, lost_runs, seed, ended=True)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
     if effort:

@@ -48,5 +48,5 @@ def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[
     return replace(
         evidence, low=evidence.low * low, high=evidence.high * high, direction=direction,
         least=(left[0] * low, left[1] * high), left_by="the emulation's own error",
-        floors_to_come=evidence.floors_to_come and evidence.least is not None,
+        overheads_to_come=evidence.overheads_to_come and evidence.least is not None,
     ), said  # fmt: skip

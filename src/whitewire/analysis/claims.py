@@ -217,8 +217,8 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
             return Verdict(INCONCLUSIVE, reason, runs_help=False)
         reason = f"{seen} from {_runs(evidence.n)} a cell: too few for an interval"
         return Verdict(INCONCLUSIVE, reason, _until_an_interval(evidence))
-    floors = ", with the scatter of floors" if evidence.floors else ""
-    interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
+    overheads = ", with the scatter of startup overheads" if evidence.overheads else ""
+    interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{overheads})"
     if target.negligible(evidence.low, evidence.high):
         return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")
     if target.holds(evidence.low, evidence.high):
@@ -233,7 +233,7 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
     if evidence.least and not _clear(target, evidence.least):
         ends = " to ".join(map(number, evidence.least))
         reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
-        if evidence.floors_to_come:  # they may narrow it
+        if evidence.overheads_to_come:  # they may narrow it
             return Verdict(INCONCLUSIVE, reason, MOST_RUNS)
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
     return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence))

@@ -18,7 +18,7 @@ from whitewire.records.jobs import NET, WHOLE
 from whitewire.workloads.base import Workload
 
 NET_SHARE = 0.2
-"""Least time of a cell's jobs beyond their floor, as a share of it, that an estimate may rest on."""
+"""Least time of a cell's jobs beyond their startup overhead, as a share of it, that an estimate may rest on."""
 AT_ONCE_SHARE = 0.75
 """Least share of a run's tasks that are at it at once, for a rate that is said of all of them together."""
 SHORT_SHARE = 0.5
@@ -47,8 +47,8 @@ class MeasuredCells(Protocol):
     def n_valid(self, experiment: str, levels: Mapping[str, Any]) -> int:
         """Number of a cell's valid runs."""
 
-    def floors_lacking(self, experiment: str, levels: Mapping[str, Any]) -> Mapping[str, str]:
-        """Names of the floors of a cell's valid runs of which none was valid, with the reason of the last one."""
+    def overheads_lacking(self, experiment: str, levels: Mapping[str, Any]) -> Mapping[str, str]:
+        """Overheads of a cell's valid runs for which no overhead run was valid, with the reason of the last one."""
 
     def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
         """Whether more bytes a run would help, in words."""
@@ -60,9 +60,9 @@ class MeasuredCells(Protocol):
 def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
-        _without_floor,
+        _without_overhead,
         reported_by_none,
-        _hidden_by_floor,
+        _hidden_by_overhead,
         _one_after_another,
         _short_of_processors,
     ):
@@ -71,12 +71,13 @@ def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: 
     return None
 
 
-def _without_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
-    """No run has a net time, because no floor of its kind was valid."""
+def _without_overhead(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
+    """No run has a net time, because no overhead run of its kind was valid."""
     if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
         return None
-    for name, why in runs.floors_lacking(experiment, levels).items():
-        said = f"no floor of {name.split(' | ', 1)[0]} was valid, so its runs have no net time (the last one: {why})"
+    for name, why in runs.overheads_lacking(experiment, levels).items():
+        kind = name.split(" | ", 1)[0]
+        said = f"no overhead run of {kind} was valid, so its runs have no net time (the last one: {why})"
         return Unusable(said, "measure this paper again on an idle machine")
     return None
 
@@ -98,22 +99,25 @@ def _workload(
     return own, own.stands_for(parameters), parameters
 
 
-def _hidden_by_floor(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
-    """The jobs take hardly more than their floor, so that too little is left to judge."""
+def _hidden_by_overhead(
+    runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
+) -> Unusable | None:
+    """The jobs take hardly more than their startup overhead, so that too little is left to judge."""
     if metric not in NET:
         return None
-    left, floor = (runs.as_measured(experiment, levels, name) for name in NET[metric])
-    if not len(left) or not len(floor):
+    left, overhead = (runs.as_measured(experiment, levels, name) for name in NET[metric])
+    if not len(left) or not len(overhead):
         return None
     remedy = runs.more_bytes(experiment, levels)
     if lost := int(np.sum(~np.isfinite(left))):
-        return Unusable(f"{lost} of {len(left)} runs took no longer than their floor, so they have no net time", remedy)
-    beyond, least = float(np.median(left)), float(np.median(floor))
+        said = f"{lost} of {len(left)} runs took no longer than their startup overhead, so they have no net time"
+        return Unusable(said, remedy)
+    beyond, least = float(np.median(left)), float(np.median(overhead))
     if NET[metric] is not WHOLE:
         least -= beyond
     if beyond >= NET_SHARE * least:
         return None
-    return Unusable(f"only {beyond:.1f} s beyond the floor of {least:.1f} s, too little to tell", remedy)
+    return Unusable(f"only {beyond:.1f} s beyond the startup overhead of {least:.1f} s, too little to tell", remedy)
 
 
 def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:

@@ -38,7 +38,7 @@ def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) 
 def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
     """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
 
-    A rate whose metric is unusable (the floor hides it, tasks did not meet) is no point of the curve; it is
+    A rate whose metric is unusable (the startup overhead hides it, tasks did not meet) is no point of the curve; it is
     named in `left_out`, and may be where the effect is.
     """
     experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
@@ -76,7 +76,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     if row["reached"]:
         row["link_ratio"] = float(ratio)
     if not min(point.freedom for point in points) > 0 or any(point.problem for point in points):
-        return row  # too few runs or floors to say how far they scatter
+        return row  # too few runs or overhead runs to say how far they scatter
     curves = centres * _noise(points, runs.seed)
     drawn = np.array([needed(rates, each, base, effect) for each in curves])
     inside = drawn[np.isfinite(drawn)]

@@ -1,4 +1,4 @@
-"""Errors that floors bring into net times and what is made of them (docs/use/verdict-rules.md)."""
+"""Errors that startup overheads bring into net times and what is made of them (docs/use/verdict-rules.md)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from whitewire.propagation import Errors
 INVERSE = ("throughput_net", "compute_share", "shuffle_share")
 """Metrics that fall as the net time grows: rates, and shares of which it is the divisor."""
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
-"""The one job whose floor a metric is less of; of others it is all jobs of the run."""
+"""The one job whose startup overhead a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
-"""Least degrees of freedom to estimate scatter from a kind's own floors: as many as six floors have."""
+"""Least degrees of freedom to estimate scatter from a kind's own overhead runs: as many as six of them have."""
 
 
 def flags(column: Iterable[Any]) -> list[bool]:
@@ -25,8 +25,8 @@ def flags(column: Iterable[Any]) -> list[bool]:
     return [str(value).strip().lower() in ("true", "1", "1.0") for value in column]
 
 
-class FloorErrors:
-    """The table tidy/floors.csv: how far the median of each floor may be off."""
+class OverheadErrors:
+    """The table tidy/floors.csv: how far the median of each kind may be off."""
 
     def __init__(self, table: pd.DataFrame | None) -> None:
         self._seconds: dict[str, dict[tuple[str, str], np.ndarray]] = {}
@@ -34,49 +34,49 @@ class FloorErrors:
         self._lacking: dict[tuple[str, str], str] = {}
         if table is None or not len(table):
             return
-        for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
+        for (block, overhead), rows in table.groupby(["block", "floor"], sort=False):
             if "why_invalid" in rows and not any(flags(rows["valid"])):
-                self._lacking[str(block), str(floor)] = str(rows["why_invalid"].iloc[-1])
+                self._lacking[str(block), str(overhead)] = str(rows["why_invalid"].iloc[-1])
         table = table[flags(table["valid"])].assign(seconds=pd.to_numeric(table["seconds"], errors="coerce"))
         table = table[table["seconds"].notna()]
-        for (block, floor), rows in table.groupby(["block", "floor"], sort=False):
-            key = (str(block), str(floor))
+        for (block, overhead), rows in table.groupby(["block", "floor"], sort=False):
+            key = (str(block), str(overhead))
             self._workload[key] = str(rows["workload"].iloc[0])
             whole = rows.groupby("number", sort=False)["seconds"].sum()
             self._seconds.setdefault("", {})[key] = whole.to_numpy(dtype=float)
             for job, own in rows.groupby("job", sort=False):
                 self._seconds.setdefault(str(job), {})[key] = own["seconds"].to_numpy(dtype=float)
 
-    def knows(self, block: str, floor: str) -> bool:
-        return (block, floor) in self._workload
+    def knows(self, block: str, overhead: str) -> bool:
+        return (block, overhead) in self._workload
 
-    def lacking(self, block: str, floor: str) -> str:
-        """Why the last of the floors of a kind was not valid where none was; else empty."""
-        return self._lacking.get((block, floor), "")
+    def lacking(self, block: str, overhead: str) -> str:
+        """Why the last of the overhead runs of a kind was not valid where none was; else empty."""
+        return self._lacking.get((block, overhead), "")
 
-    def scatter(self, block: str, floor: str, job: str = "") -> tuple[float, int]:
-        """Standard deviation of one floor in seconds and its degrees of freedom, pooled where it has few itself.
+    def scatter(self, block: str, overhead: str, job: str = "") -> tuple[float, int]:
+        """Standard deviation of one overhead run in seconds and its degrees of freedom, pooled where it has few itself.
 
-        Pooled over floors of the same workload, or over all where those are few too.
+        Pooled over overhead runs of the same workload, or over all where those are few too.
         """
         every = self._seconds.get(job, {})
-        alike = [values for key, values in every.items() if self._workload[key] == self._workload[block, floor]]
+        alike = [values for key, values in every.items() if self._workload[key] == self._workload[block, overhead]]
         pooled = propagation.robust_sd(alike)
         if pooled[1] < OWN_FREEDOM:
             pooled = propagation.robust_sd(list(every.values()))
-        return propagation.floor_scatter(every[block, floor], pooled, OWN_FREEDOM)
+        return propagation.overhead_scatter(every[block, overhead], pooled, OWN_FREEDOM)
 
-    def error(self, block: str, floor: str, job: str = "") -> tuple[float, float] | None:
-        """Standard error of the floor's median in seconds and its degrees of freedom; None where nobody can say."""
-        own = self._seconds.get(job, {}).get((block, floor))
-        sd, freedom = self.scatter(block, floor, job) if own is not None else (math.nan, 0)
+    def error(self, block: str, overhead: str, job: str = "") -> tuple[float, float] | None:
+        """Standard error of the overhead's median in seconds and its degrees of freedom; None where nobody can say."""
+        own = self._seconds.get(job, {}).get((block, overhead))
+        sd, freedom = self.scatter(block, overhead, job) if own is not None else (math.nan, 0)
         return (sd * statistics.median_error(len(own)), freedom) if own is not None and freedom else None
 
     def errors(self, metric: str, net: float, weights: Mapping[tuple[str, str], float]) -> Errors | None:
-        """Errors of a cell's metric by floor, relative to it; None where a floor's scatter is unknown.
+        """Errors of a cell's metric by overhead, relative to it; None where an overhead's scatter is unknown.
 
-        `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, floor). A longer floor
-        makes a net time shorter, and a rate or share of it larger.
+        `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, overhead). A longer
+        overhead makes a net time shorter, and a rate or share of it larger.
         """
         job, sign = JOBS.get(metric, ""), 1 if metric in INVERSE else -1
         found: dict[tuple[str, ...], tuple[float, float]] = {}
@@ -84,5 +84,5 @@ class FloorErrors:
             error = self.error(*key, job)
             if error is None:
                 return None
-            found["floor", *key, job] = (sign * weight * error[0] / net, error[1])
+            found["overhead", *key, job] = (sign * weight * error[0] / net, error[1])
         return found

@@ -22,7 +22,7 @@ from whitewire.text import canonical
 
 START_S = 90.0
 """Seconds until a cluster makes its first run."""
-FLOORS = 4
+OVERHEADS = 4
 """Startup overheads that are measured per kind of job."""
 BUDGET = "2h"
 """What a command names where an earlier budget has ended."""
@@ -104,8 +104,8 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
             continue
         rows = list(_rows(paper, each, cells))
         anew = each != effort
-        floors = durations.all_floors_seconds(paper, rows, testbed, FLOORS) if anew else 0.0
-        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + floors
+        overheads = durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS) if anew else 0.0
+        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + overheads
         found = chance(row, most, anew)
         # The budget before has ended, and makes nothing more.
         start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
@@ -123,14 +123,14 @@ def _most(paper: Paper, cells: Sequence[Cell], effort: str) -> int:
     return min(made.get(cell, 0) for cell in cell_ids(cells))
 
 
-def minutes_to_first_look(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
+def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: str) -> int:
     """Minutes until the first interim analysis of all claims at an effort."""
-    first = paper.looks(effort)[0]
+    first = paper.analyses(effort)[0]
     cells = claimed_cells(paper) | compared_cells(paper)
     rows = [row for row in make_design(paper, testbed, effort, 1) if row["replicate"] <= first]
     rows = [row for row in rows if (row["experiment"], canonical(levels_of(paper, row))) in cells]
     took = sum(durations.expected_seconds(paper, row, testbed) for row in rows)
-    return round((START_S + took + durations.all_floors_seconds(paper, rows, testbed, FLOORS)) / 60)
+    return round((START_S + took + durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS)) / 60)
 
 
 def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,

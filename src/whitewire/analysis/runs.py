@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 
 def once(method: Callable[..., Found]) -> Callable[..., Found]:
-    """A method of Runs that answers the same question once: estimates, claims, readings and looks ask alike.
+    """A method of Runs that answers the same question once: estimates, claims, readings and interim analyses ask alike.
 
     Its answer must not depend on whether the runs have ended: interim() shares the answers.
     """
@@ -55,26 +55,26 @@ class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
     `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks and `ways` its transports (None: every
-    paper's). `floors` is the table tidy/floors.csv; without it floors count as exact. `scaling` says how a run of a
-    cell was scaled. `looks` are the numbers of runs after which the claims are looked at, if more than once: every
-    interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor floors are
-    to come, so this analysis spends what is left of the level.
+    paper's). `overheads` is the table tidy/floors.csv; without it overheads count as exact. `scaling` says how a run of
+    a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once: every
+    interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor overhead
+    runs are to come, so this analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
                  unavailable: Mapping[str, str] | None = None,
                  fabrics: Collection[str] | None = None,
-                 floors: pd.DataFrame | None = None,
+                 overheads: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
-                 looks: Sequence[int] = (),
+                 analyses: Sequence[int] = (),
                  ended: bool = False,
                  ways: Collection[str] | None = None) -> None:  # fmt: skip
-        self.looks, self.ended = tuple(looks), ended
+        self.analyses, self.ended = tuple(analyses), ended
         self.answers: dict[tuple[str, str], Any] = {}
         """By method and what it was asked; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
-                              floors=floors, scaling=scaling, looks=looks, ways=ways)  # fmt: skip
-        self.floors = net.FloorErrors(floors)
+                              overheads=overheads, scaling=scaling, analyses=analyses, ways=ways)  # fmt: skip
+        self.overheads = net.OverheadErrors(overheads)
         self.paper, self.seed, self.k = paper, seed, k
         self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
         """Why this machine cannot make a cell, by how the ids of its runs begin."""
@@ -182,12 +182,12 @@ class Runs:
         return found
 
     def confidence(self, n: int, ratios: int = 1) -> float:
-        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one look."""
-        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.looks, self.ended)
+        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one analysis."""
+        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.analyses, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:
         """A p-value after n runs of each cell that holds for all analyses together."""
-        return p if p is None or not n else sequential.overall(p, n, self.looks, self.ended)
+        return p if p is None or not n else sequential.overall(p, n, self.analyses, self.ended)
 
     @once
     def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
@@ -317,48 +317,48 @@ class Runs:
         unit = good["best_unit"].iloc[0] if len(good) else ""
         spread, freedom = self.scatter(experiment, levels, metric)
         found = Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom, metric)
-        return self._with_floors(found, experiment, levels, metric)
+        return self._with_overheads(found, experiment, levels, metric)
 
-    def _with_floors(self, sample: Sample, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
-        """The same sample with the errors of its floors, where it rests on some."""
-        weights = self.floor_weights(experiment, levels, metric)
+    def _with_overheads(self, sample: Sample, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
+        """The same sample with the errors of its overheads, where it rests on some."""
+        weights = self.overhead_weights(experiment, levels, metric)
         if not weights or metric == "job_floor":
             return sample
         seconds, share = self._net_and_share(experiment, levels, metric)
-        floors = self.floors.errors(metric, seconds, weights)
-        if floors is None:
-            problem = f"{sample.name} has a single floor, whose scatter is unknown"
+        overheads = self.overheads.errors(metric, seconds, weights)
+        if overheads is None:
+            problem = f"{sample.name} has a single overhead run, whose scatter is unknown"
             return replace(sample, share=share, problem=problem)
         # Errors are taken as relative to what is left; that ends where nothing may be left.
-        if (propagation.interval(1.0, floors) or (0.0, math.inf))[1] > math.e:
-            problem = f"with the scatter of its floors nothing may be left of the net time of {sample.name}"
+        if (propagation.interval(1.0, overheads) or (0.0, math.inf))[1] > math.e:
+            problem = f"with the scatter of its startup overheads nothing may be left of the net time of {sample.name}"
             return replace(
-                sample, share=share, floors=floors, problem=f"{problem}; {self.more_bytes(experiment, levels)}"
+                sample, share=share, overheads=overheads, problem=f"{problem}; {self.more_bytes(experiment, levels)}"
             )
-        return replace(sample, share=share, floors=floors)
+        return replace(sample, share=share, overheads=overheads)
 
     @once
-    def floor_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
-        """Shares of a cell's runs by the block and name of their floor; empty for what rests on no known floor."""
+    def overhead_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
+        """Shares of a cell's runs by the block and name of their overhead; empty for what rests on no known one."""
         rows = self.groups.get((experiment, metric))
         if rows is None or metric not in (*NET, "job_floor") or not {"block", "floor"} <= set(rows):
             return {}
         good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
-        keys = [(str(block), text(floor)) for block, floor in zip(good["block"], good["floor"], strict=True)]
-        known = [key for key in keys if self.floors.knows(*key)]
+        keys = [(str(block), text(overhead)) for block, overhead in zip(good["block"], good["floor"], strict=True)]
+        known = [key for key in keys if self.overheads.knows(*key)]
         return {key: known.count(key) / len(keys) for key in dict.fromkeys(known)}
 
-    def floors_lacking(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, str]:
-        """Names of the floors of a cell's valid runs of which none was valid, and why the last one was not."""
+    def overheads_lacking(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, str]:
+        """Overheads of a cell's valid runs for which no overhead run was valid, and why the last one was not."""
         rows = self.table[self.table["valid"] & (self.table["experiment"] == experiment)]
         if not len(rows) or not {"block", "floor"} <= set(rows):
             return {}
         own = rows.loc[at(rows, levels), ["block", "floor"]].drop_duplicates()
-        keys = [(str(block), text(floor)) for block, floor in own.itertuples(index=False)]
-        return {key[1]: why for key in keys if (why := self.floors.lacking(*key))}
+        keys = [(str(block), text(overhead)) for block, overhead in own.itertuples(index=False)]
+        return {key[1]: why for key in keys if (why := self.overheads.lacking(*key))}
 
     def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
-        """Median net time in seconds, and the share of the floor in the time, of a cell's runs."""
+        """Median net time in seconds, and the share of the startup overhead in the time, of a cell's runs."""
         both = [self.as_measured(experiment, levels, name) for name in NET[metric]]
         beyond, other = (float(np.nanmedian(v)) if np.isfinite(v).any() else math.nan for v in both)
         whole = beyond + other if NET[metric] is WHOLE else other
@@ -371,18 +371,18 @@ def status_on(testbed: Mapping[str, Any]) -> str:
 
 
 def on_testbed(
-    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
     unavailable: Mapping[str, str] | None = None, seed: int = 1, ended: bool = False,
 ) -> Runs:  # fmt: skip
     """The runs of a paper at an effort (empty: there are none) on a testbed, of which `testbed` is the description.
 
-    `table` and `floors` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
+    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
     `ended`: nothing more is to be measured.
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
     fabrics, ways = testbed["fabrics"], transports.levels(testbed)
-    return Runs(table, paper, seed, k, unavailable, fabrics, floors, scaling, paper.looks(effort), ended, ways)
+    return Runs(table, paper, seed, k, unavailable, fabrics, overheads, scaling, paper.analyses(effort), ended, ways)
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:

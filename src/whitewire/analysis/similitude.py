@@ -219,7 +219,8 @@ QUANTITIES = {
         "a DataNode's heartbeat ÷ file's time", "1", "Reports of blocks and commands come later than they did.",
         "Reports of blocks come sooner than they did; heartbeats take more of slow links.", "", True),
     "nodemanager_heartbeat_file": Quantity(
-        "a NodeManager's heartbeat ÷ file's time", "1", "Tasks start later than they did; the floor takes off part.",
+        "a NodeManager's heartbeat ÷ file's time", "1", "Tasks start later than they did; the startup "
+        "overhead takes off part.",
         "Tasks start sooner than they did; heartbeats take more of slow links.", "", True),
 }  # fmt: skip
 

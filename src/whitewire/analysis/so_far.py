@@ -1,4 +1,4 @@
-"""A look at a block while it is measured: from what its journal holds to what the paper's claims are worth so far."""
+"""An interim analysis of a block: from what its journal holds to what the paper's claims are worth so far."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire.analysis import looks
+from whitewire.analysis import interim
 from whitewire.description import project
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
 from whitewire.tidy import tables
 
 
-def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
-            unavailable: Mapping[str, str], only: str = "") -> looks.Look:  # fmt: skip
-    """The look at a paper's claims, or at one `only`, by runs that are there, of this block and those beside it:
-    `designed`, id to block.
+def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
+                 unavailable: Mapping[str, str], only: str = "") -> interim.Interim:  # fmt: skip
+    """The interim analysis of a paper's claims, or of one `only`, by runs that are there, of this block and those
+    beside it: `designed`, id to block.
 
     Runs of another k do not count.
     `paper` has the k of these runs, `testbed` is its description. `unavailable` are the runs that this machine cannot
@@ -29,8 +29,10 @@ def look_at(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Map
     for run_id, name in designed.items():
         ids.setdefault(name, set()).add(run_id)
     read = [tables.so_far(paper, block.parent / name, own, testbed) for name, own in ids.items()]
-    runs, floors = as_read(paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows])
-    return looks.at_tables(paper, testbed, effort_of(block.name), runs, floors, unavailable, _seed(), only)
+    runs, overheads = as_read(
+        paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows]
+    )
+    return interim.at_tables(paper, testbed, effort_of(block.name), runs, overheads, unavailable, _seed(), only)
 
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
@@ -39,17 +41,17 @@ def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
     return as_read(paper, *tables.so_far(paper, block, designed))
 
 
-def as_read(paper: Paper, made: Sequence[tables.Cells], floors: Sequence[tables.Cells]
+def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]
             ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
     lane = [tables.LANE] if any(tables.LANE in row for row in made) else []
     columns = [*tables.RUN, *lane, *paper.factors, *tables.MEASURED]
-    return _read(made, columns), _read(floors, tables.TABLES["floors.csv"])
+    return _read(made, columns), _read(overheads, tables.TABLES["floors.csv"])
 
 
 @cache
 def _seed() -> int:
-    """The seed as it was at the first look."""
+    """The seed as it was at the first interim analysis."""
     return int(project.load_config()["seed"])
 
 

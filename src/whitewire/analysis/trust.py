@@ -49,8 +49,8 @@ METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_w
 TIMED = "completion_time"
 """What every run has: it is set against the run's place in its block."""
 PERMUTATIONS = 4000
-FLOOR = "floor"
-"""The kind of floors in lanes.csv."""
+OVERHEAD = "floor"
+"""The kind of overhead runs in lanes.csv."""
 ALL = "all"
 """The row of all sources, or ratios, together."""
 CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
@@ -135,10 +135,10 @@ class Read:
 
     def studies(self) -> Iterator[tuple[int, Tables]]:
         """Each group by its number."""
-        runs, floors = self.tables
+        runs, overheads = self.tables
         replicate = pd.to_numeric(runs["replicate"])
         for number, (first, last) in enumerate(synthetic.groups(self.groups * synthetic.RUNS), start=1):
-            yield number, (runs[replicate.between(first, last)], floors)
+            yield number, (runs[replicate.between(first, last)], overheads)
 
 
 def read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
@@ -390,8 +390,8 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
         rows = synthetic.of_smoke(settled, testbed, runs)
         blocks = [folder / f"rung{candidate}-{turn}" / synthetic.BLOCK for turn in range(turns)]
         found = [reads(settled, rows, block).tables for block in blocks]
-        made, floors = (pd.concat(each) for each in zip(*found, strict=True))
-        read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
+        made, overheads = (pd.concat(each) for each in zip(*found, strict=True))
+        read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, overheads))
     ks = [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)]
     for (lower, one), (upper, two) in pairwise(zip(ks, read_at, strict=True)):
         for name, metric in product(paper.experiments, METRICS):
@@ -454,7 +454,7 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
 
 
 def lane_rows(paper: Paper, turns: Sequence[Mapping[int, Tables]]) -> Iterator[Cells]:
-    """A row per cell, kind of floor and number of lanes above 1: times beside other lanes over times alone.
+    """A row per cell, kind of overhead run and number of lanes above 1: times beside other lanes over times alone.
 
     `turns`: of each turn the tables by the number of lanes, as tidy/runs.csv and tidy/floors.csv. Clusters differ from
     start to start, so that a turn gives one ratio, however many runs it has; the interval is Student's over turns.
@@ -486,19 +486,20 @@ def _over_turns(logs: np.ndarray) -> Cells:
     return {"ratio": ratio, "low": low, "high": high}
 
 
-def _timed(paper: Paper, runs: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
-    """Kind, cell, seconds and validity of each attempt at a run or a floor; seconds are NaN where it failed outright.
+def _timed(paper: Paper, runs: pd.DataFrame, overheads: pd.DataFrame) -> pd.DataFrame:
+    """Kind, cell, seconds and validity of each attempt at a run or overhead run; seconds are NaN where it failed.
 
-    A floor of several jobs is one attempt that takes as long as all of them (as in net.FloorErrors).
+    An overhead run of several jobs is one attempt that takes as long as all of them (as in net.OverheadErrors).
     """
     runs = runs.assign(seconds=pd.to_numeric(runs["value"].where(runs["metric"] == TIMED)))
     of_runs = runs.groupby(["experiment", "run_id", "attempt"])[["seconds", "valid"]].first().reset_index()
-    floors = floors.assign(seconds=pd.to_numeric(floors["seconds"]))
-    jobs = floors.groupby(["floor", "number", "attempt"])
-    of_floors = jobs[["valid"]].first().assign(seconds=jobs["seconds"].sum(min_count=1)).reset_index()
+    overheads = overheads.assign(seconds=pd.to_numeric(overheads["seconds"]))
+    jobs = overheads.groupby(["floor", "number", "attempt"])
+    of_overheads = jobs[["valid"]].first().assign(seconds=jobs["seconds"].sum(min_count=1)).reset_index()
     kinds = [paper.experiments[name]["workload"] for name in of_runs["experiment"]]
     every = pd.concat([
-        of_runs.assign(kind=kinds, cell=of_runs["experiment"]), of_floors.assign(kind=FLOOR, cell=of_floors["floor"]),
+        of_runs.assign(kind=kinds, cell=of_runs["experiment"]),
+        of_overheads.assign(kind=OVERHEAD, cell=of_overheads["floor"]),
     ], ignore_index=True)[["kind", "cell", "seconds", "valid"]]  # fmt: skip
     return every.assign(valid=flags(every["valid"]))
 
@@ -528,7 +529,7 @@ def _starts(runs: Iterable[RunRecord]) -> dict[tuple[str, int], float]:
 def begun(table: pd.DataFrame, starts: Starts) -> pd.DataFrame:
     """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began, seconds since 1970.
 
-    NaN where no record has it. A design's order does not give it: what a look decided is made later or never.
+    NaN where no record has it. A design's order does not give it: what an analysis decided is made later or never.
     """
     attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
     return table.assign(begun=[starts.get((run, attempt), math.nan) for run, attempt in attempts])
@@ -640,7 +641,8 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     beside = rows.get("lanes.csv", [])
     for kind in dict.fromkeys(str(row["kind"]) for row in beside):
         own = [row for row in beside if row["kind"] == kind]
-        yield _beside(f"How much do other lanes change times? ({kind}; the largest)", own)
+        what = "startup overhead" if kind == OVERHEAD else kind
+        yield _beside(f"How much do other lanes change times? ({what}; the largest)", own)
     order = list(rows.get("order.csv", []))
     yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip

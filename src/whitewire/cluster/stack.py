@@ -24,7 +24,7 @@ from whitewire.testbed.each import on_each
 class Stack:
     """The services by name; `yarn` and `mounted` (CephFS, or what a site has) are None where no run needs them.
 
-    `made` remembers inputs that runs share, by place what is there; `floors` what jobs of a kind take on almost no
+    `made` remembers inputs that runs share, by place what is there; `overheads` what jobs of a kind take on almost no
     data: seconds by job, and under `wire` the bytes into all workers.
     """
 
@@ -33,7 +33,7 @@ class Stack:
     ) -> None:
         self.hdfs, self.yarn, self.mounted = hdfs, yarn, mounted
         self.made: dict[Any, Any] = {}
-        self.floors: dict[Any, dict[str, float]] = {}
+        self.overheads: dict[Any, dict[str, float]] = {}
         self.hibench: HiBench | None = None
         """The testbed's HiBench, where runs want it and it has one."""
         self.drive = hdfs.drive

@@ -36,7 +36,7 @@ def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
         "routes": claim["routes"],
         "biases": biases,
         "controls": [_without_words(control) | {"also": control.get("also", [])} for control in paper.controls],
-        "looks": paper.looks(effort),
+        "looks": paper.analyses(effort),
         "rule": RULE_VERSION,
     }
     return hashlib.sha256(canonical(asked).encode()).hexdigest()[:12]

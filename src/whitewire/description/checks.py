@@ -58,7 +58,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for key, ks in scale_candidates(paper.as_written or raw):
         if any(left >= right for left, right in itertools.pairwise(ks)):
             raise _fault(paper, key, ks, "a list of k that increases")
-    _check_looks(paper)
+    _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
         experiment_checks.check(paper, f"experiments[{index}]", experiment)
@@ -127,16 +127,15 @@ def _texts_in_tables(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield from _texts_in_tables(value, below)
 
 
-def _check_looks(paper: Paper) -> None:
-    looks, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
-    if looks and not replicates:
-        raise _fault(paper, "looks", looks, "none, since there are no replicates")
-    for effort, planned in looks.items():
+def _check_analyses(paper: Paper) -> None:
+    analyses, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
+    if analyses and not replicates:
+        raise _fault(paper, "looks", analyses, "none, since there are no replicates")
+    for effort, planned in analyses.items():
         for index, (before, after) in enumerate(itertools.pairwise(planned), start=1):
             if after <= before:
-                raise _fault(
-                    paper, f"looks.{effort}[{index}]", after, f"more runs than the {before} of the look before"
-                )
+                expected = f"more runs than the {before} of the interim analysis before"
+                raise _fault(paper, f"looks.{effort}[{index}]", after, expected)
         if len(planned) > 1 and paper.raw["blocks"][effort] > 1:
             raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
         most = replicates[effort]["claimed"]

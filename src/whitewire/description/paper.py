@@ -72,7 +72,7 @@ class Paper:
         found = own[effort] if effort in own else self.raw["replicates"][effort]
         return found if isinstance(found, Mapping) else {"claimed": found, "other": found}
 
-    def looks(self, effort: str) -> tuple[int, ...]:
+    def analyses(self, effort: str) -> tuple[int, ...]:
         """After how many runs of each claimed cell the claims are analysed, at an effort; once, after all, if none are
         named."""
         replicates = self.raw.get("replicates", {}).get(effort)

@@ -93,12 +93,12 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
     size = scale.file_bytes * scale.k
     link = gbit_per_s(parameters.get("load_fabric", parameters["fabric"]))
     put = _seconds(model_cell(paper, row["experiment"], levels, link, size, scale.block_bytes * scale.k))
-    return put * _slowed(paper, row, levels, parameters, testbed) + OVERHEAD_S + workload.floor_s
+    return put * _slowed(paper, row, levels, parameters, testbed) + OVERHEAD_S + workload.startup_s
 
 
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
                  parameters: Mapping[str, Any], testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
-    """The floor, and the time that one worker's link or its drives take for their bytes, whichever is longer.
+    """The startup overhead and the time that one worker's link or drives take for their bytes, whichever is longer.
 
     Of a shared segment it is the time that the segment takes for all bytes.
     """
@@ -120,7 +120,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
-    return own.floor_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
+    return own.startup_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
 
 
 def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],
@@ -135,11 +135,11 @@ def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters:
     return max(1.0, uplinks, *(1 / parameters.get(name, 1) for name in ("slow_host", "slow_drives")))
 
 
-def floor_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping[str, Any], scale: Scale,
+def overhead_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping[str, Any], scale: Scale,
                workers: int | None) -> tuple[Hashable, ...]:  # fmt: skip
-    """What jobs must have in common to have the same floor: kind, file system, number of tasks, k, workers if not all.
+    """What jobs of the same startup overhead have in common: kind, file system, tasks, k, workers if not all.
 
-    By k links are slowed down, which little more than calls cross in a floor.
+    By k links are slowed down, which little more than calls cross in an overhead run.
     """
     maps, reduces = parameter(parameters, "maps"), parameter(parameters, "reduces")
     tasks = maps, math.ceil(scale.file_bytes / scale.block_bytes), reduces
@@ -147,26 +147,26 @@ def floor_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping
     return workload.kind(parameters), place, *tasks, f"k={scale.k:g}", *(() if workers is None else (workers,))
 
 
-def floor_seconds(row: DesignRow) -> float:
+def overhead_seconds(row: DesignRow) -> float:
     """Seconds that a run's jobs take on almost no data."""
-    return workloads.of(row["workload"]).floor_s + OVERHEAD_S
+    return workloads.of(row["workload"]).startup_s + OVERHEAD_S
 
 
-def all_floors_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
-    """Seconds for about `count` floors (one at smoke effort) of each kind of job in each block.
+def all_overheads_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
+    """Seconds for about `count` overhead runs (one at smoke effort) of each kind of job in each block.
 
     Experiments share those of a kind, as controls do those of their cells. A site's fabrics, and transports, have
-    services of their own, and so floors.
+    services of their own, and so overhead runs.
     """
     kinds: dict[str, float] = {}
     for row in rows:
-        if workloads.of(row["workload"]).has_floor:
+        if workloads.of(row["workload"]).has_overhead:
             levels, effort = levels_of(paper, row), row["effort"]
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
             fabric = parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else ""
             apart = (row["block"], fabric, transports.of(testbed, parameters).name)
-            kind = floor_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
-            kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * floor_seconds(row)
+            kind = overhead_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
+            kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * overhead_seconds(row)
     return sum(kinds.values())

@@ -244,8 +244,10 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     }
 
 
-def defining_floor(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any], mounted: bool) -> str:
-    """Digest of what of a testbed's description affects the floor of a workload's jobs: as of a run, but for networks.
+def defining_overhead(
+    testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any], mounted: bool
+) -> str:
+    """Digest of what of a testbed's description affects the startup overhead of a workload's jobs, without networks.
 
     Six hexadecimal digits, as in a run's id.
     """
@@ -258,8 +260,8 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
                 mounted: bool) -> dict[str, Any]:  # fmt: skip
     """What of a testbed's description affects a run; of its fabrics those that the run is made on.
 
-    Not the fastest one, where inputs are prepared and floors measured: neither is part of the time of moving the data,
-    and on any fast link next to no data takes the same time. So a fabric may be added without new runs.
+    Not the fastest one, where inputs are prepared and startup overheads measured: neither is part of the time of moving
+    the data, and on any fast link next to no data takes the same time. So a fabric may be added without new runs.
     """
     own = (*EVERY_TESTBED, *(["yarn"] if workload.on_yarn else []), *(["mount"] if mounted else []))
     used = {parameters[name] for name in FABRICS if name in parameters}

@@ -1,4 +1,4 @@
-"""Estimands of the centres of cells: their evidence is runs, and holds the scatter of the jobs' floors."""
+"""Estimands of the centres of cells: their evidence is runs, and holds the scatter of the jobs' startup overheads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from whitewire.propagation import Errors
 from whitewire.records.jobs import NET
 from whitewire.sequential import ALPHA
 
-MOSTLY_FLOOR = 0.5
-"""Share of the floor in the time above which a verdict says it."""
+MOSTLY_OVERHEAD = 0.5
+"""Share of the startup overhead in the time above which a verdict says it."""
 STATISTIC = {
     "statistic": {
         "description": "What is taken of a cell's runs: their geometric mean (default), or their arithmetic mean "
-        "where the paper's number is one. Not of metrics that rest on a floor. Best and worst of n are not judged by: "
-        "docs/use/verdict-rules.md.",
+        "where the paper's number is one. Not of metrics that rest on a startup overhead. Best and worst of n "
+        "are not judged by: docs/use/verdict-rules.md.",
         "enum": ["mean"],
     }
 }
@@ -77,8 +77,8 @@ class OfCells(Estimand):
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
         for metric in [*self.metrics(), *self.test.get("also", [])] if self.of_means else []:
             if metric in (*NET, "job_floor"):
-                expected = f"no statistic for {metric}: the scatter of floors is known for geometric means only"
-                yield ".statistic", self.test["statistic"], expected, ()
+                why = "the scatter of startup overheads is known for geometric means only"
+                yield ".statistic", self.test["statistic"], f"no statistic for {metric}: {why}", ()
 
     @property
     def no_effect(self) -> float | None:
@@ -107,11 +107,11 @@ class OfCells(Estimand):
                 return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
             return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
-        found = replace(self.found(samples, runs), n=n, n_invalid=invalid, floors=any(s.floors for s in samples))
-        high = {s.name: s.share for s in samples if s.share > MOSTLY_FLOOR}
+        found = replace(self.found(samples, runs), n=n, n_invalid=invalid, overheads=any(s.overheads for s in samples))
+        high = {s.name: s.share for s in samples if s.share > MOSTLY_OVERHEAD}
         if high:
-            note = "the floor is " + ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
-            found = replace(found, note=note)
+            shares = ", ".join(f"{share:.0%} of the time in {name}" for name, share in high.items())
+            found = replace(found, note=f"the startup overhead is {shares}")
         return replace(found, unit=found.unit or self.unit() or "1")
 
     def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
@@ -127,7 +127,7 @@ class OfCells(Estimand):
             return at(runs_of_each - n).interval
 
         now = at(0)
-        evidence = Evidence("runs", now.estimate, again=again, error=now.error, floors_to_come=not runs.ended)
+        evidence = Evidence("runs", now.estimate, again=again, error=now.error, overheads_to_come=not runs.ended)
         if problem := next((s.problem for s in samples if s.problem), ""):
             return replace(evidence, unbounded=problem, runs_help=not runs.ended)
         if n < statistics.FEWEST or now.interval is None:
@@ -137,18 +137,18 @@ class OfCells(Estimand):
             p = self.rearranged(samples, runs)
         low, high = now.interval
         evidence = replace(evidence, low=low, high=high, p_value=p, direction=now.direction)
-        return self._with_least(evidence, samples, runs) if any(s.floors for s in samples) else evidence
+        return self._with_least(evidence, samples, runs) if any(s.overheads for s in samples) else evidence
 
     def _centre(self, sample: Sample, further: int) -> Centre:
         return Centre(float(np.mean(sample.values)) if self.of_means else sample.centre, sample.errors(further))
 
     def _with_least(self, evidence: Evidence, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        """The same evidence with what the floors alone leave of its interval: more runs of a cell don't narrow that."""
-        settled = [Centre(sample.centre, sample.floors) for sample in samples]
+        """The same evidence with what overheads alone leave of its interval: more runs of a cell don't narrow that."""
+        settled = [Centre(sample.centre, sample.overheads) for sample in samples]
         with np.errstate(divide="ignore", invalid="ignore"):
             left = self.limits(settled, lambda ratios: 1 - ALPHA / ratios).interval
         said = dict.fromkeys(runs.more_bytes(*cell) for cell in self.cells())
-        words = f"the scatter of floors; {' and '.join(said)}"
+        words = f"the scatter of startup overheads; {' and '.join(said)}"
         return replace(evidence, least=left or (0.0, float("inf")), left_by=words)
 
 

@@ -16,9 +16,9 @@ from whitewire.statistics import FEWEST
 class Sample:
     """Values of one metric in one cell: valid runs only, full-scale equivalent where the metric scales.
 
-    `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `floors` are the errors
-    of the floors' medians, relative to the net time; `share` is that of the floor in the time. `problem` says why
-    floors leave no interval.
+    `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `overheads` are the
+    errors of the startup overheads' medians, relative to the net time; `share` is that of the overhead in the time.
+    `problem` says why overheads leave no interval.
     """
 
     values: np.ndarray
@@ -28,7 +28,7 @@ class Sample:
     spread: float = float("nan")
     freedom: float = 0
     metric: str = ""
-    floors: Errors = field(default_factory=dict)
+    overheads: Errors = field(default_factory=dict)
     share: float = float("nan")
     problem: str = ""
 
@@ -43,7 +43,7 @@ class Sample:
         """Errors of the centre by source, as they are or with so many further runs of the same scatter."""
         n = len(self.values) + further
         own = {("runs", self.name, self.metric): (self.spread / math.sqrt(n), self.freedom + further)}
-        return {**own, **self.floors}
+        return {**own, **self.overheads}
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Evidence:
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
     is the number of valid runs of the cell that has fewest. `direction` is the interval that shows the sign, when it is
     not low..high. `again` makes the interval of so many runs a cell, if those to come scatter like these; it needs
-    `fewest`. `error` is the standard error of the estimate's logarithm. `floors` says that the interval holds the
-    scatter of the jobs' floors. `unbounded` is why there is no interval, `note` what else a reader of the reason must
-    know. `least` is the interval that would be left with any number of runs, if more than the estimate, and `left_by`
-    what leaves it; `floors_to_come` says that floors may still narrow it. `runs_help` is false where not runs are
-    `missing`, and where the interval is `unbounded` however many there are.
+    `fewest`. `error` is the standard error of the estimate's logarithm. `overheads` says that the interval holds the
+    scatter of the jobs' startup overheads. `unbounded` is why there is no interval, `note` what else a reader of the
+    reason must know. `least` is the interval that would be left with any number of runs, if more than the estimate, and
+    `left_by` what leaves it; `overheads_to_come` says that overhead runs may still narrow it. `runs_help` is false
+    where not runs are `missing`, and where the interval is `unbounded` however many there are.
     """
 
     source: str
@@ -73,10 +73,10 @@ class Evidence:
     error: float | None = None
     fewest: int = FEWEST
     missing: str = ""
-    floors: bool = False
+    overheads: bool = False
     unbounded: str = ""
     note: str = ""
     least: tuple[float, float] | None = None
     left_by: str = ""
-    floors_to_come: bool = False
+    overheads_to_come: bool = False
     runs_help: bool = True

@@ -26,7 +26,7 @@ class Runs(Protocol):
     seed: int
     """Of resampling."""
     ended: bool
-    """Whether neither runs nor floors are to come."""
+    """Whether neither runs nor overhead runs are to come."""
 
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All valid runs of a cell; levels left out match every level."""

@@ -10,7 +10,7 @@ from whitewire.factors.base import Factor, Proof, asked_for
 from whitewire.records.run import RunRecord
 
 NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
-"""Factors and parameters that change links or hosts of any run, and no floor: what moves no data meets none of them."""
+"""Factors and parameters that change links or hosts of any run, and no startup overhead: without data none matters."""
 
 DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
 """Factors that are keys of an experiment's `hardware.drive`."""

@@ -35,7 +35,7 @@ from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Before, before
 from whitewire.measure.lock import exclusive
 from whitewire.measure.probing import Probing
-from whitewire.measure.rounds import Look
+from whitewire.measure.rounds import Interim
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.services import Services
@@ -45,9 +45,9 @@ from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Ta
 from whitewire.measure.weights import ALL
 from whitewire.progress import Progress
 from whitewire.records import asked as ledger
-from whitewire.records import floor
+from whitewire.records import overhead
 from whitewire.records.checked import block_record, read_block
-from whitewire.records.journal import Journal, read_floors, valid_floors
+from whitewire.records.journal import Journal, read_overheads, valid_overheads
 from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.scale_candidate import FILE
@@ -57,7 +57,7 @@ from whitewire.testbed.base import Testbed
 from whitewire.testbed.site.job import within_its_job
 
 SMOKE_ATTEMPTS = 2
-"""Attempts at a run or a floor at smoke effort."""
+"""Attempts at a run or an overhead run at smoke effort."""
 WARM_MEMORY_GIB = 1.0
 """Memory touched before the first run: about what one run's replicas take."""
 
@@ -74,14 +74,14 @@ class Only:
         return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, look: Look | None = None,
+def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, interim: Interim | None = None,
             only: Only | None = None) -> None:  # fmt: skip
     """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
     last.
 
-    `look` tells what the paper's claims are worth so far: what they need no more is not measured. The environment may
-    hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here or
-    its calibration fails; runs that are finished stay.
+    `interim` tells what the paper's claims are worth so far: what they need no more is not measured. The environment
+    may hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here
+    or its calibration fails; runs that are finished stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -94,7 +94,7 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
-            look=look, others=[row for row in designed if row["block"] != block],
+            interim=interim, others=[row for row in designed if row["block"] != block],
             allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
             only=only,
@@ -104,16 +104,16 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to.
 
-    `source`: what messages call the testbed's description; `look` tells what the paper's claims are worth so far, where
-    the paper has looks at the effort; `others`: rows of the paper's other blocks, whose runs looks see too; `before`:
-    what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or a floor, in
-    place of those of the testbed's limits; `raises_k`: whether a larger k is taken where the processors are too slow;
-    `only`: the claim whose runs alone are made.
+    `source`: what messages call the testbed's description; `interim` tells what the paper's claims are worth so far,
+    where the paper has interim analyses at the effort; `others`: rows of the paper's other blocks, which these see too;
+    `before`: what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or
+    an overhead run, in place of those of the testbed's limits; `raises_k`: whether a larger k is taken where the
+    processors are too slow; `only`: the claim whose runs alone are made.
     """
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
-        source: str = "testbed", look: Look | None = None, allowance: Allowance | None = None,
+        source: str = "testbed", interim: Interim | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
         raises_k: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
@@ -124,7 +124,7 @@ class Block:
         self.before = before or Before()
         self.journal = Journal(folder)
         self.others, self.only = others, only
-        self.look, self.around, self.allowance = look, around, allowance or Allowance()
+        self.interim, self.around, self.allowance = interim, around, allowance or Allowance()
         self.attempts = attempts or (SMOKE_ATTEMPTS if smoke else testbed["limits"]["attempts"])
         self.deadline = self.give_up_at = NEVER
         self.workers: list[Worker] = []
@@ -164,7 +164,7 @@ class Block:
                 "unavailable": campaign.unavailable,
                 "left": {run_id: str(why) for run_id, why in self.left.items()},
                 "left_codes": {run_id: why.code for run_id, why in self.left.items()},
-                "no_floor": floor.lacking(read_floors(self.journal.folder)),
+                "no_floor": overhead.lacking(read_overheads(self.journal.folder)),
                 "rung": self.paper.candidate,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
@@ -248,18 +248,18 @@ class Block:
 
     def _campaign(self, progress: Progress, lane: int) -> Campaign:
         return Campaign(
-            self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.look, self.around,
+            self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.interim, self.around,
             self.deadline, self.give_up_at, self.spent, lane, others=self.others,
         )  # fmt: skip
 
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
-        plan, floors = self.plan, valid_floors(self.journal.folder)
+        plan, overheads = self.plan, valid_overheads(self.journal.folder)
         not_asked = [row["run_id"] for row in self._not_asked()]
         missing = [plan.run(row) for row in self.rows
                    if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
-        ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, floors)]
+        ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, overheads)]
         # Side by side, blocks of several papers have one name.
         name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
@@ -279,7 +279,7 @@ class Block:
             folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
         with campaign.progress.going():
             preflight(self.config)
-            # Before the first cluster, so that no look at claims waits for them.
+            # Before the first cluster, so that no interim analysis waits for them.
             missing = [run for runs in clusters.values() for run in runs]
             not_asked = map(self.plan.run, self._not_asked())
             campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))
@@ -307,7 +307,7 @@ class Block:
         if not runs:
             return number
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
-        known = campaign.floors_of_lane if team else campaign.known_floors
+        known = campaign.overheads_of_lane if team else campaign.known_overheads
         roles, *_ = json.loads(shared)
         mounted = any(run.store["kind"] == "cephfs" for run in runs)
         if not (mounted and capabilities_of(self.config).starts_file_system):
@@ -328,11 +328,11 @@ class Block:
                     stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
             if stack is None:
                 return number
-            floors = campaign.plan.floors(shared, runs, known)
-            session = Session(campaign, stack, runs, floors, self.candidates)
+            overheads = campaign.plan.overheads(shared, runs, known)
+            session = Session(campaign, stack, runs, overheads, self.candidates)
             if team:
                 session.turns.rounds.ahead = list(task.ahead)
-                floors.divide(task.lanes, 0, leads=False)
+                overheads.divide(task.lanes, 0, leads=False)
             session.prepare()
             if team or not self.workers:
                 return session.make(number, team)

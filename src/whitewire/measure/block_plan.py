@@ -1,5 +1,5 @@
-"""The runs of a block as its paper, its effort and its testbed have them: from rows of the design to runs, floors and
-expected times."""
+"""The runs of a block as its paper, its effort and its testbed have them: from rows of the design to runs, overhead
+runs and expected times."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
-from whitewire.design.rows import blocks, defining_floor, levels_of
+from whitewire.design.rows import blocks, defining_overhead, levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.levels import cell_id
-from whitewire.measure.floors import FLOOR_RUNS, UNJUDGED, Floors
+from whitewire.measure.overheads import OVERHEAD_RUNS, UNJUDGED, Overheads
 from whitewire.measure.rounds import Rounds
-from whitewire.measure.run import FloorKey, Run, floor_key
-from whitewire.records.floor import name_of
+from whitewire.measure.run import OverheadKey, Run, overhead_key
 from whitewire.records.jobs import NET
+from whitewire.records.overhead import name_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed.emulated import software
 
@@ -28,7 +28,7 @@ CLOSING_S, START_S = 15.0, 90.0
 """Seconds that a budget keeps for the end of a cluster, and at least for its start."""
 
 Known = Mapping[str, Sequence[RunRecord]]
-"""Valid floors that are there, by name."""
+"""Valid overhead runs that are there, by name."""
 
 
 @dataclass(frozen=True)
@@ -81,31 +81,33 @@ class BlockPlan:
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
 
     def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
-        """The rounds of a block's rows, with the looks that the paper has at this effort; `made`: see Rounds."""
+        """The rounds of a block's rows, with the analyses that the paper has at this effort; `made`: see Rounds."""
         cells = {row["run_id"]: cell_id(row["experiment"], levels_of(self.paper, row)) for row in rows}
-        looks, names = self.paper.looks(self.effort), blocks(self.paper, self.effort)
+        analyses, names = self.paper.analyses(self.effort), blocks(self.paper, self.effort)
         first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
-        return Rounds(cells, looks if len(looks) > 1 else (), first, len(names), made)
+        return Rounds(cells, analyses if len(analyses) > 1 else (), first, len(names), made)
 
-    def floored(self, run: Run) -> bool:
-        """Whether a run has a floor."""
-        return run.workload.floored(run.parameters, bool(self.config.get("hibench")))
+    def has_overhead(self, run: Run) -> bool:
+        """Whether a run's startup overhead is measured."""
+        return run.workload.measures_overhead(run.parameters, bool(self.config.get("hibench")))
 
-    def floors(self, shared: str, runs: Sequence[Run], known: Known) -> Floors:
-        """The floors that the runs of a cluster need, with those that an interrupted measurement left."""
-        floored = [(place, run) for place, run in enumerate(runs) if self.floored(run)]
-        first: dict[FloorKey, int] = {}
-        for place, run in floored:
-            first.setdefault(floor_key(run), place)
+    def overheads(self, shared: str, runs: Sequence[Run], known: Known) -> Overheads:
+        """The overhead runs that the runs of a cluster need, with those that an interrupted measurement left."""
+        with_overhead = [(place, run) for place, run in enumerate(runs) if self.has_overhead(run)]
+        first: dict[OverheadKey, int] = {}
+        for place, run in with_overhead:
+            first.setdefault(overhead_key(run), place)
         names = {key: name_of(key, shared, self._defines(runs[place])) for key, place in first.items()}
-        judged = {floor_key(r) for _, r in floored if self.paper.origin(r.row["experiment"]) in self._net_experiments}
-        counts = {key: 1 if self.smoke else FLOOR_RUNS if key in judged else UNJUDGED for key in first}
-        return Floors(first, names, len(runs), counts, known, self._first_look(runs))
+        judged = {
+            overhead_key(r) for _, r in with_overhead if self.paper.origin(r.row["experiment"]) in self._net_experiments
+        }
+        counts = {key: 1 if self.smoke else OVERHEAD_RUNS if key in judged else UNJUDGED for key in first}
+        return Overheads(first, names, len(runs), counts, known, self._first_after_interim(runs))
 
-    def _first_look(self, runs: Sequence[Run]) -> int | None:
+    def _first_after_interim(self, runs: Sequence[Run]) -> int | None:
         """Which of the runs of a cluster is the first after the first interim analysis; None if there is none ahead."""
-        looks = self.paper.looks(self.effort)
-        later = (place for place, run in enumerate(runs) if len(looks) > 1 and run.row["replicate"] > looks[0])
+        analyses = self.paper.analyses(self.effort)
+        later = (place for place, run in enumerate(runs) if len(analyses) > 1 and run.row["replicate"] > analyses[0])
         return next(later, 0) or None
 
     @cached_property
@@ -114,22 +116,22 @@ class BlockPlan:
         return set(experiments_asked(self.paper, NET))
 
     def _defines(self, run: Run) -> str:
-        """Digest of what of the testbed's description affects a run's floor."""
-        return defining_floor(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
+        """Digest of what of the testbed's description affects a run's startup overhead."""
+        return defining_overhead(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
 
     def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
-        """Seconds of each run of a cluster and of the floors after it; those before the first are part of the start."""
-        floors, kinds = self.floors(shared, runs, known), self._kinds(runs)
+        """Seconds of each run of a cluster and overhead runs after it; those before the first are part of the start."""
+        overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
         return [
-            run.expected_seconds + sum(durations.floor_seconds(kinds[key].row) for key in floors.ahead(place))
+            run.expected_seconds + sum(durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(place))
             for place, run in enumerate(runs, start=1)
         ]
 
     def seconds_until_a_run(self, shared: str, runs: Sequence[Run], known: Known) -> float:
         """Seconds until a cluster has made its first run and has ended: with less it would start for nothing."""
-        floors, kinds = self.floors(shared, runs, known), self._kinds(runs)
-        due = [durations.floor_seconds(kinds[key].row) for key in floors.ahead(0) if not floors.has(key)]
+        overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
+        due = [durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(0) if not overheads.has(key)]
         return START_S + sum(due) + runs[0].expected_seconds + CLOSING_S
 
-    def _kinds(self, runs: Sequence[Run]) -> dict[FloorKey, Run]:
-        return {floor_key(run): run for run in runs if self.floored(run)}
+    def _kinds(self, runs: Sequence[Run]) -> dict[OverheadKey, Run]:
+        return {overhead_key(run): run for run in runs if self.has_overhead(run)}

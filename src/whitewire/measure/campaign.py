@@ -16,14 +16,14 @@ from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.idle import IdleWait
 from whitewire.measure.paper_runs import PaperRuns
-from whitewire.measure.rounds import Look
+from whitewire.measure.rounds import Interim
 from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Report
 from whitewire.measure.turns import Outcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
-from whitewire.records.journal import Journal, valid_floors
+from whitewire.records.journal import Journal, valid_overheads
 from whitewire.records.reasons import FAILED, Reason
 from whitewire.records.run import DesignRow, RunRecord
 
@@ -50,7 +50,7 @@ class Campaign:
     progress: Progress
     attempts: int
     allowance: Allowance = field(default_factory=Allowance)
-    look: Look | None = None
+    interim: Interim | None = None
     around: Around = plainly
     deadline: Deadline = NEVER
     give_up_at: Deadline = NEVER
@@ -89,15 +89,15 @@ class Campaign:
         return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 
     @property
-    def known_floors(self) -> Known:
-        """Valid floors that are in the journal, by name."""
-        return valid_floors(self.journal.folder)
+    def known_overheads(self) -> Known:
+        """Valid overhead runs that are in the journal, by name."""
+        return valid_overheads(self.journal.folder)
 
     @property
-    def floors_of_lane(self) -> Known:
+    def overheads_of_lane(self) -> Known:
         """Those of them that this lane made."""
         return {name: [each for each in made if each.get("lane") == self.lane]
-                for name, made in self.known_floors.items()}  # fmt: skip
+                for name, made in self.known_overheads.items()}  # fmt: skip
 
     def spending(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Count the time that something takes."""

@@ -17,7 +17,7 @@ from whitewire.measure.client import Client
 from whitewire.measure.conditions import Shaping
 from whitewire.measure.file_systems import FileSystem
 from whitewire.measure.observation import Observer
-from whitewire.measure.run import Run, floor_key
+from whitewire.measure.run import Run, overhead_key
 from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
 from whitewire.records.run import Evidence, Job, RunRecord
@@ -123,17 +123,17 @@ class Jobs:
         return result.plus(record, kept)
 
     def _participants(self, user_bytes: int) -> RunRecord:
-        """The record's part on data, file system, workers and floors."""
+        """The record's part on data, file system, workers and startup overheads."""
         run = self.run
-        floors = self.stack.floors.get(floor_key(run), {})
+        overheads = self.stack.overheads.get(overhead_key(run), {})
         return {
             "user_bytes": user_bytes,
             **self.files.record(run.workload.output_copies(run.parameters)),
             "workers": [host.name for host in self.stack.testbed.by_role("datanode")][: run.workers],
             "busy_clients": [],
             "made_by": f"Hadoop {self.stack.hdfs.installation.version}",
-            "floors": {name: value for name, value in floors.items() if name != "wire"},
-            "floor_wire": floors.get("wire", 0.0),
+            "floors": {name: value for name, value in overheads.items() if name != "wire"},
+            "floor_wire": overheads.get("wire", 0.0),
         }
 
     def _evidence(self, jobs: list[Job], kept: Kept) -> Evidence:

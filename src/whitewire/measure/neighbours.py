@@ -80,7 +80,7 @@ def _started(task: Mapping[str, Any], ended: ExitStack) -> subprocess.Popen[byte
 
 
 def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
-    """Wait until each lane has made an attempt at a run or a floor."""
+    """Wait until each lane has made an attempt at a run or an overhead run."""
     until = time.monotonic() + START_S
     for number, process in enumerate(started, start=1):
         block = folder / str(number) / synthetic.BLOCK

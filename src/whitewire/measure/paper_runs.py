@@ -21,9 +21,9 @@ class PaperRuns:
     others: Sequence[DesignRow] = ()
 
     def seen(self, runs: int) -> dict[str, str]:
-        """Run id → block of the runs of the design that a look sees: those up to so many `runs` of each cell.
+        """Run id → block of the runs of the design that an analysis sees: those up to so many `runs` of each cell.
 
-        A start that goes on may have more of some: to look at these would be one analysis more than is planned.
+        A start that goes on may have more of some: to judge by these would be one analysis more than is planned.
         """
         numbers = {
             run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()

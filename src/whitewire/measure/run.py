@@ -1,4 +1,4 @@
-"""One run as the runner sees it: its row, levels, parameters, scale; and the floor that jobs of its kind have."""
+"""One run as the runner sees it: its row, levels, parameters, scale; and the startup overhead of jobs of its kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.design.drive import Drive
-from whitewire.design.durations import floor_kind
+from whitewire.design.durations import overhead_kind
 from whitewire.design.scale import Scale
 from whitewire.errors import OF_VALUES, RunFailed
 from whitewire.levels import said
@@ -20,15 +20,15 @@ from whitewire.workloads.base import Workload
 from whitewire.workloads.terasort import ROW_BYTES
 
 TINY_ROWS = 50
-"""Rows a map task of a job that is run for its floor."""
+"""Rows a map task of a job that is run for its startup overhead."""
 
 OF_HOSTS = (ProcessDied, CommandFailed, TimeoutExpired, OSError)
 """What hosts and their services fail with (TimeoutError is an OSError)."""
 FAILURES = (*OF_HOSTS, RunFailed, RuntimeError, *OF_VALUES)
 """What makes a run invalid and not the block (Unreadable is a ValueError)."""
 
-FloorKey = tuple[Hashable, ...]
-"""What jobs of the same floor have in common; see floor_key()."""
+OverheadKey = tuple[Hashable, ...]
+"""What jobs of the same startup overhead have in common; see overhead_key()."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Run:
         return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
 
 
-def floor_key(run: Run) -> FloorKey:
-    """The kind of a run's floor."""
-    return floor_kind(run.workload, run.parameters, run.store, run.scale, run.workers)
+def overhead_key(run: Run) -> OverheadKey:
+    """The kind of a run's startup overhead."""
+    return overhead_kind(run.workload, run.parameters, run.store, run.scale, run.workers)
 
 
 def tiny(run: Run) -> Run:
-    """The same run on almost no data and without a link worth the name: what is left is its floor."""
+    """The same run on almost no data and without a link worth the name: what is left is its startup overhead."""
     blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
     block = ROW_BYTES * TINY_ROWS // 512 * 512 + 512
     return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)

@@ -1,4 +1,4 @@
-"""One start of a block's cluster: runs in turn, floors among them, until claims are decided or time is up."""
+"""One start of a block's cluster: runs in turn, overhead runs among them, until claims are decided or time is up."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER
 from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
-from whitewire.measure.floor_runs import FloorRuns
-from whitewire.measure.floors import Floors
+from whitewire.measure.overhead_runs import OverheadRuns
+from whitewire.measure.overheads import Overheads
 from whitewire.measure.rounds import Seen
-from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
+from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Alone, Team
@@ -40,10 +40,10 @@ class Session:
     """The runs of one cluster, whose services are up."""
 
     def __init__(
-        self, campaign: Campaign, stack: Stack, runs: Sequence[Run], floors: Floors, candidates: ScaleCandidates
+        self, campaign: Campaign, stack: Stack, runs: Sequence[Run], overheads: Overheads, candidates: ScaleCandidates
     ) -> None:
         self.campaign, self.stack, self.runs, self.candidates = campaign, stack, runs, candidates
-        self.floors = FloorRuns(campaign, stack, runs, floors, self.restart)
+        self.overhead_runs = OverheadRuns(campaign, stack, runs, overheads, self.restart)
         self.team: Team = Alone()
         self.turns = self._turns()
         self._begun = 0
@@ -53,19 +53,19 @@ class Session:
         campaign = self.campaign
         give_up_at = NEVER if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)
-        if not campaign.look:
+        if not campaign.interim:
             rounds.ahead = []
         return Turns(self.runs, rounds, campaign.attempts, campaign.deadline.earlier(CLOSING_S), give_up_at,
                      takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
 
     def prepare(self) -> None:
-        """Warm up, take the floors that are there, and try whether this machine can hold k. Raises TooHeavy."""
-        # At smoke effort the warm-up gives the floors.
+        """Warm up, take the overhead runs that are there, and try whether this machine can hold k. Raises TooHeavy."""
+        # At smoke effort the warm-up gives the overheads.
         with (
             self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
             self.campaign.spending("warm-up"),
         ):
-            self.floors.take_over(self._warm_up(self.runs))
+            self.overhead_runs.take_over(self._warm_up(self.runs))
         self._try_heaviest()
 
     def make(self, number: int, team: Team | None = None) -> int:
@@ -81,16 +81,16 @@ class Session:
             while returned:
                 number = self._make_runs(number)
                 if not turns.hopeless:
-                    self.floors.make_due(len(self.runs))
+                    self.overhead_runs.make_due(len(self.runs))
                 returned = self.team.returned(turns)
         finally:
             campaign.given_up += turns.given_up
             campaign.left |= turns.left
         if reports := self.team.over():
             campaign.add(reports)
-            self.floors.floors.pool(campaign.known_floors)
+            self.overhead_runs.overheads.pool(campaign.known_overheads)
         if self.team.leads and not turns.hopeless:
-            self.floors.make_further()
+            self.overhead_runs.make_further()
         return number
 
     def _make_runs(self, number: int) -> int:
@@ -100,16 +100,16 @@ class Session:
             if turns.rounds.due(run.row["run_id"]):
                 turns.put_back(run)
                 if not self.team.returned(turns, turns.rounds.of[run.row["run_id"]] - 1):
-                    self._look_at_claims(run)
+                    self._analyse_claims(run)
                 continue
             if campaign.journal.has(run.row["run_id"]):  # made in a lane that ended within the round
                 continue
             if lanes_now := self.team.grow(turns, campaign.progress.pace):
-                self.floors.floors.pool(campaign.known_floors)
-                self.floors.floors.divide(lanes_now, self._begun)
+                self.overhead_runs.overheads.pool(campaign.known_overheads)
+                self.overhead_runs.overheads.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
             # Those that are due at the end wait for the runs that are tried again.
-            self.floors.make_due(min(self._begun, len(self.runs) - 1))
+            self.overhead_runs.make_due(min(self._begun, len(self.runs) - 1))
             self._begun += 1
             if not turns.tried[run.row["run_id"]]:
                 number += 1
@@ -139,7 +139,7 @@ class Session:
             campaign.progress.again(run.expected_seconds)
         if turns.waiting:
             self._check_processors(run)
-        if outcome.failed and (turns.waiting or self.floors.floors.ahead(len(self.runs))):
+        if outcome.failed and (turns.waiting or self.overhead_runs.overheads.ahead(len(self.runs))):
             # A daemon or client that ended or hangs: nothing of the old cluster is trusted.
             campaign.progress.say(f"starting HDFS again ({', '.join(self.stack.dead()) or 'the run did not end'})")
             with campaign.holding(ALL):
@@ -151,7 +151,9 @@ class Session:
         failed = disturbed = full = False
         short = ""
         attempt = campaign.journal.attempt(run_id)
-        of: RunRecord = {"floor": self.floors.floors.name(floor_key(run)) if campaign.plan.floored(run) else ""}
+        of: RunRecord = {
+            "floor": self.overhead_runs.overheads.name(overhead_key(run)) if campaign.plan.has_overhead(run) else ""
+        }
         try:
             result = execute(self.stack, run)
             record, files = result.record | of, result.files
@@ -191,7 +193,7 @@ class Session:
         clusters.start(self.stack)
         self._warm_up(runs)
 
-    def _warm_up(self, runs: Sequence[Run]) -> dict[FloorKey, Result]:
+    def _warm_up(self, runs: Sequence[Run]) -> dict[OverheadKey, Result]:
         """Warm up, after another start of the services if one of them ended. Raises CannotMake."""
         given = (self.stack, self.campaign.plan, runs, self.campaign.progress.say)
         try:
@@ -201,28 +203,28 @@ class Session:
             clusters.start(self.stack)
             return warm_up(*given)
 
-    def _look(self, count: int) -> Seen:
+    def _interim(self, count: int) -> Seen:
         """What the claims are worth by so many runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
-        assert campaign.look is not None, "it is looked only where there is something to look with"
+        assert campaign.interim is not None, "there is an interim analysis only where something makes it"
         designed = campaign.paper_runs.seen(count)
         with campaign.holding(1.0), campaign.spending("looks"):
-            return campaign.look(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
+            return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
 
-    def _look_at_claims(self, run: Run) -> None:
+    def _analyse_claims(self, run: Run) -> None:
         """Leave out what no open claim needs any more."""
         campaign, turns = self.campaign, self.turns
-        seen = self.team.saw(turns, partial(self._look, turns.rounds.before(run.row["run_id"])))
+        seen = self.team.saw(turns, partial(self._interim, turns.rounds.before(run.row["run_id"])))
         if seen is None:
             turns.leave(Reason(BUDGET))
             return
-        turns.rounds.looked(run.row["run_id"])
-        # Of this cluster only: another one of the block still has its first look before it.
+        turns.rounds.analysed(run.row["run_id"])
+        # Of this cluster only: another one of the block still has its first interim analysis before it.
         turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
         turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)
         campaign.progress.say(
-            f"looked at the claims: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
+            f"interim analysis: {len(seen.decided)} decided, {len(seen.open)} open; {dropped} runs are "
             f"not needed, {len(turns.waiting)} are left"
         )
         campaign.progress.left([each.expected_seconds for each in turns.waiting])

@@ -2,7 +2,7 @@
 
 Each process takes the next whole round and makes every run of it, so that what is compared is compared within a lane. A
 round is taken by a lock that ends with its process: the rounds of one that was killed are made by the others. The
-process of the block leads: it starts workers, makes the looks at claims, and ends last.
+process of the block leads: it starts workers, makes the interim analyses, and ends last.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ PATIENCE_S = 1.0
 """Seconds between two looks at whether a process that made rounds has ended."""
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
-NO_LOOK, OVER = "no look", "over"
-"""What a worker gets when no look comes any more, and when the cluster makes no more runs."""
+NO_INTERIM, OVER = "no interim analysis", "over"
+"""What a worker gets when no interim analysis comes any more, and when the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
 class Task:
     """What a worker is to do: make rounds of the runs `ids` of one cluster.
 
-    `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the looks that
-    are still to be made; `lanes`: how many divide the floors; `deadline`: after which none of its runs begins.
+    `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the analyses that
+    are still to be made; `lanes`: how many divide the overhead runs; `deadline`: after which none of its runs begins.
     """
 
     candidate: int
@@ -69,8 +69,8 @@ class Task:
 class Report:
     """What became of a worker's runs that the journal does not have.
 
-    `pending`: those that wait for a look to be made again; `begun`: the worker has taken a round; `ended`: it makes no
-    more; `crowded`: because the lanes are too many; `fault`: the traceback of an unexpected error.
+    `pending`: those that wait for an analysis to be made again; `begun`: the worker has taken a round; `ended`: it
+    makes no more; `crowded`: because the lanes are too many; `fault`: the traceback of an unexpected error.
     """
 
     given_up: Sequence[str] = ()
@@ -106,7 +106,7 @@ class Team(Protocol):
     """The lanes in which a cluster's runs are made, as the session in one of them sees them."""
 
     leads: bool
-    """Whether this lane makes what is made once: looks and further floors."""
+    """Whether this lane makes what is made once: interim analyses and further overhead runs."""
 
     def takes(self, number: int) -> bool:
         """Whether this lane makes a round."""
@@ -121,8 +121,8 @@ class Team(Protocol):
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         """Wait for the rounds until this one in other lanes; whether some came back, as their process had ended."""
 
-    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
-        """What a look saw, which the leading lane makes; None where it makes none any more."""
+    def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
+        """What an interim analysis found, which the leading lane makes; None where it makes none any more."""
 
     def over(self) -> Sequence[Report]:
         """Wait until all other lanes have done; what they report."""
@@ -145,8 +145,8 @@ class Alone:
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         return False
 
-    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
-        return look()
+    def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
+        return interim()
 
     def over(self) -> Sequence[Report]:
         return ()
@@ -186,7 +186,7 @@ class Mate(Beside):
             self.pipe.send(Report(begun=True))
         return taken
 
-    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
+    def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
         pending = [run.row["run_id"] for run in turns.waiting]
         self.pipe.send(self.report(turns.rounds, turns.given_up, turns.left, pending))
         found: Seen | str = self.pipe.recv()
@@ -321,7 +321,7 @@ class Lead(Beside):
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
         if math.isinf(until):
             for worker in self._busy:
-                worker.send(NO_LOOK)
+                worker.send(NO_INTERIM)
         while waited := self._unsettled(turns, until):
             if [run for run in waited if self.takes(turns.rounds.of[run.row["run_id"]])]:
                 self._hear()
@@ -360,8 +360,8 @@ class Lead(Beside):
         worker.kill()
         self.workers.remove(worker)
 
-    def saw(self, turns: Turns, look: Callable[[], Seen]) -> Seen | None:
-        seen = look()
+    def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
+        seen = interim()
         for worker in self._busy:
             worker.report = replace(worker.report, pending=())
             worker.send(seen)
@@ -384,11 +384,11 @@ class Lead(Beside):
     def leave(self) -> Sequence[Report]:
         """Make no more here, where the cluster cannot; what the other lanes report once they have made what they can.
 
-        They get no looks, so what waits for one is not out of time.
+        They get no interim analyses, so what waits for one is not out of time.
         """
         self.claims.close()
         for worker in self._busy:
-            worker.send(NO_LOOK)
+            worker.send(NO_INTERIM)
         found = self._reports()
         return [replace(one, left={run: why for run, why in one.left.items() if why.code != BUDGET}) for one in found]
 

@@ -18,7 +18,7 @@ from whitewire.description.testbed import fabric_names
 from whitewire.design import durations, synthetic
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
-from whitewire.measure.floors import FLOOR_RUNS
+from whitewire.measure.overheads import OVERHEAD_RUNS
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS
 from whitewire.records.run import DesignRow
@@ -151,7 +151,7 @@ def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> lis
 def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any], number: int) -> float:
     """Seconds of a block in one lane and one beside others, so many in all; clusters start one after the other."""
     rows = synthetic.of_kinds(paper, testbed, synthetic.RUNS)
-    made = _seconds(paper, rows, testbed) + durations.all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
+    made = _seconds(paper, rows, testbed) + durations.all_overheads_seconds(paper, rows, testbed, OVERHEAD_RUNS)
     return (1 + number) * LARGE_S + 2 * made
 
 
@@ -172,7 +172,7 @@ def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
     for own in (settled(paper, candidate) for candidate in range(paper.candidate_count)):
         rows = synthetic.of_smoke(own, testbed, synthetic.RUNS)
         found += LARGE_S + _seconds(own, rows, testbed)
-        found += durations.all_floors_seconds(own, rows, testbed, FLOOR_RUNS)
+        found += durations.all_overheads_seconds(own, rows, testbed, OVERHEAD_RUNS)
     return found
 
 

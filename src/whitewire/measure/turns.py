@@ -43,9 +43,9 @@ class Turns:
         self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
         self.near: Collection[CellId] | None = None
-        """Cells of claims that, by the last look, may be decided; None before the first look."""
+        """Cells of claims that, by the last interim analysis, may be decided; None before the first one."""
         self.spare = deadline
-        """After which, once there was a look, no run of another cell begins."""
+        """After which, once there was an interim analysis, no run of another cell begins."""
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
@@ -96,7 +96,7 @@ class Turns:
     def drop(self, seen: Seen, run: Run) -> int:
         """Leave out runs that no open claim needs, and put last those that hardly decide one.
 
-        `run` is the first of the round after which it was looked. Returns how many are left out.
+        `run` is the first one after the interim analysis. Returns how many are left out.
         """
         self.near = seen.near
         after = self.rounds.before(run.row["run_id"])

@@ -13,30 +13,30 @@ from whitewire.factors import parameter
 from whitewire.measure import puts
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.execution import cause, execute, execute_empty, given_up, no_disk
-from whitewire.measure.run import FAILURES, FloorKey, Run, floor_key
+from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.records.result import Result
 
 JOBS = 4
 """Jobs before the first run, however few runs are left: JVMs get faster over the first ones."""
 ALIKE = 2
-"""Jobs of each workload and store among them: after a single one the first floor still took up to twice as long."""
+"""Jobs of each workload and store among them: after a single one the first overhead run took up to twice as long."""
 PUTS, PUTS_SMOKE = (5, 2), (1, 1)
 """Rounds of many small puts, then runs of the block's largest cell. At smoke effort, where it matters more that all of
 it works than what it measures, there are fewer."""
 
 
 def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[str], None]
-            ) -> dict[FloorKey, Result]:  # fmt: skip
+            ) -> dict[OverheadKey, Result]:  # fmt: skip
     """Make runs that are not kept, so that the order of those that are doesn't matter.
 
-    Returns, at smoke effort, the last job of each kind on almost no data: its floor. A kind of job that fails is left
-    out. Raises CannotMake when a service has ended, NotKept when the disk is full.
+    Returns, at smoke effort, the last job of each kind on almost no data: its overhead run. A kind of job that fails is
+    left out. Raises CannotMake when a service has ended, NotKept when the disk is full.
     """
     try:
         stack.testbed.fabric(stack.testbed.fastest())
         _puts(stack, plan.config, [run for run in runs if not run.workload.on_yarn], plan.smoke, say)
-        floored = [run for run in runs if plan.floored(run)] if stack.reuses_jvms else []
-        warm = _jobs(stack, floored, plan.smoke, say)
+        with_overhead = [run for run in runs if plan.has_overhead(run)] if stack.reuses_jvms else []
+        warm = _jobs(stack, with_overhead, plan.smoke, say)
         stack.settle()
     except FAILURES as failure:
         raise given_up("warm-up", failure, stack) from None
@@ -61,11 +61,11 @@ def _puts(stack: Stack, config: Mapping[str, Any], runs: Sequence[Run], smoke: b
             return
 
 
-def _jobs(stack: Stack, runs: Sequence[Run], smoke: bool, say: Callable[[str], None]) -> dict[FloorKey, Result]:
-    order = _of_smoke(runs) if smoke else _of_each_floor(runs)
-    warm: dict[FloorKey, Result | None] = {}
+def _jobs(stack: Stack, runs: Sequence[Run], smoke: bool, say: Callable[[str], None]) -> dict[OverheadKey, Result]:
+    order = _of_smoke(runs) if smoke else _of_each_overhead(runs)
+    warm: dict[OverheadKey, Result | None] = {}
     for run in order:
-        key = floor_key(run)
+        key = overhead_key(run)
         if warm.get(key, True):  # a kind that failed once is not tried again
             warm[key] = _tried(stack, say, " ".join(map(str, key)), partial(execute_empty, stack, run))
     return {key: result for key, result in warm.items() if result} if smoke else {}
@@ -84,23 +84,23 @@ def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[]
 
 
 def _of_smoke(runs: Sequence[Run]) -> list[Run]:
-    """By workload and kind of store, each on as many hosts as it ever has: the last one is its floor.
+    """By workload and kind of store, each on as many hosts as it ever has: the last one is its overhead run.
 
     TestDFSIO's two jobs, first, warm up the others.
     """
     wide = sorted(runs, key=lambda run: (run.workers is None, parameter(run.parameters, "maps")))
-    kinds = sorted({floor_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)
+    kinds = sorted({overhead_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)
     again = [] if any(run.workload.times_itself for run in kinds) else kinds
     return [*again, *kinds]
 
 
-def _of_each_floor(runs: Sequence[Run]) -> list[Run]:
-    """Each kind of floor once, on its number of hosts, so that the first one that counts is none of a cold kind.
+def _of_each_overhead(runs: Sequence[Run]) -> list[Run]:
+    """Each kind of overhead run once, on its number of hosts, so that the first one that counts is none of a cold kind.
 
     What times itself comes last.
     """
-    kinds = sorted({floor_key(run): run for run in runs}.values(), key=lambda run: run.workload.times_itself)
-    alike = Counter(floor_key(run)[:2] for run in kinds)
-    again = [run for run in kinds if alike[floor_key(run)[:2]] < ALIKE]
+    kinds = sorted({overhead_key(run): run for run in runs}.values(), key=lambda run: run.workload.times_itself)
+    alike = Counter(overhead_key(run)[:2] for run in kinds)
+    again = [run for run in kinds if alike[overhead_key(run)[:2]] < ALIKE]
     again += itertools.islice(itertools.cycle(kinds), max(0, JOBS - len(again) - len(kinds)))
     return [*again, *kinds]

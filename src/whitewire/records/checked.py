@@ -1,5 +1,5 @@
-"""Results are evidence, checked whenever they are read: runs, floors and blocks against their manifests, the records'
-schema, their folders' names and the design.
+"""Results are evidence, checked whenever they are read: runs, overhead runs and blocks against their manifests, the
+records' schema, their folders' names and the design.
 
 A folder that was written before there were manifests has none: it is read, its record is checked by the schema, and it
 is counted as unchecked. Nothing that does not hold is ever returned.
@@ -21,7 +21,7 @@ from whitewire.atomic import PART
 from whitewire.paths import shown
 from whitewire.records import asked, manifest, schema
 from whitewire.records.journal import KEPT, BlockRecord, kept_files
-from whitewire.records.run import OF_A_FLOOR, OF_A_RUN, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
+from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken
 from whitewire.text import quoted
@@ -135,7 +135,7 @@ class Block:
 
     runs: list[tuple[Path, RunRecord]] = field(default_factory=list)
     """Folder and record of every attempt, valid or not."""
-    floors: list[RunRecord] = field(default_factory=list)
+    overheads: list[RunRecord] = field(default_factory=list)
     """In the order of their making, valid or not."""
     finished: BlockRecord | None = None
     """block.json; None where the block is not finished."""
@@ -221,7 +221,7 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
 
 
 def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], bool]:
-    """(record, faults, whether there is a manifest) of the folder of one run, attempt or floor.
+    """(record, faults, whether there is a manifest) of the folder of one run, attempt or overhead run.
 
     `kind` is one of KEPT. The record is None where there are faults.
     """
@@ -247,7 +247,7 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
     if record["block"] != folder.parents[1].name:
         found.faults.append(_unlike(folder, "block", record["block"], folder.parents[1].name))
     elif kind == "floors":
-        found.floors.append(record)
+        found.overheads.append(record)
     else:
         found.runs.append((folder, record))
 
@@ -260,7 +260,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
     if why := schema.fault(parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord):
         raise Broken(why)
     record: RunRecord = parsed
-    needed = [*OF_ANY, *(OF_A_FLOOR if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
+    needed = [*OF_ANY, *(OF_AN_OVERHEAD if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
     if "jobs" in record:
         needed += [name for name in OF_JOBS if kind != "floors" or name not in ("floors", "floor_wire")]
     if kind == "floors" and record.get("valid"):
@@ -269,7 +269,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
         if name not in record:
             raise Broken(schema.lacking(name, record))
     if kind == "floors" and record["valid"] and not record["jobs"]:
-        raise Broken("jobs: found none, expected those of a valid floor")
+        raise Broken("jobs: found none, expected those of a valid overhead run")
     for where, host in itertools.product(("links_before", "links_after"), record.get("workers", ()) if done else ()):
         links: dict[str, dict[str, int]] = cast("Any", record)[where]
         if "ingress" not in (link := links.get(host, {})):
@@ -470,7 +470,7 @@ def _unlisted(folder: Path) -> list[Path]:
         own = path.relative_to(folder)
         steps = [*reversed(own.parents), own][1:]
         if own.parts[0] in KEPT:
-            steps = steps[1:2]  # what is in the folder of a run or floor is the matter of its own manifest
+            steps = steps[1:2]  # what is in the folder of a run or overhead run is the matter of its own manifest
         new |= {folder / each: None for each in [step for step in steps if step not in known][:1]}
     return list(new)
 

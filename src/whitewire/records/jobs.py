@@ -1,4 +1,4 @@
-"""Metrics and validity rules of runs of jobs: times, floor, phases, bytes on links.
+"""Metrics and validity rules of runs of jobs: times, startup overhead, phases, bytes on links.
 
 Pure; docs/inside/tables.md lists the metrics.
 """
@@ -23,10 +23,10 @@ NET = {
     "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
     "write_time_net": WRITE, "read_time_net": READ,
 }  # fmt: skip
-"""Metrics that rest on a time less the floor of its jobs: that time, and the floor or the time with the floor."""
+"""Metrics that rest on a time less its jobs' startup overhead: that time, and the overhead or the time with it."""
 
-BESIDE_FLOOR = ("job_floor", "completion_time_net", "throughput_net")
-"""Metrics that need a floor."""
+NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
+"""Metrics that need a startup overhead."""
 
 
 OF_RUN = (
@@ -42,9 +42,9 @@ OF_JOB = (
 """Metrics of one_job()."""
 
 
-def beyond_floor(seconds: float, floor: float) -> float:
+def beyond_overhead(seconds: float, overhead: float) -> float:
     """Seconds of a job less those of the same job on almost no data; NaN where nothing is left, which is no time."""
-    return seconds - floor if seconds > floor else math.nan
+    return seconds - overhead if seconds > overhead else math.nan
 
 
 def share_of_net(seconds: float, net: float) -> float:
@@ -57,8 +57,8 @@ def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Fo
     found = _common(record, samples, cpu) | own | _per_node(record)
     if record["floors"]:
         return found
-    # HiBench's dfsioe and sleep have no floor; of others (`floor` names it) none was valid: the time is no net time.
-    without = (*NET, "job_floor") if record.get("floor") else BESIDE_FLOOR if "program" in record else ()
+    # HiBench's dfsioe and sleep have no startup overhead; of others (`floor` names it) no overhead run was valid.
+    without = (*NET, "job_floor") if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
     return {name: value for name, value in found.items() if name not in without}
 
 
@@ -66,8 +66,8 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     start, end, user = record["start"], record["end"], record["user_bytes"]
     seconds = end - start
     shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
-    floor = sum(record["floors"].values())
-    net = beyond_floor(seconds, floor)
+    overhead = sum(record["floors"].values())
+    net = beyond_overhead(seconds, overhead)
     short = held([(left, share < SHORT) for left, share in shares], seconds)
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = max(1, samples.ticks[last] - samples.ticks[first])
@@ -78,10 +78,10 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     return {
         "completion_time": (seconds, "s"),
         "throughput": (user / seconds / 1e6, "MB/s"),
-        "job_floor": (floor, "s"),
+        "job_floor": (overhead, "s"),
         "completion_time_net": (net, "s"),
         "throughput_net": (user / net / 1e6, "MB/s"),
-        "compute_share": (share_of_net(short - floor, net), "1"),
+        "compute_share": (share_of_net(short - overhead, net), "1"),
         "cpu_idle_min": (min(share for _, share in shares), "1"),
         "cpu_idle_mean": (1 - busy / ticks, "1"),
         "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
@@ -163,7 +163,7 @@ def one_job(record: RunRecord) -> Found:
     maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
     maps_end = max((task["end"] for task in maps), default=job["start"])
     shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
-    net = beyond_floor(job["end"] - job["submit"], sum(record["floors"].values()))
+    net = beyond_overhead(job["end"] - job["submit"], sum(record["floors"].values()))
     crossing, least, most = crossing_bytes(record, job)
     # What the job costs on almost no data is control traffic, whose amount does not grow with the data.
     wire = worker_wire(record) - record.get("floor_wire", 0.0)
@@ -232,7 +232,7 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     """
     why = []
     # Hosts with processors of their own; see also records/processors.py. What moves no data has no time beyond its
-    # floor.
+    # overhead.
     asked = "compute_share" in limits and "compute_share" in found
     if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"][0]
@@ -251,7 +251,7 @@ def segment(record: RunRecord) -> float:
 
 
 def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[Reason]:
-    """Why what was lost on the links makes a run or a floor invalid (empty: it does not).
+    """Why what was lost on the links makes a run or an overhead run invalid (empty: it does not).
 
     Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
     lost: only drops count.

@@ -1,4 +1,4 @@
-"""The journal of one block: a folder a finished run or floor, written beside and renamed into place when whole."""
+"""The journal of one block: a folder per finished run or overhead run, renamed into place when it is whole."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire import atomic
 from whitewire.atomic import PART
-from whitewire.records import asked, floor, manifest, reasons
+from whitewire.records import asked, manifest, overhead, reasons
 from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason
 from whitewire.records.run import RunRecord
 
 KEPT = ("runs", "invalid", "floors")
-"""Folders of a block that hold a folder per run, attempt or floor."""
+"""Folders of a block that hold a folder per run, attempt or overhead run."""
 
 
 class BlockRecord(TypedDict):
@@ -33,11 +33,11 @@ class BlockRecord(TypedDict):
     left_codes: NotRequired[dict[str, str]]
     """The codes of these reasons (records/reasons.py); old records have none."""
     no_floor: NotRequired[dict[str, str]]
-    """Kinds of floors of which none was valid, and why the last one was not."""
+    """Kinds of overhead runs of which none was valid, and why the last one was not."""
     rung: NotRequired[int]
     """Index of the scale candidate that its runs have."""
     budget_seconds: NotRequired[float | None]
-    """How long the block had until its first look at claims; None: without an end."""
+    """How long the block had until its first interim analysis; None: without an end."""
     start_budget_seconds: NotRequired[float | None]
     """How long the start that finished it might measure, all blocks together; None: without an end."""
     pace: NotRequired[float | None]
@@ -57,8 +57,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.runs, self.invalid = folder, folder / "runs", folder / "invalid"
-        self.floors = folder / "floors"
-        for path in (self.runs, self.invalid, self.floors):
+        self.overheads = folder / "floors"
+        for path in (self.runs, self.invalid, self.overheads):
             path.mkdir(parents=True, exist_ok=True)
             atomic.clear(path)  # a run that was cut off
 
@@ -85,11 +85,11 @@ class Journal:
         self.write(run_id, record, files, valid=False)
         atomic.remove(folder)
 
-    def write_floor(self, record: RunRecord, files: Mapping[str, str]) -> Path:
-        """Keep one floor whole, valid or not; its record gets the block's next `number`. Raises OSError."""
-        with atomic.exclusive(self.floors):  # lanes of the block number theirs too
-            number = 1 + max((int(path.name) for path in self.floors.glob("[0-9]*")), default=0)
-            return self._keep(self.floors / f"{number:03d}", {**record, "number": number}, files)
+    def write_overhead(self, record: RunRecord, files: Mapping[str, str]) -> Path:
+        """Keep one overhead run whole, valid or not; its record gets the block's next `number`. Raises OSError."""
+        with atomic.exclusive(self.overheads):  # lanes of the block number theirs too
+            number = 1 + max((int(path.name) for path in self.overheads.glob("[0-9]*")), default=0)
+            return self._keep(self.overheads / f"{number:03d}", {**record, "number": number}, files)
 
     def _keep(self, target: Path, record: RunRecord, files: Mapping[str, str]) -> Path:
         contents = {name: content.encode() for name, content in files.items()}
@@ -110,7 +110,7 @@ class Journal:
 
 
 def kept_files(folder: Path) -> list[Path]:
-    """What a block's manifest lists but for block.json: environment and probes, and each run's and floor's manifest.
+    """What a block's manifest lists but for block.json: environment, probes, and each run's or overhead run's manifest.
 
     Of a run that was kept before there were manifests it is all files.
     """
@@ -164,12 +164,12 @@ def _last_codes(folder: Path, run_id: str) -> list[str]:
     return reasons.codes_of(json.loads(made[-1].read_text())) if made else []
 
 
-def read_floors(block: Path) -> list[RunRecord]:
-    """Records of all floors of a block in the order of their making, valid or not; none in old results."""
+def read_overheads(block: Path) -> list[RunRecord]:
+    """Records of all overhead runs of a block in the order of their making, valid or not; none in old results."""
     found = sorted(block.glob("floors/*/run.json"))
     return [json.loads(path.read_text()) for path in found if not path.parent.name.startswith(PART)]
 
 
-def valid_floors(block: Path) -> dict[str, list[RunRecord]]:
-    """Valid floors of a block by their key."""
-    return floor.valid(read_floors(block))
+def valid_overheads(block: Path) -> dict[str, list[RunRecord]]:
+    """Valid overhead runs of a block by their key."""
+    return overhead.valid(read_overheads(block))

@@ -48,21 +48,21 @@ def of_clients(record: RunRecord, samples: Samples, user_bytes: int) -> Found:
 SCALES = {"MB/s": "rate", "s": "time", "B": "size"}
 
 
-WITH_FLOOR = frozenset({
+WITH_OVERHEAD = frozenset({
     "job_floor", "map_time", "shuffle_time", "merge_time", "reduce_time", "map_phase", "reduce_phase", "write_time",
     "read_time",
 })  # fmt: skip
-"""Times and rates of jobs that include their floor, which does not scale: they have no full-scale equivalent."""
+"""Times and rates of jobs that include startup overhead, which does not scale: they have no full-scale equivalent."""
 
 
 def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_fraction: float
                ) -> tuple[float, str] | None:  # fmt: skip
     """(value, unit) at full scale of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
 
-    None where nothing scales. `jobs`: the run is one of jobs, whose whole time includes their floor.
+    None where nothing scales. `jobs`: the run is one of jobs, whose whole time includes their startup overhead.
     """
-    with_floor = metric in WITH_FLOOR or metric.endswith(("report_time", "report_throughput", "node_throughput"))
-    if with_floor or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
+    with_overhead = metric in WITH_OVERHEAD or metric.endswith(("report_time", "report_throughput", "node_throughput"))
+    if with_overhead or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
         return None
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(SCALES.get(unit, ""))
     return None if factor is None else (value * factor, unit)

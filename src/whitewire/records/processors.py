@@ -51,8 +51,8 @@ def needed(record: RunRecord, series: WaitedSeries) -> float:
 OTHERS_CORES = 0.5
 """Processors that other programs may use beside jobs that need all of them: those under `cpu: report`, where the
 testbed says no other bound. Some 0.1 are the kernel's own, for the testbed."""
-FLOOR_SHARE = 0.5
-"""Share of the processors that other programs may use beside a floor: with more it takes longer."""
+OVERHEAD_SHARE = 0.5
+"""Share of the processors that other programs may use beside an overhead run: with more it takes longer."""
 SHORT_MS = 0.4
 """Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
 separates runs that are right from others (docs/inside/processors.md), for each second by itself."""
@@ -77,12 +77,12 @@ def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
-def of_a_floor(found: Found, processors: int) -> list[Reason]:
-    """Why other programs may have made a floor longer, on a machine of so many processors (empty: they cannot have).
+def of_an_overhead(found: Found, processors: int) -> list[Reason]:
+    """Why other programs may have made an overhead run longer, on a machine of so many processors (empty: they can't).
 
     How late a process woke shows nothing: a start of JVMs takes all processors itself.
     """
-    outside, most = found.get("cpu_outside", (0.0, ""))[0], FLOOR_SHARE * processors
+    outside, most = found.get("cpu_outside", (0.0, ""))[0], OVERHEAD_SHARE * processors
     if outside <= most:  # not so where it is NaN
         return []
     return [Reason("others_beside_floor", {"outside": outside, "processors": processors, "bound": most})]

@@ -47,10 +47,10 @@ INVALID: Mapping[str, Code] = {
                             "experiment shows is how fast they compute", "other load beside a run that needs all "
                             "processors", short=True),
     "others_beside_floor": Code("processors: other programs used", " {outside:.1f} of {processors}, bound {bound:g}",
-                                "other load beside a floor", short=True),
+                                "other load beside an overhead run", short=True),
     "not_idle": Code("processors idle only", " {idle:.0%} in one second, floor {bound:.0%}",
                      "of runs without jobs on a site: too little idle time", short=True),
-    "busy": Code("processors short in", " {share:.0%} of the time beyond the floor, bound {bound:.0%}",
+    "busy": Code("processors short in", " {share:.0%} of the time beyond the startup overhead, bound {bound:.0%}",
                  "of jobs on a site: the compute share is beyond its bound", short=True),
     "short": Code("processors", "", "one of those above, in an old record", short=True),
     "disturbed": Code("", "{why}", "a process stood still, a link went down, or samples are missing"),
@@ -73,7 +73,7 @@ INVALID: Mapping[str, Code] = {
     "other_k": Code("made at another k", ": {why}", "the block went on with a larger k"),
     OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
-"""Codes of attempts and floors that do not count."""
+"""Codes of attempts and overhead runs that do not count."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What run.json holds, of a run and of a floor; and the row of design.csv that a run's record begins with."""
+"""What run.json holds, of a run and of an overhead run; and the row of design.csv that a run's record begins with."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ class Evidence(TypedDict, total=False):
 class RunRecord(TypedDict, total=False):
     """run.json. Only what its row says and `valid` and `why_invalid` are in every one.
 
-    An attempt that failed has its row, factors and scale; a floor has no row but block and workload; of the rest each
-    workload has its part. Times in seconds since 1970.
+    An attempt that failed has its row, factors and scale; an overhead run has no row but block and workload; of the
+    rest each workload has its part. Times in seconds since 1970.
     """
 
     # The row of the design, and what it stands for.
@@ -234,7 +234,7 @@ class RunRecord(TypedDict, total=False):
     made_by: str
     cpu: str
     outside: float
-    """Of a floor: processors that other programs used meanwhile, where all hosts share one machine's."""
+    """Of an overhead run: processors that other programs used meanwhile, where all hosts share one machine's."""
     clock: Clock
     lane: int
     lanes: int
@@ -254,17 +254,17 @@ class RunRecord(TypedDict, total=False):
     why_codes: list[str]
     """Codes of the reasons in `why_invalid` (records/reasons.py); old records have none."""
     number: int
-    """Of a floor: its place in its block."""
+    """Of an overhead run: its place in its block."""
     commit: str
     modified: bool
     software: str
 
 
 OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
-"""What every record has, of a run and of a floor."""
-OF_A_FLOOR = ("floor", "number")
+"""What every record has, of a run and of an overhead run."""
+OF_AN_OVERHEAD = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
-OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_A_FLOOR, "why_codes", "seed", "scale", "commit", "modified", "software")
+OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "why_codes", "seed", "scale", "commit", "modified", "software")
 """All that is read of the record of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",

@@ -39,7 +39,7 @@ SET_UP = (".venv", ".cache")
 """Folders of the repository that the set-up fills."""
 PACKAGE = re.compile(r"([^=]+)==?(.+)")
 SOME = str(Reason(DECIDED, {"runs": "some"}))
-"""What is said of all runs that no open claim needed, whatever the look that decided."""
+"""What is said of all runs that no open claim needed, whatever the analysis that decided."""
 TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
 
@@ -226,8 +226,8 @@ def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
 
 
 def budget(blocks: Sequence[BlockRecord]) -> Budget:
-    """The budget of all blocks of a run. What a block has until its first look is no share of it: what one leaves is
-    passed on to the next."""
+    """The budget of all blocks of a run. What a block has until its first interim analysis is no share of it: what
+    one leaves is passed on to the next."""
     own = [found for record in blocks if (found := record.get("start_budget_seconds")) is not None]
     had = any(record.get("budget_seconds") is not None for record in blocks)
     most = max(own, default=None) if had else None

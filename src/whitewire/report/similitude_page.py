@@ -39,7 +39,7 @@ and whether it is. `make docs` writes it from the numbers and functions that set
   study at `EFFORT=full` that shows how much, where a paper has one. Those of a paper's own runs are in
   `analysis/similitude.csv` and in its report.
 
-A job's floor (its start on almost no data) does not scale either; it is measured and taken off.
+A job's startup overhead (its start on almost no data) does not scale either; it is measured and taken off.
 """
 
 

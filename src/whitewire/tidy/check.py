@@ -12,7 +12,7 @@ from whitewire.records import checked, links, scale_candidate, trust
 from whitewire.records.checked import Block
 from whitewire.records.run import DesignRow, RunRecord
 
-HEADER = ("paper", "part", "state", "runs", "invalid", "floors", "without manifest", "faults")
+HEADER = ("paper", "part", "state", "runs", "invalid", "overhead runs", "without manifest", "faults")
 Row = tuple[object, ...]
 Checked = tuple[Row, list[str]]
 BUNDLE = "results.json"
@@ -84,7 +84,7 @@ def _faults_of_reading(read: Callable[[Path], object], folder: Path) -> list[str
 def _block(name: str, block: Block) -> Checked:
     state = "unsound" if block.faults else "sound" if block.finished else "not finished"
     valid = sum(record["valid"] for _, record in block.runs)
-    return (name, state, valid, len(block.runs) - valid, len(block.floors), block.unchecked), block.faults
+    return (name, state, valid, len(block.runs) - valid, len(block.overheads), block.unchecked), block.faults
 
 
 def _is_paper(folder: Path) -> bool:

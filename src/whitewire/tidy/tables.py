@@ -22,7 +22,7 @@ from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, floor, scale_candidate
+from whitewire.records import asked, overhead, scale_candidate
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -35,7 +35,7 @@ from whitewire.records.checked import (
     read_block,
 )
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord, left_of, read_floors, read_runs
+from whitewire.records.journal import BlockRecord, left_of, read_overheads, read_runs
 from whitewire.records.metrics import full_scale
 from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
@@ -141,11 +141,11 @@ DESCRIPTIONS = {
     "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
     "attempt": "number of the attempt; only a run's last can be valid",
     LANE: "the lane that made the run, or that the host is in; empty where hosts are not divided into lanes",
-    "floor": "the floor of a run's jobs: kind, store, tasks and cluster; one in its block, empty where there is none",
-    "job": "one job of the run or of the floor",
-    "number": "number of the floor in its block, in the order of making",
+    "floor": "kind, store, tasks and cluster that share a startup overhead; one per block, empty where there is none",
+    "job": "one job of the run or of the overhead run",
+    "number": "number of the overhead run in its block, in the order of making",
     "seconds": "of a job on almost no data; empty where it failed",
-    "wire_bytes": "bytes into all workers over their links in that floor, of all its jobs together",
+    "wire_bytes": "bytes into all workers over their links in that overhead run, of all its jobs together",
     "outside": "processors that other programs used meanwhile; empty where no machine is shared, and in old results",
     "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
     "message_bytes": "bytes of one message",
@@ -160,7 +160,7 @@ DESCRIPTIONS = {
     "seen": "what the system reported; empty where nothing reports it, which is a fault where the factor varies",
     "same": "whether the two agree within the factor's bound",
     "varies": "whether the factor has levels in the experiment",
-    "time": "seconds since the run's start, of floors since the block's first floor",
+    "time": "seconds since the run's start, of overhead runs since the block's first one",
     "start": "seconds since the run's first start",
     "end": "seconds since the run's first start",
     "expected": "what the probe should show for what is set",
@@ -218,7 +218,7 @@ def tidy(paper: str, results: Path) -> None:
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     blocks = list(read)
-    runs = _with_all_floors(read, _wanted(read, rows))
+    runs = _with_all_overheads(read, _wanted(read, rows))
     valid = [each for each in runs if each[1]["valid"]]
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def tidy(paper: str, results: Path) -> None:
         "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
         "topology.csv": _topology(results / "raw", blocks),
         "placement.csv": _of_each(valid, _placement),
-        "floors.csv": [row for block in read.values() for row in _floors(block.floors)],
+        "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
         "phases.csv": _of_each(valid, _phases),
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
@@ -259,22 +259,22 @@ def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, t
 
     None: all of them. `testbed`: its description, where runs of another k than the paper has there are left out.
     """
-    known = read_floors(block)
+    known = read_overheads(block)
     kept = [each for each in read_runs(block.parent, [block.name]) if designed is None or each[1]["run_id"] in designed]
     if testbed:
         kept = [each for each in kept if not of_another_k(paper, testbed, [each])]
-    runs = _with_floors({(block.name, key): floor.typical(of) for key, of in floor.valid(known).items()}, kept)
+    runs = _with_overheads({(block.name, key): overhead.typical(of) for key, of in overhead.valid(known).items()}, kept)
     own = (*RUN, *of_lanes(record for _, record in runs))
     rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
-    return list(rows), list(_floors(known))
+    return list(rows), list(_overheads(known))
 
 
 def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[Cells]]:
     """Rows of runs.csv and floors.csv of a block that was read, by its name."""
-    runs = _with_all_floors({name: block}, block.runs)
+    runs = _with_all_overheads({name: block}, block.runs)
     own = (*RUN, *of_lanes(record for _, record in runs))
     rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
-    return list(rows), list(_floors(block.floors))
+    return list(rows), list(_overheads(block.overheads))
 
 
 def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
@@ -291,19 +291,21 @@ def _wanted(read: Mapping[str, Block], rows: Sequence[DesignRow]) -> list[tuple[
     return [each for name, block in read.items() for each in block.runs if block_of.get(each[1]["run_id"]) == name]
 
 
-def _with_all_floors(read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRecord]]) -> list[tuple[Path, RunRecord]]:
-    """Runs with the medians over all valid floors of their block, where a run itself knew only those before it."""
+def _with_all_overheads(
+    read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRecord]]
+) -> list[tuple[Path, RunRecord]]:
+    """Runs with the medians over all valid overhead runs of their block, where a run knew only those before it."""
     known = {
-        (name, key): floor.typical(records)
+        (name, key): overhead.typical(records)
         for name, block in read.items()
-        for key, records in floor.valid(block.floors).items()
+        for key, records in overhead.valid(block.overheads).items()
     }
-    return _with_floors(known, runs)
+    return _with_overheads(known, runs)
 
 
-def _with_floors(known: Mapping[tuple[str, str], Mapping[str, float]], runs: Sequence[tuple[Path, RunRecord]]
+def _with_overheads(known: Mapping[tuple[str, str], Mapping[str, float]], runs: Sequence[tuple[Path, RunRecord]]
                  ) -> list[tuple[Path, RunRecord]]:  # fmt: skip
-    """Runs with the medians of floors, which are by block and key."""
+    """Runs with the medians of overhead runs, which are by block and key."""
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
         if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
@@ -314,8 +316,8 @@ def _with_floors(known: Mapping[tuple[str, str], Mapping[str, float]], runs: Seq
     return found
 
 
-def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
-    """One row per job of each floor; one of a floor that failed outright."""
+def _overheads(records: Sequence[RunRecord]) -> Iterable[Cells]:
+    """One row per job of each overhead run; one of an overhead run that failed outright."""
     first = min((record["start"] for record in records if "start" in record), default=0.0)
     for record in records:
         base: dict[str, object] = {
@@ -329,7 +331,7 @@ def _floors(records: Sequence[RunRecord]) -> Iterable[Cells]:
         base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(worker_wire(record))}
         if "outside" in record:
             base["outside"] = _number(record["outside"])
-        for job, seconds in floor.seconds_of(record).items():
+        for job, seconds in overhead.seconds_of(record).items():
             yield base | {"job": job, "seconds": _number(seconds)}
 
 

@@ -13,7 +13,7 @@ from whitewire.analysis.guards import NET_SHARE
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
-from whitewire.design.durations import busy_cores, expected_seconds, floor_seconds
+from whitewire.design.durations import busy_cores, expected_seconds, overhead_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
 from whitewire.factors import parameter
@@ -65,14 +65,14 @@ def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
 
 
 def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
-    """Whether a run keeps few enough processors busy, and takes enough time beyond its jobs' floor."""
+    """Whether a run keeps few enough processors busy, and takes enough time beyond its jobs' startup overhead."""
     seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
     workload, size = workloads.of(row["workload"]), files * scale.file_bytes
     busy = busy_cores(workload.on_yarn, size, seconds)
     if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
         return False
-    floor = floor_seconds(row)
-    return not (workload.has_floor and size and seconds - floor < NET_SHARE * floor)
+    overhead = overhead_seconds(row)
+    return not (workload.has_overhead and size and seconds - overhead < NET_SHARE * overhead)
 
 
 def _at_scale(paper: Paper, experiment: str, k: int, times: int) -> Paper:
@@ -124,9 +124,9 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     said += f"; about {busy:.1f} of {cores} processors busy"
     if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
         said += ": too many, take a larger k" if not workload.on_yarn else ": too many, take a larger k or fewer bytes"
-    floor = floor_seconds(row)
-    if workload.has_floor and size and seconds - floor < NET_SHARE * floor:
-        beyond = f"only {seconds - floor:.1f} s beyond the jobs' floor of about {floor:.0f} s"
+    overhead = overhead_seconds(row)
+    if workload.has_overhead and size and seconds - overhead < NET_SHARE * overhead:
+        beyond = f"only {seconds - overhead:.1f} s beyond the jobs' startup overhead of about {overhead:.0f} s"
         said += f"; {beyond}: take more bytes or a larger k"
     return said
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whitewire import budget
-from whitewire.analysis.so_far import look_at
+from whitewire.analysis.so_far import judge_so_far
 from whitewire.budget import Budget
 from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
@@ -92,8 +92,8 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     if not late:
         return 0.0
     first = min(number for _, number in late)
-    seen = max((runs for runs in paper.looks(plan.effort) if runs < first), default=0)
+    seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
     designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
     folder = (root() / _file(plan, block)).parent
-    look = look_at(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
-    return look.worth if any(cell in look.near for cell, _ in late) else 0.0
+    interim = judge_so_far(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
+    return interim.worth if any(cell in interim.near for cell, _ in late) else 0.0

@@ -30,14 +30,14 @@ from whitewire.description.paper import Paper, without_servers
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
-from whitewire.design.durations import all_floors_seconds, expected_seconds
+from whitewire.design.durations import all_overheads_seconds, expected_seconds
 from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
 from whitewire.measure import groups, scale_candidate, survey_plan
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.floors import FLOOR_RUNS, FURTHER
+from whitewire.measure.overheads import FURTHER, OVERHEAD_RUNS
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
@@ -83,7 +83,7 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
     for block in seconds:
         own = [row for row in rows if row["block"] == block]
-        seconds[block] += all_floors_seconds(paper, own, testbed, FLOOR_RUNS + FURTHER)
+        seconds[block] += all_overheads_seconds(paper, own, testbed, OVERHEAD_RUNS + FURTHER)
     return {
         block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
     }
@@ -419,7 +419,7 @@ def _waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignR
 
     The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
     claims for its time, so that a budget that ends early leaves as few as can be without a verdict. What comes after a
-    first look counts for nothing: it is made as far as time allows.
+    first interim analysis counts for nothing: it is made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
     for block, rows in lacking.items():
@@ -452,11 +452,11 @@ def by_runs(paper: Paper) -> int:
 
 
 def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
-    """Seconds that runs and their floors should take, and the start before them."""
+    """Seconds that runs and their overhead runs should take, and the start before them."""
     if not rows:
         return 0.0
     runs = sum(expected_seconds(paper, row, testbed) for row in rows)
-    return START_UP_S + runs + all_floors_seconds(paper, rows, testbed, FLOOR_RUNS)
+    return START_UP_S + runs + all_overheads_seconds(paper, rows, testbed, OVERHEAD_RUNS)
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
@@ -584,9 +584,11 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
         return
     table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
     judged = pd.read_csv(table) if table.is_file() else None
-    looks = paper.looks(plan.effort)
+    analyses = paper.analyses(plan.effort)
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(paper, testbed, plan.effort, judged, looks[-1] if ends else looks[0], sum(paces) / 2)
+    yield from prospects.lines(
+        paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
+    )
 
 
 MADE = "all runs are made"
@@ -615,7 +617,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     work = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < least:
-        first = f"the {budget.words(least)} that first looks at all claims take"
+        first = f"the {budget.words(least)} that first interim analyses of all claims take"
         limit += f", before {first}: the last papers may have none"
     first = "verdict" if plan.claim else "first report"
     return f"{work}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
@@ -667,15 +669,15 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
 
 
 def _least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
-    """Rows that are made whatever a look says: those before the first one."""
-    looks = {effort: paper.looks(effort) for effort in {row["effort"] for row in rows}}
-    return [row for row in rows if not looks[row["effort"]] or row["replicate"] <= looks[row["effort"]][0]]
+    """Rows that are made whatever an interim analysis says: those before the first one."""
+    analyses = {effort: paper.analyses(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not analyses[row["effort"]] or row["replicate"] <= analyses[row["effort"]][0]]
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
           paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
     """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
-    look, and at the higher one where none is."""
+    interim analysis, and at the higher one where none is."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 

@@ -116,16 +116,16 @@ class Workload:
     """Whether its jobs are Hadoop's own, whose tasks the runner spreads over the workers it wants."""
     of_suite: ClassVar[bool] = False
     """Whether it is a program of a suite (`program`, `profile`) that the testbed may have."""
-    has_floor: ClassVar[bool] = True
+    has_overhead: ClassVar[bool] = True
     """Whether its jobs take a time on almost no data, which is measured."""
     times_itself: ClassVar[bool] = False
     """Whether its tasks measure their own times, so that it comes last in a warm-up."""
     computes: ClassVar[bool] = True
-    """Whether lack of processors beyond the floor makes a run invalid."""
+    """Whether lack of processors beyond the startup overhead makes a run invalid."""
     modelled: ClassVar[bool] = False
     """Whether the max-min model predicts its runs."""
 
-    floor_s: ClassVar[float] = 0.0
+    startup_s: ClassVar[float] = 0.0
     """Seconds that a run takes beside moving its data: jobs on almost no data, and what is around them."""
     passes: ClassVar[float] = 0.0
     """How often its bytes go from or to drives beside being written as output: input, spills, merges, reads."""
@@ -137,12 +137,12 @@ class Workload:
         return self
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
-        """What its floors are known by: its name, or a suite's program."""
+        """What its overhead runs are known by: its name, or a suite's program."""
         return parameters.get("program", self.name)
 
-    def floored(self, parameters: Mapping[str, Any], suite: bool) -> bool:
-        """Whether a run's floor can be measured; `suite`: the testbed has the suite that the workload is of."""
-        return self.has_floor
+    def measures_overhead(self, parameters: Mapping[str, Any], suite: bool) -> bool:
+        """Whether a run's startup overhead can be measured; `suite`: the testbed has the suite of the workload."""
+        return self.has_overhead
 
     def identity(self, testbed: Mapping[str, Any]) -> list[str]:
         """What else of a testbed's description makes a run another run."""
@@ -227,5 +227,5 @@ class Workload:
         return jobs.faults(record, found, limits, self.computes)
 
     def scales(self, metric: str) -> bool:
-        """Whether a metric, if its unit scales, has an equivalent at full scale: not what holds a floor."""
+        """Whether a metric, if its unit scales, has an equivalent at full scale: not what holds a startup overhead."""
         return True

@@ -34,9 +34,9 @@ FASTER = 1.25
 
 class Copy(Workload):
     name: ClassVar[str] = "copy"
-    has_floor: ClassVar[bool] = False
+    has_overhead: ClassVar[bool] = False
     computes: ClassVar[bool] = False
-    floor_s: ClassVar[float] = 2
+    startup_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
     metric_names: ClassVar[tuple[str, ...]] = (
         *jobs.OF_RUN, "copy_in_time", "copy_out_time", "copy_in_rate", "copy_out_rate",

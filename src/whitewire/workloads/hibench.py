@@ -39,7 +39,7 @@ class HiBench(Workload):
     """Its files lie where each program has them, so nothing reports blocks and copies."""
     native: ClassVar[bool] = False
     of_suite: ClassVar[bool] = True
-    floor_s: ClassVar[float] = 12
+    startup_s: ClassVar[float] = 12
     asks_again: ClassVar[bool] = False
     metric_names: ClassVar[tuple[str, ...]] = (
         *Workload.metric_names, *TestDfsio.metric_names, "node_throughput", "report_nodes",
@@ -60,8 +60,8 @@ class HiBench(Workload):
     def files(self, parameters: Mapping[str, Any]) -> int:
         return hibench.files(parameters["profile"]) if parameters["program"] == "dfsioe" else 1
 
-    def floored(self, parameters: Mapping[str, Any], suite: bool) -> bool:
-        """`dfsioe` of HiBench has no file below 1 MiB, `sleep` is a floor."""
+    def measures_overhead(self, parameters: Mapping[str, Any], suite: bool) -> bool:
+        """`dfsioe` of HiBench has no file below 1 MiB, `sleep` is startup overhead alone."""
         program = parameters["program"]
         return program in hibench.SIZES or (program == "dfsioe" and not suite)
 

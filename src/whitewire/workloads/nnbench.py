@@ -37,8 +37,8 @@ class NNBench(Workload):
         "operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_min", "cpu_idle_mean",
         "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
     )  # fmt: skip
-    has_floor: ClassVar[bool] = False
-    floor_s: ClassVar[float] = 2 * BARRIER_S + 5
+    has_overhead: ClassVar[bool] = False
+    startup_s: ClassVar[float] = 2 * BARRIER_S + 5
     computes: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     asks_again: ClassVar[bool] = False

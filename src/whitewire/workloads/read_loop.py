@@ -27,9 +27,9 @@ def read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | Non
 
 class ReadLoop(Workload):
     name: ClassVar[str] = "read_loop"
-    has_floor: ClassVar[bool] = False
+    has_overhead: ClassVar[bool] = False
     computes: ClassVar[bool] = False
-    floor_s: ClassVar[float] = 3
+    startup_s: ClassVar[float] = 3
     passes: ClassVar[float] = 2
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()

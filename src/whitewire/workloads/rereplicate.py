@@ -25,7 +25,7 @@ class Rereplicate(WithoutJobs):
     needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
     factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
     """Without those of clients: what is measured is between DataNodes."""
-    floor_s: ClassVar[float] = 3.0
+    startup_s: ClassVar[float] = 3.0
     metric_names: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
     def written(self, parameters: Mapping[str, Any]) -> float:

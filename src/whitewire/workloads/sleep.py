@@ -27,8 +27,8 @@ def sleep(
 class Sleep(Workload):
     name: ClassVar[str] = "sleep"
     needs: ClassVar[frozenset[str]] = frozenset({"maps", "reduces", "map_ms"})
-    has_floor: ClassVar[bool] = False
-    floor_s: ClassVar[float] = 4
+    has_overhead: ClassVar[bool] = False
+    startup_s: ClassVar[float] = 4
     in_papers: ClassVar[bool] = False
 
     def run(self, bench: Bench) -> Result:

@@ -31,7 +31,7 @@ class Sort(OfWritten):
     needs: ClassVar[frozenset[str]] = frozenset({"reduces"})
     reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps"}
     factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
-    floor_s: ClassVar[float] = 9
+    startup_s: ClassVar[float] = 9
     passes: ClassVar[float] = 5
     crossings_of_mount: ClassVar[float] = 3
     sorts: ClassVar[bool] = True

@@ -19,7 +19,7 @@ class TeraGen(Workload):
     reads: ClassVar[frozenset[str]] = OF_TASKS
     factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
     """Without splits: each map task writes a file of its own, whatever the blocks."""
-    floor_s: ClassVar[float] = 4
+    startup_s: ClassVar[float] = 4
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1

@@ -50,7 +50,7 @@ class TeraSort(Workload):
     reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps", "output_replication"}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"map_output_compression": codecs.WORDS}
     factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE | {"reduces", "output_replication"}
-    floor_s: ClassVar[float] = 6
+    startup_s: ClassVar[float] = 6
     passes: ClassVar[float] = 5
     shares_input: ClassVar[bool] = True
     sorts: ClassVar[bool] = True

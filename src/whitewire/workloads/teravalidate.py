@@ -19,7 +19,7 @@ class TeraValidate(Workload):
     """Files that TeraSort writes, each of which one map task of TeraValidate reads, whatever its blocks."""
     reads: ClassVar[frozenset[str]] = OF_TASKS
     factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
-    floor_s: ClassVar[float] = 4
+    startup_s: ClassVar[float] = 4
     passes: ClassVar[float] = 1
     shares_input: ClassVar[bool] = True
     asks_again: ClassVar[bool] = False

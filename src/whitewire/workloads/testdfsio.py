@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records.jobs import OF_RUN, beyond_floor
+from whitewire.records.jobs import OF_RUN, beyond_overhead
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -71,7 +71,7 @@ class TestDfsio(Workload):
     reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation"}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
     factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation"}
-    floor_s: ClassVar[float] = 9
+    startup_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
@@ -86,7 +86,7 @@ class TestDfsio(Workload):
         return tuple(metric for metric in self.metric_names if not metric.startswith(left_out))
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
-        """One that times a single operation has a floor of its own."""
+        """One that times a single operation has a startup overhead of its own."""
         return " ".join([self.name, *([] if len(timed(parameters)) > 1 else timed(parameters))])
 
     def files(self, parameters: Mapping[str, Any]) -> int:
@@ -174,7 +174,7 @@ class TestDfsio(Workload):
                 f"{name}_tasks_at_best": (_at_once([(0.0, end - begin) for begin, end in spans], files), "1"),
                 f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
                 f"{name}_time": (seconds, "s"),
-                f"{name}_time_net": (beyond_floor(seconds, record["floors"].get(name, 0.0)), "s"),
+                f"{name}_time_net": (beyond_overhead(seconds, record["floors"].get(name, 0.0)), "s"),
             }
         return found
 

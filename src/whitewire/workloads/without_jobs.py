@@ -24,7 +24,7 @@ class WithoutJobs(Workload):
     }  # fmt: skip
     on_yarn: ClassVar[bool] = False
     native: ClassVar[bool] = False
-    has_floor: ClassVar[bool] = False
+    has_overhead: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
 
     def files(self, parameters: Mapping[str, Any]) -> int:

@@ -30,7 +30,7 @@ class WordCount(OfWritten):
     name: ClassVar[str] = "wordcount"
     reads: ClassVar[frozenset[str]] = OF_SHUFFLE | {"maps", "reduces"}
     factors: ClassVar[frozenset[str]] = OfWritten.factors | {"reduces"}
-    floor_s: ClassVar[float] = 6
+    startup_s: ClassVar[float] = 6
     passes: ClassVar[float] = 1
     asks_again: ClassVar[bool] = False
 

@@ -14,7 +14,7 @@ import scipy
 
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import factors, statistics
-from whitewire.analysis import analyse, claims, controls, judging, looks
+from whitewire.analysis import analyse, claims, controls, interim, judging
 from whitewire.analysis.asked import AGAIN, BEFORE, Noted
 from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
@@ -400,7 +400,7 @@ class OneFactor:
         return [experiment]
 
 
-def test_what_is_left_of_a_floor_scatters_by_the_seconds_of_the_whole_time():
+def test_what_is_left_of_an_overhead_scatters_by_the_seconds_of_the_whole_time():
     found = Runs(net_times({"a": 60.0, "b": 40.0, "c": 25.0, "d": 5.0}), OneFactor())
     long, short = (found.sample("e", {"fabric": fabric}, "completion_time_net") for fabric in "ad")
     assert short.spread > 0.04 > long.spread > 0.005  # 0.6 s is 12 % of 5 s, and 1 % of 60 s
@@ -437,7 +437,7 @@ def test_a_census_needs_every_cell_that_its_names_match(complete):
     but_one, alone = (Runs(complete[rows], LOADED) for rows in (~one, one))
     lacking = of(CENSUS).evaluate(but_one, LOADED)
     assert lacking.estimate is None and lacking.missing == "no valid run of put-grid 10gbe 3 6"
-    assert len(looks.cells_of_test(but_one, CENSUS)) == 30
+    assert len(interim.cells_of_test(but_one, CENSUS)) == 30
     assert of(CENSUS).evaluate(alone, LOADED).missing.endswith("; nor of 26 more cells")
     whole = of(CENSUS).evaluate(Runs(complete, LOADED), LOADED)
     assert (whole.estimate, whole.note) == (3, "")
@@ -560,7 +560,7 @@ def test_a_reason_says_when_it_was_decided_and_what_is_lacking_before_the_furthe
                         columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
 
     def reason(most):
-        some = Runs(complete[complete["replicate"] <= most], LOADED, looks=(3, 4, 6))
+        some = Runs(complete[complete["replicate"] <= most], LOADED, analyses=(3, 4, 6))
         table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left)
         row = table.set_index("claim").loc["E-C06"]
         return row["decided_after"], *row["reason"].partition(". Further readings")

@@ -183,14 +183,14 @@ def test_a_difference_at_the_bound_is_rarely_called_equivalent(n):
 def test_what_runs_cannot_narrow_gives_no_number_of_runs():
     wide = runs(1.02, 0.89, 1.17, again=narrowing(1.02, 0.35))
     assert decide(LEVEL, wide).runs_needed > 0
-    floors = replace(wide, floors=True, left_by="the scatter of floors; more bytes a run are needed")
-    hopeless = decide(LEVEL, replace(floors, least=(0.9, 1.16)))
+    overheads = replace(wide, overheads=True, left_by="the scatter of startup overheads; more bytes a run are needed")
+    hopeless = decide(LEVEL, replace(overheads, least=(0.9, 1.16)))
     assert (hopeless.verdict, hopeless.runs_needed, hopeless.runs_help) == (c.INCONCLUSIVE, None, False)
     assert hopeless.reason.endswith(
-        "however many runs, 0.9 to 1.16 would be left, the scatter of floors; more bytes a run are needed"
+        "however many runs, 0.9 to 1.16 would be left, the scatter of startup overheads; more bytes a run are needed"
     )
-    to_come = decide(LEVEL, replace(floors, least=(0.9, 1.16), floors_to_come=True))
-    assert to_come.runs_help, "floors that are still to be made may narrow it"
+    to_come = decide(LEVEL, replace(overheads, least=(0.9, 1.16), overheads_to_come=True))
+    assert to_come.runs_help, "overhead runs that are still to be made may narrow it"
     assert decide(LEVEL, Evidence("runs", missing="why", runs_help=False)).runs_needed is None
 
 
@@ -272,7 +272,7 @@ def test_no_effect_is_shown_by_a_number_of_runs_where_no_sign_ever_is():
     evidence = runs(1.0, 0.95, 1.05, again=of)
     assert decide(replace(SIDE, smallest=0.0), evidence).runs_needed is None
     assert 5 < decide(SIDE, evidence).runs_needed < 100
-    left = replace(evidence, least=(0.99, 1.01), left_by="floors", floors=True)
+    left = replace(evidence, least=(0.99, 1.01), left_by="floors", overheads=True)
     assert decide(SIDE, left).runs_help and not decide(replace(SIDE, smallest=0.0), left).runs_help
 
 

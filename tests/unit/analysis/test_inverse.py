@@ -54,8 +54,8 @@ ASKED = {
 }  # fmt: skip
 
 
-def curve(floor, scatter=0.01, runs=4):
-    """Net times of a curve that halves as the link doubles (but for the rounding of 5 to 2), by the floor's size."""
+def curve(overhead, scatter=0.01, runs=4):
+    """Net times of a curve that halves as the link doubles (but for the rounding of 5 to 2), by the overhead."""
     rng = np.random.default_rng(1)
     rows = [
         {"run_id": f"{fabric}-{n}", "attempt": 1, "experiment": "curve", "fabric": fabric, "metric": metric,
@@ -64,35 +64,37 @@ def curve(floor, scatter=0.01, runs=4):
         for n in range(runs)
         for metric, value in (
             ("completion_time_net", seconds * np.exp(scatter * rng.standard_normal())),
-            ("job_floor", floor),
+            ("job_floor", overhead),
         )
     ]  # fmt: skip
     return Runs(pd.DataFrame(rows), PAPER)
 
 
 def test_a_link_is_found_with_an_interval_around_it():
-    found = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.75}, FABRICS)  # half-way between 1 and 0.5
+    found = answer(PAPER, curve(overhead=1.0), ASKED | {"effect": 0.75}, FABRICS)  # half-way between 1 and 0.5
     assert found["link_ratio"] == pytest.approx(2**0.5, rel=0.03)
     assert 1.3 < found["link_ratio_low"] < 2**0.5 < found["link_ratio_high"] < 1.5
     assert (found["reached"], found["plausible"], found["left_out"], found["n"]) == (True, "yes", "", 4)
 
 
-def test_a_rate_that_the_floor_hides_is_no_point_of_the_curve_and_may_have_the_effect():
-    found = answer(PAPER, curve(floor=4.0), ASKED, FABRICS)  # a fifth is 0.8 s: 0.5 s at 20 Gbit/s is hidden
+def test_a_rate_that_the_overhead_hides_is_no_point_of_the_curve_and_may_have_the_effect():
+    found = answer(PAPER, curve(overhead=4.0), ASKED, FABRICS)  # a fifth is 0.8 s: 0.5 s at 20 Gbit/s is hidden
     assert (found["left_out"], found["reached"], found["plausible"]) == ("20gbe", False, "cannot say")
-    hidden = answer(PAPER, curve(floor=20.0), ASKED, FABRICS)  # so is the start
+    hidden = answer(PAPER, curve(overhead=20.0), ASKED, FABRICS)  # so is the start
     assert (hidden["plausible"], hidden["n"]) == ("cannot say", 0)
-    unasked = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.2}, FABRICS)
+    unasked = answer(PAPER, curve(overhead=1.0), ASKED | {"effect": 0.2}, FABRICS)
     assert (unasked["reached"], unasked["plausible"]) == (False, "no")
 
 
 def test_without_a_draw_that_has_the_effect_there_is_no_interval(monkeypatch):
     monkeypatch.setattr(inverse, "_noise", lambda points, seed: np.full((inverse.DRAWS, len(points)), np.nan))
-    found = answer(PAPER, curve(floor=1.0), ASKED | {"effect": 0.75}, FABRICS)
+    found = answer(PAPER, curve(overhead=1.0), ASKED | {"effect": 0.75}, FABRICS)
     assert (found["reached"], found["plausible"]) == (True, "cannot say") and "link_ratio_low" not in found
 
 
 def test_yes_takes_more_than_the_draws_that_happen_to_reach_the_effect():
     # The best rate measured has just the effect, so that about half of the draws have none.
-    found = answer(PAPER, curve(floor=0.1, scatter=0.05), ASKED | {"effect": 0.5 * 1.001, "plausible": [1, 9]}, FABRICS)
+    found = answer(
+        PAPER, curve(overhead=0.1, scatter=0.05), ASKED | {"effect": 0.5 * 1.001, "plausible": [1, 9]}, FABRICS
+    )
     assert found["plausible"] == "cannot say"

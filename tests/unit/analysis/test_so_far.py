@@ -1,10 +1,10 @@
-"""A look at a block while it is measured judges at the k of its runs, and knows what the machine cannot make."""
+"""An interim analysis of a block judges at the k of its runs, and knows what the machine cannot make."""
 
 import pandas as pd
 import pytest
 
 from tests.support.papers import TESTBED, edited, paper, runs, same_of
-from whitewire.analysis import claims, looks, so_far
+from whitewire.analysis import claims, interim, so_far
 from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -17,15 +17,15 @@ CEPHFS = "CephFS: missing: ceph-mds"
 
 @pytest.fixture
 def seen(monkeypatch):
-    """The tables of runs that looks were given."""
+    """The tables of runs that interim analyses were given."""
     found = []
-    whole = looks.look
+    whole = interim.judge
 
-    def look(paper, of, *others):
+    def judge(paper, of, *others):
         found.append(of)
         return whole(paper, of, *others)
 
-    monkeypatch.setattr(looks, "look", look)
+    monkeypatch.setattr(interim, "judge", judge)
     return found
 
 
@@ -40,7 +40,7 @@ def test_it_judges_at_the_k_of_the_runs(monkeypatch, tmp_path, seen):
     table = runs(loaded, most=1)
     monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
     for candidate, k in enumerate([20, 40]):
-        so_far.look_at(
+        so_far.judge_so_far(
             loaded.on(candidate), TESTBED, tmp_path / "raw" / "quick-1", dict.fromkeys(table["run_id"], "quick-1"), {}
         )
         assert seen[-1].k == k and seen[-1].paper.candidate == candidate
@@ -58,7 +58,7 @@ def test_what_cannot_be_made_here_keeps_no_claim_open_and_no_other_closed(monkey
     table = runs(loaded, most=3)
     table = table[~table["experiment"].isin([*loaded.family("put-grid"), "rereplicate"])]
     monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
-    found = so_far.look_at(loaded, TESTBED, tmp_path / "raw" / "quick-1", {}, missing)
+    found = so_far.judge_so_far(loaded, TESTBED, tmp_path / "raw" / "quick-1", {}, missing)
     of = {"put-grid": "E-C06", "rereplicate": "E-C41"}
     assert found.decided[of.pop(lost)] == claims.NOT_TESTABLE and lost not in {name for name, _ in found.cells}
     ((other, claim),) = of.items()
@@ -81,12 +81,12 @@ def test_what_the_effort_does_not_make_is_not_testable_only_where_nothing_on_its
     assert seen.why_missing(test) == ("" if lost == "segment" else lost)
 
 
-def test_a_look_sees_the_runs_of_all_blocks_that_are_designed_at_its_k(monkeypatch, tmp_path):
+def test_an_interim_analysis_sees_the_runs_of_all_blocks_that_are_designed_at_its_k(monkeypatch, tmp_path):
     """A run that an earlier design had in another block, one of another k and one of no design are not seen."""
     asked = []
     monkeypatch.setattr(
         so_far.tables, "so_far", lambda paper, block, own, testbed: asked.append((block, own)) or ([], [])
     )
     raw = tmp_path / "raw"
-    so_far.look_at(paper(), TESTBED, raw / "quick-2", {"a": "quick-1", "b": "quick-2", "c": "quick-1"}, {})
+    so_far.judge_so_far(paper(), TESTBED, raw / "quick-2", {"a": "quick-1", "b": "quick-2", "c": "quick-1"}, {})
     assert sorted(asked) == [(raw / "quick-1", {"a", "c"}), (raw / "quick-2", {"b"})]

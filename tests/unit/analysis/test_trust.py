@@ -117,11 +117,11 @@ def measured(tmp_path, monkeypatch):
                   "seconds": 1.0, "bound": 0.01, "reach": 1200.0, "commit": "c", "modified": False,
                   "software": "s"}  # fmt: skip
         (folder / records.RECORD).write_text(json.dumps(record))
-        floors = pd.DataFrame(columns=TABLES["floors.csv"])
+        overheads = pd.DataFrame(columns=TABLES["floors.csv"])
         monkeypatch.setattr(
             trust, "read",
             lambda paper, rows, block, groups: trust.Read(
-                paper, (made_up(paper, groups, scatter, biased), floors), {}, groups
+                paper, (made_up(paper, groups, scatter, biased), overheads), {}, groups
             ),
         )  # fmt: skip
         listed = manifest.of_folder(folder, [*records.kept_files(folder, records.PARTS), folder / records.RECORD])
@@ -289,7 +289,7 @@ def test_a_source_that_drifts_is_reported_beside_all_together():
 
 
 def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path):
-    """A job's `throughput` holds its floor and has none: as measured it is half as much at twice the k."""
+    """A job's `throughput` holds its startup overhead and has none: as measured it is half as much at twice the k."""
     qubole = load_paper(paper_path("qubole-2015"), TESTBED["fabrics"])
 
     def reads(settled, rows, folder):
@@ -307,14 +307,14 @@ WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1
 SORTS = "terasort hdfs 4 4 1 k=20 | client=1 datanode=2 namenode=1 | drives=1 slots=2 | a42872"
 
 
-def floor_jobs(*rows):
+def overhead_jobs(*rows):
     """tidy/floors.csv of rows (floor, number, attempt, job, seconds, valid)."""
     columns = ["floor", "number", "attempt", "job", "seconds", "valid"]
     return pd.DataFrame(rows, columns=columns).assign(block=synthetic.BLOCK)
 
 
-def beside(count, slower, floors_slower, n=12, seed=0):
-    """Tables of a start of a cluster with so many lanes, whose runs and floors take so many times as long."""
+def beside(count, slower, overheads_slower, n=12, seed=0):
+    """Tables of a start of a cluster with so many lanes, whose runs and overhead runs take so many times as long."""
     rng = np.random.default_rng(100 * count + seed)
     runs = pd.DataFrame({
         "experiment": ["testdfsio-curve", "terasort-curve"] * n, "metric": trust.TIMED, "valid": "true", "attempt": 1,
@@ -322,45 +322,45 @@ def beside(count, slower, floors_slower, n=12, seed=0):
     })  # fmt: skip
     disturbed = runs.head(2).assign(valid="false", value=99.0, attempt=2)
     runs = pd.concat([runs, runs.assign(metric="other"), disturbed])
-    times = floors_slower * np.exp(rng.normal(0, 0.004, n))
-    return runs, floor_jobs(*((SORTS, number, 1, "terasort", each, "true") for number, each in enumerate(times)))
+    times = overheads_slower * np.exp(rng.normal(0, 0.004, n))
+    return runs, overhead_jobs(*((SORTS, number, 1, "terasort", each, "true") for number, each in enumerate(times)))
 
 
-def test_a_floor_of_two_jobs_is_one_and_an_attempt_that_failed_outright_is_one_too():
+def test_an_overhead_of_two_jobs_is_one_and_an_attempt_that_failed_outright_is_one_too():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     runs, _ = beside(1, 1, 1, n=1)
     failed = pd.DataFrame([{"experiment": "terasort-curve", "run_id": "1", "attempt": 3, "metric": None, "value": None,
                             "valid": "false"}])  # fmt: skip
-    floors = floor_jobs(
+    overheads = overhead_jobs(
         (WRITES_AND_READS, 1, 1, "write", 2.556, "true"), (WRITES_AND_READS, 1, 1, "read", 2.02, "true"),
         (WRITES_AND_READS, 2, 2, None, None, "false"), (SORTS, 3, 1, "terasort", 4.1, "true"),
     )  # fmt: skip
-    found = trust._timed(mellanox, pd.concat([runs, failed]), floors).set_index("cell")
+    found = trust._timed(mellanox, pd.concat([runs, failed]), overheads).set_index("cell")
     assert found.loc[WRITES_AND_READS, "seconds"].tolist() == pytest.approx([4.576, math.nan], nan_ok=True)
-    assert found.loc[SORTS, ["kind", "seconds", "valid"]].tolist() == [trust.FLOOR, 4.1, True]
+    assert found.loc[SORTS, ["kind", "seconds", "valid"]].tolist() == [trust.OVERHEAD, 4.1, True]
     assert found.loc["terasort-curve", "valid"].tolist() == [True, False, False]
-    assert found["kind"].value_counts().to_dict() == {trust.FLOOR: 3, "terasort": 3, "testdfsio": 2}
+    assert found["kind"].value_counts().to_dict() == {trust.OVERHEAD: 3, "terasort": 3, "testdfsio": 2}
 
 
-def in_turns(slower, floors_slower, turns=4, between=0.002):
+def in_turns(slower, overheads_slower, turns=4, between=0.002):
     """Turns of one lane and two, whose clusters differ by so much from start to start."""
     rng = np.random.default_rng(4)
     return [
         {count: beside(count, *np.array(of) * math.exp(rng.normal(0, between)), seed=turn)
-         for count, of in ((1, (1, 1)), (2, (slower, floors_slower)))}
+         for count, of in ((1, (1, 1)), (2, (slower, overheads_slower)))}
         for turn in range(turns)
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("slower", "floors_slower", "said"), [
-    (1.004, 1.17, {"testdfsio": trust.MET, "terasort": trust.MET, "floor": trust.NOT_MET}),
-    (1.05, 1.0, {"testdfsio": trust.NOT_MET, "terasort": trust.NOT_MET, "floor": trust.MET}),
+@pytest.mark.parametrize(("slower", "overheads_slower", "said"), [
+    (1.004, 1.17, {"testdfsio": trust.MET, "terasort": trust.MET, "startup overhead": trust.NOT_MET}),
+    (1.05, 1.0, {"testdfsio": trust.NOT_MET, "terasort": trust.NOT_MET, "startup overhead": trust.MET}),
 ])  # fmt: skip
-def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, floors_slower, said):
+def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, overheads_slower, said):
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
-    rows = list(trust.lane_rows(mellanox, in_turns(slower, floors_slower)))
+    rows = list(trust.lane_rows(mellanox, in_turns(slower, overheads_slower)))
     assert {(row["kind"], row["lanes"], row["turns"], row["n"], row["n_alone"]) for row in rows} == {
-        (kind, 2, 4, 48, 48) for kind in said
+        (kind, 2, 4, 48, 48) for kind in ("testdfsio", "terasort", "floor")
     }
     assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 52, "terasort": 52, "floor": 48}
     answers = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
@@ -387,10 +387,10 @@ def test_where_no_run_beside_other_lanes_counts_it_is_open():
     for turn in turns:
         turn[2] = turn[2][0], turn[2][1].assign(valid="false")
     rows = list(trust.lane_rows(mellanox, turns))
-    (floor,) = [row for row in rows if row["kind"] == trust.FLOOR]
-    assert (floor["turns"], floor["made"], floor["n"]) == (0, 24, 0)
+    (overhead,) = [row for row in rows if row["kind"] == trust.OVERHEAD]
+    assert (overhead["turns"], overhead["made"], overhead["n"]) == (0, 24, 0)
     answers = {row["asked"].split("(")[1]: row for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})}
-    assert [row["outcome"] for asked, row in answers.items() if asked.startswith(trust.FLOOR)] == [trust.OPEN]
+    assert [row["outcome"] for asked, row in answers.items() if asked.startswith("startup overhead")] == [trust.OPEN]
 
 
 def ratios(*given):

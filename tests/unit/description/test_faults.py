@@ -112,16 +112,16 @@ FAULTS = {
     "not a single block": (lambda d: d["blocks"].update(quick=0), "blocks.quick: found 0, expected at least 1"),
     "looks that do not grow": (
         lambda d: d.update(looks={"quick": [3, 3, 6]}),
-        "looks.quick[1]: found 3, expected more runs than the 3 of the look before"),
+        "looks.quick[1]: found 3, expected more runs than the 3 of the interim analysis before"),
     "looks that end early": (
         lambda d: d.update(looks={"quick": [3, 4, 5]}),
         "looks.quick[2]: found 5, expected 6, as replicates.quick.claimed says"),
-    "runs of an experiment beyond the last look": (
+    "runs of an experiment beyond the last analysis": (
         lambda d: (d.update(looks={"quick": [3, 6]}),
                    experiment(d).update(replicates={"smoke": 1, "quick": 7, "full": 9})),
         "experiments[0].replicates.quick: found 7, expected at most 6, the last of looks.quick, for which intervals "
         "are made"),
-    "claimed runs of an experiment beyond the last look": (
+    "claimed runs of an experiment beyond the last analysis": (
         lambda d: (d.update(looks={"quick": [3, 6]}), experiment(d).update(
             replicates={"smoke": 1, "quick": {"claimed": 20, "other": 1}, "full": 9})),
         "experiments[0].replicates.quick.claimed: found 20, expected at most 6, the last of looks.quick, for which "
@@ -133,7 +133,7 @@ FAULTS = {
             "estimand": "trend", "metric": "throughput", "cell": {"experiment": "ingest", "where": {}},
             "factor": "fabric", "levels": ["1gbe", "10gbe"], "relation": "increasing", "no_effect": 0}),
         "claims[0].test.no_effect: found 0, expected more than 0"),
-    "a look too early": (
+    "an analysis too early": (
         lambda d: d.update(looks={"full": [2, 10]}), "looks.full[0]: found 2, expected at least 3"),
     "no looks": (lambda d: d.update(looks={"full": []}), "looks.full: found [], expected at least 1 items"),
     "looks at no effort": (

@@ -384,7 +384,7 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     loaded, row, scale = quick_run_of_xyratex(testbed, "shared-segment", "hdfs-3x", "1gbe-shared")
     seconds = 8 * 2 * scale.file_bytes / (1e9 / 8 / scale.k)  # eight writers, two copies of each file, one medium
     assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
-        workloads.of("testdfsio").floor_s + durations.OVERHEAD_S + seconds
+        workloads.of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
     )
     switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
     assert (
@@ -399,7 +399,7 @@ def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     moved = 2 * 8 * scale.file_bytes  # eight maps, written and read
     seconds = moved / (8 * 80e6 / scale.k)  # two servers with four drives of 80 MB/s each
     assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
-        workloads.of("testdfsio").floor_s + durations.OVERHEAD_S + seconds
+        workloads.of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
     )
 
 

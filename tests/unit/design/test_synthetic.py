@@ -69,8 +69,9 @@ def test_a_papers_pairs_are_made_with_as_many_runs_of_a_control_as_of_what_it_is
     counts = Counter((row["experiment"], canonical(levels_of(made, row))) for row in rows)
     assert len(made.controls) == 14 and set(counts.values()) == {synthetic.RUNS}
     assert [row["order"] for row in rows] == list(range(1, len(rows) + 1))
-    assert made.looks(synthetic.EFFORT) == (synthetic.RUNS,)  # one look, as of a study of its own
-    assert len(emulex.controls) != len(made.controls) and emulex.looks(synthetic.EFFORT) != made.looks(synthetic.EFFORT)
+    assert made.analyses(synthetic.EFFORT) == (synthetic.RUNS,)  # one analysis, as of a study of its own
+    assert len(emulex.controls) != len(made.controls)
+    assert emulex.analyses(synthetic.EFFORT) != made.analyses(synthetic.EFFORT)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), min_size=1, max_size=5, unique=True), st.integers(1, 5))

@@ -94,17 +94,19 @@ def test_services_are_started_for_each_transport():
     assert why == services.THEIR_DAEMONS
 
 
-def floors_of(testbed):
-    """Names of the floors of each transport's runs."""
+def overheads_of(testbed):
+    """Names of the startup overheads of each transport's runs."""
     loaded = paper("chelsio-iwarp", testbed)
     plan = BlockPlan(loaded, testbed, "quick")
     clusters = groups.clusters(loaded, [plan.run(row) for row in rows_of("chelsio-iwarp", testbed)], testbed)
-    return {own[0].levels["transport"]: set(plan.floors(key, own, {}).names.values()) for key, own in clusters.items()}
+    return {
+        own[0].levels["transport"]: set(plan.overheads(key, own, {}).names.values()) for key, own in clusters.items()
+    }
 
 
-def test_floors_over_a_transport_are_its_own():
+def test_overheads_over_a_transport_are_its_own():
     changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
-    own, others = floors_of(SITE), floors_of(changed)
+    own, others = overheads_of(SITE), overheads_of(changed)
     assert own["tcp"] == others["tcp"] and own["rdma"].isdisjoint(own["tcp"] | others["rdma"])
 
 

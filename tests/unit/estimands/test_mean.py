@@ -57,7 +57,7 @@ def changed(tmp_path, **more):
     return load_paper(edited(tmp_path, change), TESTBED["fabrics"])
 
 
-def test_a_mean_is_refused_where_floors_count(tmp_path):
+def test_a_mean_is_refused_where_overheads_count(tmp_path):
     with pytest.raises(UserError, match='statistic: found "mean", expected no statistic for completion_time_net'):
         changed(tmp_path, statistic="mean", metric="completion_time_net", also=[])
     with pytest.raises(UserError, match='found "best", expected'):

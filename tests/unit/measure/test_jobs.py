@@ -278,7 +278,7 @@ LIMITS = {"compute_share": 0.5, "job_wire_low": -0.1, "job_wire_high": 0.35, "re
           "queue_drop_share": 0.05}  # fmt: skip
 
 
-def test_time_beyond_the_floor_and_bytes_that_must_cross():
+def test_time_beyond_the_overhead_and_bytes_that_must_cross():
     found = of(sorted_run(), samples(), CPU)
     assert found["completion_time_net"] == (12.0, "s")
     assert found["throughput_net"][0] == pytest.approx(40 / 12)
@@ -313,7 +313,7 @@ def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
     assert "workers' links carried" in str(workloads.faults(record, found, LIMITS)[0])
 
 
-def test_a_job_that_moves_as_little_as_its_floor_is_judged_by_drops_alone():
+def test_a_job_that_moves_as_little_as_its_overhead_is_judged_by_drops_alone():
     """WordCount's shuffle: its own bytes say nothing beside control traffic, nor do probes for late answers."""
     record = sorted_run(wire=200_000_000) | {"floor_wire": 70_000_000, "tcp_retransmits": 100_000}
     found = of(record, samples(), CPU)
@@ -330,7 +330,7 @@ def test_a_job_without_data_is_short_of_no_processors():
     record = sorted_run() | {"workload": "sleep", "user_bytes": 0, "floors": {}, "program": "sleep"}
     found = of(record, samples(idle=0.1), CPU)
     assert workloads.faults(record, found, LIMITS) == [] and "node_throughput" not in found
-    assert "completion_time_net" not in found and "job_floor" not in found, "no floor was measured"
+    assert "completion_time_net" not in found and "job_floor" not in found, "no startup overhead was measured"
 
 
 def test_throughput_of_a_node_is_reported_of_hibenchs_programs():
@@ -339,9 +339,9 @@ def test_throughput_of_a_node_is_reported_of_hibenchs_programs():
     assert found["node_throughput"] == (40 / 20 / 2, "MB/s")
 
 
-@pytest.mark.parametrize("floor", [20.0, 25.0])
-def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
-    record = sorted_run() | {"floors": {"terasort": floor}}
+@pytest.mark.parametrize("overhead", [20.0, 25.0])
+def test_a_job_no_longer_than_its_overhead_has_no_net_time(overhead):
+    record = sorted_run() | {"floors": {"terasort": overhead}}
     found = of(record, samples(), CPU)
     for metric in ("completion_time_net", "throughput_net", "compute_share", "shuffle_share"):
         assert math.isnan(found[metric][0]), metric
@@ -350,7 +350,7 @@ def test_a_job_no_longer_than_its_floor_has_no_net_time(floor):
     assert not any("floor" in str(fault) for fault in workloads.faults(record, found, LIMITS))
 
 
-def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
+def test_a_cell_that_hardly_exceeds_its_overhead_is_inconclusive():
     import pandas as pd
 
     from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
@@ -376,12 +376,12 @@ def test_a_cell_that_hardly_exceeds_its_floor_is_inconclusive():
     evidence = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
     assert evidence.estimate == pytest.approx(0.4, abs=0.01)
     hidden = of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
-    assert "beyond the floor of 10.0 s" in hidden.missing
+    assert "beyond the startup overhead of 10.0 s" in hidden.missing
     lost = table(8.0)
     one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
     lost.loc[one, ["value", "full_scale_value"]] = math.nan
     found = of(claim["test"]).evaluate(Runs(lost, paper), paper)
-    assert "1 of 6 runs took no longer than their floor, so they have no net time" in found.missing
+    assert "1 of 6 runs took no longer than their startup overhead, so they have no net time" in found.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.measure.test_floors import DESCRIBED, JOBS_PAPER, LIMITS, Site, run
+from tests.unit.measure.test_overheads import DESCRIBED, JOBS_PAPER, LIMITS, Site, run
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
@@ -18,7 +18,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
-from whitewire.measure.run import floor_key
+from whitewire.measure.run import overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.session import Session
 from whitewire.progress import Progress
@@ -35,19 +35,19 @@ def campaign_of(folder, runs):
 
 
 @pytest.mark.parametrize("name", ["mellanox-mapr", "xyratex-lustre-2011", "qubole-2015", "hibench", "chelsio-iwarp"])
-def test_no_first_floor_is_of_a_cold_kind(name):
-    """First floors of kinds that had one job of their workload before took up to 2.2 times as long as later ones."""
+def test_no_first_overhead_is_of_a_cold_kind(name):
+    """First overhead runs of kinds that had one job of their workload before took up to 2.2 times as long."""
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path(name), testbed["fabrics"])
     plan = BlockPlan(paper, testbed, "quick")
     rows = make_design(paper, testbed, "quick", 1)
     for own in groups.clusters(paper, [plan.run(row) for row in rows], testbed).values():
-        floored = [each for each in own if plan.floored(each)]
-        made = [floor_key(each) for each in warm_up._of_each_floor(floored)]
-        assert {*made} == {floor_key(each) for each in floored}
+        with_overhead = [each for each in own if plan.has_overhead(each)]
+        made = [overhead_key(each) for each in warm_up._of_each_overhead(with_overhead)]
+        assert {*made} == {overhead_key(each) for each in with_overhead}
         alike = [key[:2] for key in made]
         assert all(alike.count(kind) >= warm_up.ALIKE for kind in alike)
-        assert not floored or len(made) >= warm_up.JOBS
+        assert not with_overhead or len(made) >= warm_up.JOBS
 
 
 class Warmed:
@@ -83,7 +83,7 @@ def of_maps(maps):
 
 @pytest.mark.parametrize("dead", ["", "NameNode"])
 def test_a_kind_of_job_that_fails_in_the_warm_up_is_left_out_of_it(monkeypatch, dead):
-    monkeypatch.setattr(BlockPlan, "floored", lambda self, run: True)
+    monkeypatch.setattr(BlockPlan, "has_overhead", lambda self, run: True)
     stack, said = Warmed(monkeypatch, fails=4, dead=dead), []
     given = stack, BlockPlan(JOBS_PAPER, DESCRIBED, "quick"), [of_maps(maps) for maps in (2, 4, 8)], said.append
     if dead:

@@ -1,4 +1,4 @@
-"""Clusters, times and floors of runs on racks, with cross traffic and slow hosts."""
+"""Clusters, times and startup overheads of runs on racks, with cross traffic and slow hosts."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from whitewire.design import durations
 from whitewire.design.rows import make_design
 from whitewire.measure import cross_traffic, groups, observation
 from whitewire.measure.block import Block
-from whitewire.records.floor import name_of
+from whitewire.records.overhead import name_of
 from whitewire.tools import iperf3
 
 TESTBED = load_testbed("emulated")

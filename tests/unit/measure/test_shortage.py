@@ -5,7 +5,7 @@ import pytest
 from whitewire.measure.shortage import LAST, LEAST_RUNS, TOO_MANY, Shortage
 
 BUSY = "processors idle only 3% in one second, floor 35%; 7.0% of all packets dropped in queues, bound 5.0%"
-JOB = "processors short in 90% of the time beyond the floor, bound 50%"
+JOB = "processors short in 90% of the time beyond the startup overhead, bound 50%"
 
 
 def after(whys, runs=LAST):

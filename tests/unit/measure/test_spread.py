@@ -38,10 +38,10 @@ class Toy(Session):
     """A session whose runs take a moment; `happens` may do something to it before one."""
 
     def __init__(self, campaign, runs, happens):
-        super().__init__(campaign, stack=None, runs=runs, floors=None, candidates=None)
+        super().__init__(campaign, stack=None, runs=runs, overheads=None, candidates=None)
         self.divided = []
         nothing = SimpleNamespace(divide=lambda lanes, begun: self.divided.append(lanes), pool=lambda *_: None)
-        self.floors = SimpleNamespace(floors=nothing, make_due=lambda _: None, make_further=lambda: None)
+        self.overhead_runs = SimpleNamespace(overheads=nothing, make_due=lambda _: None, make_further=lambda: None)
         self.happens = happens
 
     def _one(self, run, number):
@@ -80,20 +80,20 @@ class Toys:
 
     _beside, _lead = Block._beside, Block._lead
 
-    def __init__(self, folder, rounds, looks=(), look=None, happens=nothing, of_worker=nothing):
+    def __init__(self, folder, rounds, analyses=(), interim=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
         self.rows = [{"run_id": each, "block": "quick-1", "order": n} for n, each in enumerate(self.cells)]
-        self.journal, self.looks, self.look = Journal(folder / "raw" / "quick-1"), looks, look
+        self.journal, self.analyses, self.interim = Journal(folder / "raw" / "quick-1"), analyses, interim
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.candidates = "quick-1", SimpleNamespace(stay=lambda candidate: None)
         self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
         self.plan = SimpleNamespace(
-            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.looks),
+            paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.analyses),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
         )  # fmt: skip
 
     def _campaign(self, progress, lane):
-        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, look=self.look, lane=lane,
+        return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, interim=self.interim, lane=lane,
                         give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
     def session(self, runs=None, lane=1):
@@ -181,24 +181,24 @@ def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
     assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - after
 
 
-def test_floors_are_divided_again_when_a_lane_has_ended(of_two):
+def test_overheads_are_divided_again_when_a_lane_has_ended(of_two):
     block = Toys(of_two, 10, of_worker=die)
     block.measure()
     assert block.made.divided == [2, 1]
 
 
 @pytest.mark.parametrize("slow", ["lead", "mate"])
-def test_a_look_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
+def test_an_interim_analysis_is_made_once_when_all_runs_until_then_are_made(of_two, slow):
     seen = []
 
-    def look(*_):
+    def interim(*_):
         seen.append(len(list(block.journal.runs.glob("[!.]*"))))
         return SimpleNamespace(decided=["a"], open=["b"], cells=CELLS[:1], near=CELLS[:1], place={})
 
     def wait(session, run):
         time.sleep(3 * RUN_S)
 
-    block = Toys(of_two, 12, looks=(4, 8, 12), look=look, happens=wait if slow == "lead" else nothing,
+    block = Toys(of_two, 12, analyses=(4, 8, 12), interim=interim, happens=wait if slow == "lead" else nothing,
                  of_worker=wait if slow == "mate" else nothing)  # fmt: skip
     DISTURBED.update(["30", "00"])
     made = block.measure()
@@ -276,7 +276,7 @@ def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
 
 
 def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
-    """It has no time for its second round, which another lane may make, or may find not needed after a look."""
+    """It has no time for its second round, which another lane may make, or an analysis may find not needed."""
     block, left = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
 
     def listen(session, run):
@@ -312,7 +312,7 @@ def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
 @pytest.mark.parametrize(("wanted", "disturbed"), [(0.5, True), (99.0, False), (math.inf, False)])
 def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkeypatch, wanted, disturbed):
     made = Toys(of_two, 1).session()
-    made.campaign.plan.floored = lambda run: False
+    made.campaign.plan.has_overhead = lambda run: False
     made.campaign.weights = SimpleNamespace(of=lambda run: wanted)
     made.campaign.plan.config["limits"] = {}
     run = made.runs[0]
@@ -322,8 +322,8 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
     monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
     monkeypatch.setattr(session.workloads, "processors_needed", lambda *_: 0.0)
-    monkeypatch.setattr(session, "floor_key", lambda run: "")
-    made.floors.floors.name = lambda key: ""
+    monkeypatch.setattr(session, "overhead_key", lambda run: "")
+    made.overhead_runs.overheads.name = lambda key: ""
     assert Session.attempt(made, run).disturbed is disturbed
 
 
@@ -358,7 +358,7 @@ def test_what_the_first_lane_cannot_make_the_others_do(of_two):
     assert max(of[run_id] for run_id in made) == 20
 
 
-def test_a_lane_has_the_time_that_a_look_has_left_to_the_first_one(of_two):
+def test_a_lane_has_the_time_that_an_interim_analysis_has_left_to_the_first_one(of_two):
     deadline_file = of_two / "until"
     block = Toys(of_two, 8, of_worker=lambda session, run: deadline_file.write_text(str(session.turns.deadline.ends)))
     session, until = block.session, time.monotonic() + 1000

@@ -26,17 +26,17 @@ A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
 SHORT, DISTURBED = Outcome("processors: too few"), Outcome("processors: too few", disturbed=True)
 
 
-def made(cells, looks=(), attempts=3, until=1e9, seconds=1.0):
+def made(cells, analyses=(), attempts=3, until=1e9, seconds=1.0):
     """Turns over runs of cells, in this order; their ids are numbers."""
     rows = {str(number): cell for number, cell in enumerate(cells)}
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
     time = SimpleNamespace(now=0.0)
-    turns = Turns(runs, Rounds(rows, looks), attempts, Deadline(until, lambda: time.now))
+    turns = Turns(runs, Rounds(rows, analyses), attempts, Deadline(until, lambda: time.now))
     return turns, time
 
 
 def saw(decided, still, cells, near):
-    """What a look saw, of claims without a turn."""
+    """What an interim analysis found, of claims without a turn."""
     return SimpleNamespace(decided=decided, open=still, cells=cells, near=near, place={})
 
 
@@ -113,8 +113,8 @@ def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
 
 
 def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
-    turns, time = made([A, B, A, B, A, B], looks=[1, 3], until=100.0)
-    assert [turns.next().row["run_id"] for _ in range(2)] == ["0", "1"], "before a look nobody can tell"
+    turns, time = made([A, B, A, B, A, B], analyses=[1, 3], until=100.0)
+    assert [turns.next().row["run_id"] for _ in range(2)] == ["0", "1"], "before an interim analysis nobody can tell"
     first = turns.next()
     turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
     turns.put_back(first)
@@ -124,7 +124,7 @@ def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
 
 
 def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
-    turns, _ = made([A, B, A, B, A, B], looks=[1, 3])
+    turns, _ = made([A, B, A, B, A, B], analyses=[1, 3])
     for _ in range(2):
         turns.next()
     first = turns.next()
@@ -134,8 +134,8 @@ def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
     assert turns.left == {}
 
 
-def test_a_later_look_may_see_that_runs_decide_a_claim_after_all():
-    turns, _ = made([A, B] * 3, looks=[1, 2, 3])
+def test_a_later_interim_analysis_may_see_that_runs_decide_a_claim_after_all():
+    turns, _ = made([A, B] * 3, analyses=[1, 2, 3])
     turns.spare = replace(turns.deadline, ends=0.0)
     found = [turns.next().row["run_id"] for _ in range(2)]
     for near in ({A}, {A, B}):
@@ -151,17 +151,17 @@ def test_a_slow_machine_is_reckoned_with():
     assert turns.left == {"0": Reason(BUDGET)}
 
 
-def test_looks_are_due_before_the_round_after_them_and_only_once():
-    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+def test_interim_analyses_are_due_before_the_round_after_them_and_only_once():
+    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, True, True, True, True]
-    turns.rounds.looked("2")
+    turns.rounds.analysed("2")
     assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, False, False, True, True]
-    turns.rounds.looked("4")
-    assert not any(turns.rounds.due(str(number)) for number in range(6)), "the last look is that of the analysis"
+    turns.rounds.analysed("4")
+    assert not any(turns.rounds.due(str(number)) for number in range(6)), "the last analysis is no interim one"
 
 
 def test_what_no_open_claim_needs_is_left_out():
-    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
     assert turns.drop(saw({"c1"}, {"c2"}, {B}, {B}), turns.waiting[0]) == 2
     assert turns.left == dict.fromkeys(["2", "4"], Reason(DECIDED, {"runs": 1}))
@@ -169,9 +169,9 @@ def test_what_no_open_claim_needs_is_left_out():
     assert len(made_so_far) == 2
 
 
-def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_look():
+def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_an_interim_analysis():
     """Such a cell has one run in all: without it there is none, and the next start would not know that it lacks."""
-    turns, _ = made([A, B, B, B], looks=[2, 3])
+    turns, _ = made([A, B, B, B], analyses=[2, 3])
     turns.ended(turns.next(), DISTURBED)
     turns.ended(turns.next(), VALID)
     turns.ended(turns.next(), VALID)
@@ -184,7 +184,7 @@ def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_a_loo
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
-    turns, _ = made([A, B, A, B, A, B], looks=[1, 2, 3])
+    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     turns.next(), turns.next()
     assert turns.drop(saw((), {"c1", "c2"}, {A, B}, {B}), turns.waiting[0]) == 0
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5", "2", "4"]
@@ -211,10 +211,10 @@ def test_every_run_has_one_end(cells, attempts, outcomes):
     assert sorted(ends) == sorted(map(str, range(len(cells))))
 
 
-@pytest.mark.parametrize("looks", [(), (3,), (3, 4, 6)])
+@pytest.mark.parametrize("analyses", [(), (3,), (3, 4, 6)])
 @given(cells=st.lists(st.sampled_from([A, B]), max_size=20))
-def test_rounds_count_the_runs_of_each_cell(looks, cells):
-    rounds = Rounds({str(number): cell for number, cell in enumerate(cells)}, looks)
+def test_rounds_count_the_runs_of_each_cell(analyses, cells):
+    rounds = Rounds({str(number): cell for number, cell in enumerate(cells)}, analyses)
     for cell in (A, B):
         own = [rounds.of[str(number)] for number, each in enumerate(cells) if each == cell]
         assert own == list(range(1, len(own) + 1))
@@ -222,7 +222,7 @@ def test_rounds_count_the_runs_of_each_cell(looks, cells):
 
 def campaign(tmp_path, rows, **more):
     """A campaign of these runs (id to cell), without anything that makes them."""
-    rounds = Rounds(rows, more.pop("looks", ()))
+    rounds = Rounds(rows, more.pop("analyses", ()))
     plan = SimpleNamespace(paper="the paper at its k", config={"kind": "emulated"}, rounds=lambda *_: rounds)
     own = [{"run_id": run_id, "block": "quick-1", "order": order} for order, run_id in enumerate(rows)]
     journal = Journal(tmp_path / "raw" / "quick-1")
@@ -230,22 +230,22 @@ def campaign(tmp_path, rows, **more):
 
 
 def session(made, runs=()):
-    return Session(made, stack=None, runs=runs, floors=None, candidates=None)
+    return Session(made, stack=None, runs=runs, overheads=None, candidates=None)
 
 
-def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
-    """Another cluster of the block still has its first look before it: the block's own end stays."""
-    looked = []
+def test_an_interim_analysis_takes_time_from_its_own_cluster_only(tmp_path):
+    """Another cluster of the block still has its first interim analysis before it: the block's own end stays."""
+    analysed = []
 
-    def look(*of):
-        looked.append(of)
+    def interim(*of):
+        analysed.append(of)
         return saw(["C1"], ["C2"], {B}, {B})
 
     rows = dict(zip("0123", (A, B, A, B), strict=True))
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
     deadline = Deadline.after(1000)
     allowance = Allowance(further=lambda: 100.0, spare=lambda: 50.0)
-    made = campaign(tmp_path, rows, looks=(1, 2), look=look, deadline=deadline, allowance=allowance)
+    made = campaign(tmp_path, rows, analyses=(1, 2), interim=interim, deadline=deadline, allowance=allowance)
     made.unavailable["9"] = "CephFS: none"
     one = session(made, runs)
     one.turns.next()
@@ -253,8 +253,8 @@ def test_a_look_takes_time_from_its_own_cluster_only(tmp_path):
     run = one.turns.next()
     assert one.turns.rounds.due(run.row["run_id"])
     one.turns.put_back(run)
-    one._look_at_claims(run)
-    assert looked == [
+    one._analyse_claims(run)
+    assert analysed == [
         (
             "the paper at its k",
             made.plan.config,
@@ -275,7 +275,7 @@ PAPER = SimpleNamespace(id="b", candidate=0, candidate_count=1, claims=[])
 
 
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
-    """So no look of an earlier cluster waits for it."""
+    """So no interim analysis of an earlier cluster waits for it."""
     site = {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}}
     block = Block(PAPER, site, "quick-1", [], tmp_path / "raw" / "quick-1")
     made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
@@ -327,14 +327,14 @@ def test_others_may_disturb_all_of_a_block_for_as_long_as_it_should_take_whateve
     assert shared_budget.own("z/1") == Budget(math.inf, {"a/1": 20.0}).own("a/1") == math.inf
 
 
-def of_two_blocks(tmp_path, looks=(1, 2, 3)):
+def of_two_blocks(tmp_path, analyses=(1, 2, 3)):
     """What two blocks of a paper share: cells A and B, three runs of each in a block; (rounds, campaign) by block."""
     names = ("quick-1", "quick-2")
     rows = [{"run_id": f"{name}.{order}", "block": name, "order": order} for name in names for order in range(6)]
 
     def rounds(own, made=lambda _: True):
         cells = {row["run_id"]: (A, B)[row["order"] % 2] for row in own}
-        return Rounds(cells, looks, 1 + names.index(own[0]["block"]), 2, made)
+        return Rounds(cells, analyses, 1 + names.index(own[0]["block"]), 2, made)
 
     found = []
     for name in names:
@@ -351,7 +351,7 @@ def keep(made, *orders, valid=True):
         made.journal.write(f"{made.journal.folder.name}.{order}", {}, {}, valid=valid)
 
 
-def test_blocks_of_a_paper_look_at_the_same_runs(tmp_path):
+def test_blocks_of_a_paper_analyse_the_same_runs(tmp_path):
     (first, one), (second, two) = of_two_blocks(tmp_path)
     assert [first.of[f"quick-1.{order}"] for order in (0, 1, 2, 4)] == [1, 1, 3, 5]
     assert [second.of[f"quick-2.{order}"] for order in (0, 1, 2, 4)] == [2, 2, 4, 6]
@@ -360,21 +360,21 @@ def test_blocks_of_a_paper_look_at_the_same_runs(tmp_path):
     assert {*one.paper_runs.seen(1)} == {"quick-1.0", "quick-1.1"}
 
 
-def test_a_look_waits_for_runs_of_the_other_block_and_not_for_its_end(tmp_path):
+def test_an_interim_analysis_waits_for_runs_of_the_other_block_and_not_for_its_end(tmp_path):
     (first, _), (_, two) = of_two_blocks(tmp_path)
     assert first.due("quick-1.2") and first.before("quick-1.2") == 1, "one run of each cell is this block's alone"
-    first.looked("quick-1.2")
+    first.analysed("quick-1.2")
     keep(two, 0)
     assert not first.due("quick-1.2"), "the other block has no run of B"
     keep(two, 1)
     assert first.due("quick-1.2") and first.before("quick-1.2") == 2
-    first.looked("quick-1.2")
+    first.analysed("quick-1.2")
     assert not first.due("quick-1.3")
     assert first.before("quick-1.4") == 3 and first.due("quick-1.4")
 
 
 @pytest.mark.parametrize("how", ["finished", "a later run"])
-def test_a_look_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how):
+def test_an_interim_analysis_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how):
     (first, _), (_, two) = of_two_blocks(tmp_path)
     keep(two, 0)
     assert first.before("quick-1.2") == 1
@@ -385,10 +385,10 @@ def test_a_look_does_not_wait_for_runs_that_the_other_block_lacks(tmp_path, how)
     assert first.before("quick-1.2") == 2
 
 
-def test_after_a_look_claims_come_in_turn_in_whole_rounds_and_what_none_needs_is_last():
+def test_after_an_interim_analysis_claims_come_in_turn_in_whole_rounds_and_what_none_needs_is_last():
     C, D = cell_id("grid", {"fabric": "20gbe"}), cell_id("grid", {"fabric": "40gbe"})
     rounds = Rounds({f"{name}{n}": cell for n in range(1, 5) for name, cell in zip("abcd", (A, B, C, D), strict=True)},
-                    looks=(1, 3, 4))  # fmt: skip
+                    analyses=(1, 3, 4))  # fmt: skip
     seen = SimpleNamespace(cells={A, B, C}, near={A, B}, place={B: 0, A: 1})
     waiting = [f"{name}{n}" for n in range(2, 5) for name in "abcd"]
     found = sorted(waiting, key=lambda run_id: rounds.turn(run_id, seen, 1, by_round=False))

@@ -102,7 +102,7 @@ def test_full_scale():
     assert metrics.full_scale("link_share", 0.5, "1", False, 20, 0.1) is None
 
 
-def test_what_holds_a_job_floor_has_no_full_scale_equivalent():
+def test_what_holds_a_job_overhead_has_no_full_scale_equivalent():
     assert metrics.full_scale("completion_time", 5.0, "s", True, 20, 0.1) is None
     assert metrics.full_scale("map_time", 5.0, "s", True, 20, 0.1) is None
     assert metrics.full_scale("completion_time_net", 5.0, "s", True, 20, 0.1) == (50.0, "s")

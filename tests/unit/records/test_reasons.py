@@ -24,7 +24,7 @@ LOST = [
      "processors: other programs used 1.0 of them, bound 0.5; what this experiment shows is how fast they compute"),
     (Reason("not_idle", {"idle": 0.1, "bound": 0.35}), "processors idle only 10% in one second, floor 35%"),
     (Reason("busy", {"share": 1.0, "bound": 0.1}),
-     "processors short in 100% of the time beyond the floor, bound 10%"),
+     "processors short in 100% of the time beyond the startup overhead, bound 10%"),
     (Reason("caches", {"why": "client1: no fincore"}),
      "caches were to be empty and are not shown to be: client1: no fincore"),
     (Reason("clock", {"seconds": -0.4}), "the clock was set by -0.4 s during the run"),
@@ -35,7 +35,7 @@ LOST = [
      "workers' links carried +50% against what shuffle, reads and replicas must move"),
     (Reason("other_k", {"why": "k = 8 is too small"}), "made at another k: k = 8 is too small"),
 ]  # fmt: skip
-OLD_FLOOR = "processors: other programs used 1.1 of 2, bound 1"
+OLD_OVERHEAD = "processors: other programs used 1.1 of 2, bound 1"
 
 
 @pytest.mark.parametrize(("why", "said"), [*LEFT, *LOST])
@@ -59,7 +59,7 @@ def test_only_what_another_start_makes_is_made_again():
 
 
 @pytest.mark.parametrize(("record", "lacked"), [
-    ({"why_invalid": OLD_FLOOR}, True),
+    ({"why_invalid": OLD_OVERHEAD}, True),
     ({"why_invalid": "the clock was set by +9.0 s during the run; processors: a process woke 2.5 ms late"}, False),
     ({"why_invalid": "in other words", "why_codes": ["clock", "woke_late"]}, True),
     ({"why_invalid": "processors of the client failed", "why_codes": ["failed"]}, False),

@@ -54,7 +54,7 @@ ENDED = {"1": "the budget ended", "2": "the budget ended", "3": "decided after 3
 @pytest.mark.parametrize(
     "blocks, expected",
     [
-        # What each block has until its first look is no share: 40 and 50 minutes of one start of one hour.
+        # What each block has until its first analysis is no share: 40 and 50 minutes of one start of one hour.
         ([{"budget_seconds": 2400.0, "start_budget_seconds": 3600.0}, {"budget_seconds": 3000.0,
                                                                        "start_budget_seconds": 3600.0}],
          {"had": True, "seconds": 3600.0, "asked": "60m", "ended_before": 0}),

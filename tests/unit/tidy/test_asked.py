@@ -66,8 +66,8 @@ def test_words_change_nothing_and_values_do():
     assert claims_asked.digests(with_test(also=["link_share"]), "quick")[CLAIM] == digest
     values = [v | {"value": v["value"] * 2} for v in LOADED.raw["values"]]
     assert claims_asked.digests(replace(LOADED, raw={**LOADED.raw, "values": values}), "quick")[CLAIM] != digest
-    looked = replace(LOADED, raw={**LOADED.raw, "looks": {"quick": [3, 10]}})
-    assert claims_asked.digests(looked, "quick")[CLAIM] != digest
+    others = replace(LOADED, raw={**LOADED.raw, "looks": {"quick": [3, 10]}})
+    assert claims_asked.digests(others, "quick")[CLAIM] != digest
 
 
 def test_another_rule_asks_anew(monkeypatch):

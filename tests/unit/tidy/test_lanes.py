@@ -39,7 +39,7 @@ def test_a_row_has_the_lane_of_its_run_where_it_is_asked_for():
     assert own == plain | {LANE: 2}
 
 
-def test_a_look_sees_the_lanes_too():
+def test_an_interim_analysis_sees_the_lanes_too():
     rows = [row for lane in (1, 2) for row in metric_rows(Path("nowhere"), record(lane), [], (*RUN, LANE))]
     table, _ = so_far.as_read(paper(), rows, [])
     assert list(table[LANE]) == [1, 2]

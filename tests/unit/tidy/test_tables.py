@@ -20,7 +20,7 @@ from whitewire.errors import UserError
 from whitewire.records.checked import read_block
 from whitewire.records.run import OF_DONE
 from whitewire.tidy import tables
-from whitewire.tidy.tables import _of_each, _treatments, _with_all_floors, metric_rows, tidy
+from whitewire.tidy.tables import _of_each, _treatments, _with_all_overheads, metric_rows, tidy
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -240,7 +240,7 @@ def test_check_reports_two_k_in_one_experiment_and_a_broken_record_of_it(results
     assert len(said.err.splitlines()) == 2
 
 
-def test_a_look_counts_the_runs_of_the_design_alone(results):
+def test_an_interim_analysis_counts_the_runs_of_the_design_alone(results):
     block = results / "raw" / "smoke-1"
     made = load_paper(project.paper_path("emulex-2012"), testbed.load_testbed("emulated")["fabrics"])
     counted = [tables_of_block(made, block, designed)[0] for designed in (None, {RECORD["run_id"]}, set())]
@@ -249,7 +249,7 @@ def test_a_look_counts_the_runs_of_the_design_alone(results):
     assert len(counted[0]) > len(counted[1]) > len(counted[2]) == 0
 
 
-def test_a_look_counts_no_run_of_another_k(results):
+def test_an_interim_analysis_counts_no_run_of_another_k(results):
     block, description = results / "raw" / "smoke-1", testbed.load_testbed("emulated")
     made = load_paper(project.paper_path("emulex-2012"), description["fabrics"])
 
@@ -289,7 +289,7 @@ def test_a_verdict_that_was_changed_by_hand_is_not_reported(results, capsys):
         assert re.search(r"error: \S+analysis/verdicts.csv: found \d+ bytes, expected \d+ by manifest.json", line)
 
 
-def a_floor(seconds, number, valid=True, wire=2000):
+def an_overhead(seconds, number, valid=True, wire=2000):
     links = {"a": {"ingress": 0}}
     also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
     record = {
@@ -304,8 +304,8 @@ def a_floor(seconds, number, valid=True, wire=2000):
                      "links_before": links, "links_after": {"a": {"ingress": wire}}}  # fmt: skip
 
 
-def keep_floors(block, floors):
-    for record in floors:
+def keep_overheads(block, overheads):
+    for record in overheads:
         folder = block / "floors" / f"{record['number']:03d}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps(record))
@@ -314,11 +314,11 @@ def keep_floors(block, floors):
             (folder / "host-cpu.csv").write_text(f"time,a\n{record['start']},0\n{record['end']},1\n")
 
 
-def test_floors_are_a_table_of_their_own(results):
+def test_overheads_are_a_table_of_their_own(results):
     tidy("emulex-2012", results)
     assert table(results / "tidy" / "floors.csv") == []  # old results have none
-    keep_floors(results / "raw" / RECORD["block"], [
-        a_floor(2.5, 1) | {"outside": 0.25}, a_floor(None, 2, valid=False), a_floor(3.0, 3)
+    keep_overheads(results / "raw" / RECORD["block"], [
+        an_overhead(2.5, 1) | {"outside": 0.25}, an_overhead(None, 2, valid=False), an_overhead(3.0, 3)
     ])  # fmt: skip
     tidy("emulex-2012", results)
     first, failed, third = table(results / "tidy" / "floors.csv")
@@ -332,16 +332,21 @@ def test_floors_are_a_table_of_their_own(results):
     assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
 
 
-def test_runs_get_the_median_of_all_valid_floors_and_old_ones_keep_their_own(tmp_path):
-    keep_floors(
+def test_runs_get_the_median_of_all_valid_overheads_and_old_ones_keep_their_own(tmp_path):
+    keep_overheads(
         tmp_path / RECORD["block"],
-        [a_floor(2.0, 1), a_floor(15.1, 2, wire=9000), a_floor(2.2, 3, wire=2500), a_floor(99.0, 4, valid=False)],
+        [
+            an_overhead(2.0, 1),
+            an_overhead(15.1, 2, wire=9000),
+            an_overhead(2.2, 3, wire=2500),
+            an_overhead(99.0, 4, valid=False),
+        ],
     )
     own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
     named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
     given = [(tmp_path, record) for record in (named, unknown, old)]
     first, *others = [
-        record for _, record in _with_all_floors({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
+        record for _, record in _with_all_overheads({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
     ]
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
@@ -359,24 +364,24 @@ def without(record, *keys):
 
 
 UNSOUND = {
-    "jobs: found no such key": without(a_floor(2.0, 2), "jobs"),
-    "jobs: found none, expected those of a valid floor": a_floor(2.0, 2) | {"jobs": []},
-    "links_after.a.ingress: found no such key": without(a_floor(2.0, 2), "links_after", "a"),
-    "links_before.a.ingress: found no such key": without(a_floor(2.0, 2), "links_before", "a", "ingress"),
+    "jobs: found no such key": without(an_overhead(2.0, 2), "jobs"),
+    "jobs: found none, expected those of a valid overhead run": an_overhead(2.0, 2) | {"jobs": []},
+    "links_after.a.ingress: found no such key": without(an_overhead(2.0, 2), "links_after", "a"),
+    "links_before.a.ingress: found no such key": without(an_overhead(2.0, 2), "links_before", "a", "ingress"),
 }
 
 
 @pytest.mark.parametrize("why", UNSOUND)
-def test_a_floor_of_which_no_median_can_be_made_is_reported(tmp_path, why):
+def test_an_overhead_of_which_no_median_can_be_made_is_reported(tmp_path, why):
     block = tmp_path / RECORD["block"]
-    keep_floors(
-        block, [a_floor(2.0, 1), UNSOUND[why], without(a_floor(None, 3, valid=False), "number") | {"number": 3}]
+    keep_overheads(
+        block, [an_overhead(2.0, 1), UNSOUND[why], without(an_overhead(None, 3, valid=False), "number") | {"number": 3}]
     )
     found = read_block(block)
-    assert [record["number"] for record in found.floors] == [1, 3]
+    assert [record["number"] for record in found.overheads] == [1, 3]
     (fault,) = found.faults
     assert f"floors/002/run.json: {why}" in fault
-    assert set(_with_all_floors({block.name: found}, [])) == set()
+    assert set(_with_all_overheads({block.name: found}, [])) == set()
 
 
 def test_a_design_of_an_earlier_paper_is_reported(results, capsys):

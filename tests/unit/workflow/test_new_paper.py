@@ -203,7 +203,7 @@ def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, worklo
     assert {claim["test"]["numerator"]["experiment"] for claim in paper.claims} == {begun.id}
     assert [claim["test"]["metric"] for claim in paper.claims] == [names[0] for names in begun.metrics.values()]
     text = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
-    assert "too many" not in text and "beyond the jobs' floor" not in text
+    assert "too many" not in text and "beyond the jobs' startup overhead" not in text
 
 
 def test_a_network_of_another_name_takes_the_place_of_the_templates(project):

@@ -60,7 +60,7 @@ def test_it_proposes_the_next_k_that_does(outlook_lines):
     assert not any("too many" in line or "proposal" in line for line in outlook_lines(k=found))
 
 
-def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_floor(tmp_path):
+def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_overhead(tmp_path):
     testbed = load_testbed("emulated")
     page = (TEMPLATE.parents[1] / "use" / "worked-example.md").read_text(encoding="utf-8")
     path = tmp_path / "osu-testdfsio.yaml"

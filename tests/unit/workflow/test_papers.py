@@ -93,14 +93,14 @@ def finished(monkeypatch, tmp_path):
             reasons = {row["run_id"]: why for row in (*late[name], *beside)}
             path.write_text(json.dumps(BLOCK | {"left": reasons}))
 
-        def look_at(paper, testbed, folder, designed, unavailable):
+        def judge_so_far(paper, testbed, folder, designed, unavailable):
             assert unavailable == {} and {*designed.values()} <= {"quick-1"}
             finished.seen = {row["replicate"] for row in DESIGNS[paper.id] if row["run_id"] in designed}
             assert folder == tmp_path / f"results/emulated/{paper.id}/raw/quick-1"
             cells = {cell_id(row["experiment"], levels_of(paper, row)) for row in late[paper.id][:near]}
             return SimpleNamespace(near=cells, worth=worth[paper.id])
 
-        monkeypatch.setattr(papers, "look_at", look_at)
+        monkeypatch.setattr(papers, "judge_so_far", judge_so_far)
         return [*papers.cut_short(MADE, began)]
 
     return finished
@@ -119,7 +119,7 @@ def test_only_papers_whose_budget_ended_before_runs_that_may_decide_go_on(finish
 
 @pytest.mark.parametrize(("after", "seen"), [(0, []), (2, []), (3, [1, 2, 3]), (5, [1, 2, 3]), (6, range(1, 7))])
 def test_the_last_interim_analysis_chooses_and_no_further_one(finished, after, seen):
-    """Runs that were made after it are not looked at: that would be one analysis more than is planned."""
+    """Runs that were made after it are not analysed: that would be one analysis more than is planned."""
     assert finished({"emulex-2012": "the budget ended"}, {"emulex-2012": 0.01}, after=after) == ["emulex-2012/quick-1"]
     assert len(judged("emulex-2012")) < len(DESIGNS["emulex-2012"]), "cells of no claim lack their first run"
     assert finished.seen == {*seen}

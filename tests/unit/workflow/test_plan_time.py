@@ -62,11 +62,11 @@ def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(t
     )
 
 
-def test_only_what_is_made_before_a_first_look_counts_for_a_share(two):
+def test_only_what_is_made_before_a_first_interim_analysis_counts_for_a_share(two):
     testbed, papers, designs = two
     rows = designs["emulex-2012"]
     least = plan._least(papers["emulex-2012"], rows)
-    first = papers["emulex-2012"].looks("quick")[0]
+    first = papers["emulex-2012"].analyses("quick")[0]
     assert 0 < len(least) < len(rows)
     assert max(row["replicate"] for row in least) == first
     assert planned(two).waiting["emulex-2012/quick-1"] == pytest.approx(
@@ -90,11 +90,11 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     assert said.startswith(
         "at most 355 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
     )
-    short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first looks at all claims take: "
-    assert re.search(short + "the last papers may have none; first report after about ", said)
+    short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first interim analyses of all "
+    assert re.search(short + "claims take: the last papers may have none; first report after about ", said)
     assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
     free = plan.outlook_of(planned(two), testbed)
-    assert "BUDGET" not in free and "first looks" not in free
+    assert "BUDGET" not in free and "first interim" not in free
     assert " min to " in free
 
 

@@ -13,7 +13,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import shapes
-from whitewire.design.durations import OVERHEAD_S, expected_seconds, floor_seconds
+from whitewire.design.durations import OVERHEAD_S, expected_seconds, overhead_seconds
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.records import jobs
@@ -30,7 +30,7 @@ class Grep(Workload):
 
     name = "grep"
     needs = frozenset({"maps", "pattern"})
-    floor_s = 7.0
+    startup_s = 7.0
     passes = 1.0
     metric_names = (*jobs.OF_RUN, "search_rate", "search_time")
 
@@ -106,7 +106,7 @@ def test_it_gets_a_design_with_expected_seconds(toy, tmp_path):
     rows = [row for row in make_design(loaded, TESTBED, "quick", 1) if row["experiment"] == "search"]
     assert len(rows) > 6 and {row["workload"] for row in rows} == {"grep"}
     seconds = {row["fabric"]: expected_seconds(loaded, row, TESTBED) for row in rows}
-    assert seconds["5gbe"] > seconds["400gbe"] > Grep.floor_s + OVERHEAD_S == floor_seconds(rows[0])
+    assert seconds["5gbe"] > seconds["400gbe"] > Grep.startup_s + OVERHEAD_S == overhead_seconds(rows[0])
 
 
 def record(**changes):

@@ -5,7 +5,7 @@
 # by_hibench(experiments)         whether HiBench itself made any
 # gains_sentence(claims, fabric)  the same gains on one network in words
 # figure_gains(claims, title)     gain in time of each ratio of whole times among the claims' tests and readings
-# figure_program_times(experiments, title)  time of the whole job by network, with the part that is floor
+# figure_program_times(experiments, title)  time of the whole job by network, with the part that is startup overhead
 # figure_node_rates(experiments, title)     throughput per node: HiBench's report beside our own counters
 # program_table(experiments, metrics, as_measured)  a row per program and network, a column per metric
 
@@ -137,17 +137,17 @@ figure_program_times <- function(experiments, title) {
   if (nothing_measured(runs, medians)) {
     return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
   }
-  floors <- program_panel(medians_at(experiments, "job_floor"), experiments)
-  floors <- floors[floors$shown > 0, ]
-  floor_name <- "floor: the same job on almost no data"
+  overheads <- program_panel(medians_at(experiments, "job_floor"), experiments)
+  overheads <- overheads[overheads$shown > 0, ]
+  overhead_name <- "startup overhead: the same job on almost no data"
   ggplot(medians, aes(level, shown)) +
     geom_col(aes(fill = as.character(fabric)), alpha = 0.75, width = 0.55) +
-    geom_col(data = floors, aes(fill = floor_name), width = 0.55) +
+    geom_col(data = overheads, aes(fill = overhead_name), width = 0.55) +
     geom_runs(data = runs, position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16) +
     facet_grid(~panel, scales = "free_x", space = "free_x") +
-    scale_fill_manual(NULL, breaks = floor_name, values = c(
-      fabric_palette(unique(as.character(medians$fabric))), stats::setNames("#a3abb3", floor_name)
+    scale_fill_manual(NULL, breaks = overhead_name, values = c(
+      fabric_palette(unique(as.character(medians$fabric))), stats::setNames("#a3abb3", overhead_name)
     )) +
     scale_y_continuous("s as measured", limits = c(0, NA), expand = expansion(c(0, 0.08))) +
     labs(title = title, x = NULL, subtitle = figure_note(

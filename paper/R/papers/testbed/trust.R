@@ -91,7 +91,8 @@ trust_lanes_table <- function() {
     return(not_asked())
   }
   md_table(data.frame(
-    Kind = code(found$kind), Cell = safe(found$cell), Lanes = trimmed(found$lanes),
+    Kind = ifelse(found$kind == "floor", "startup overhead", code(found$kind)),
+    Cell = safe(found$cell), Lanes = trimmed(found$lanes),
     Ratio = with_interval(found$ratio, found$low, found$high, 4),
     `Attempts that count` = sprintf("%s of %s", trimmed(found$n), trimmed(found$made)),
     Alone = trimmed(found$n_alone), check.names = FALSE

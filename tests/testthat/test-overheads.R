@@ -9,13 +9,13 @@ kept <- data.frame(block = "quick-1", floor = c(name, name, other, name, dfsio, 
 made <- data.frame(run_id = c("a", "b", "c", "c"), floor = c(name, other, dfsio, dfsio), valid = TRUE,
                    metric = c("completion_time", "completion_time", "write_time", "read_time"),
                    value = c(4, 6, 5, 10))
-read_floors <- function() kept
+read_overheads <- function() kept
 read_runs <- function() made
 
 test_that("a kind of job has one row over all clusters, and each of its jobs", {
-  rows <- floor_rows()
+  rows <- overhead_rows()
   expect_equal(rows$Job, c("terasort", "write", "read"))
-  expect_equal(rows$Floors, c(3, 1, 1))
+  expect_equal(rows$Runs, c(3, 1, 1))
   expect_equal(rows[["Not valid"]], c(1, 0, 0))
   expect_equal(rows[["Median, s"]], c("2.5", "4", "1"))
   expect_equal(rows[["Range, s"]][[1]], "2 to 3")
@@ -24,8 +24,8 @@ test_that("a kind of job has one row over all clusters, and each of its jobs", {
 
 test_that("old results have no table", {
   kept <<- kept[0, ]
-  expect_false(has_floors())
-  expect_equal(nrow(floor_rows()), 0)
+  expect_false(has_overheads())
+  expect_equal(nrow(overhead_rows()), 0)
 })
 
 cells <- data.frame(experiment = "e", metric = c("completion_time", "completion_time_net"),
@@ -34,10 +34,10 @@ factor_columns <- function() c("fabric", "clients")
 cells$clients <- NA
 estimates_of <- function(experiment, metric) cells[cells$metric %in% metric, ]
 
-test_that("a floor of more than half of the time is reported", {
-  expect_match(floor_sentence("e"), "In 1 of 2 cells shown the floor is more than half of the time (up to 60 %)",
-               fixed = TRUE)
-  expect_equal(floor_sentence("e", list(fabric = "1GbE")), "")
+test_that("a startup overhead of more than half of the time is reported", {
+  expect_match(overhead_sentence("e"), fixed = TRUE,
+               "In 1 of 2 cells shown the startup overhead is more than half of the time (up to 60 %)")
+  expect_equal(overhead_sentence("e", list(fabric = "1GbE")), "")
 })
 
 test_that("an interval over another cell's median holds that cell's own, and of itself there is none", {

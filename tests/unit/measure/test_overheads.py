@@ -1,4 +1,4 @@
-"""Floors of jobs: when they are measured, what is kept of them, and that their scatter is in every interval."""
+"""Startup overheads: when they are measured, what is kept of them, and that their scatter is in every interval."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from whitewire.design.rows import make_design
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed, UserError
 from whitewire.estimands import of
-from whitewire.measure import floor_runs, floors, groups, session
+from whitewire.measure import groups, overhead_runs, overheads, session
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.idle import IdleWait
 from whitewire.measure.rounds import Rounds
-from whitewire.measure.run import Run, floor_key, tiny
+from whitewire.measure.run import Run, overhead_key, tiny
 from whitewire.progress import Progress
 from whitewire.records import journal
-from whitewire.records.floor import lacking, name_of, typical
 from whitewire.records.jobs import NET
+from whitewire.records.overhead import lacking, name_of, typical
 from whitewire.records.result import Result
 from whitewire.tidy import tables
 
@@ -49,12 +49,12 @@ LIMITS = {"attempts": 2, "retransmit_share": 0.05, "queue_drop_share": 0.05}
 
 
 @given(st.integers(0, 30), st.integers(1, 30), st.integers(0, 6), st.sampled_from([1, 2, 4]))
-def test_floors_are_spread_from_the_first_run_of_their_kind_to_the_end(first, more, have, count):
+def test_overheads_are_spread_from_the_first_run_of_their_kind_to_the_end(first, more, have, count):
     runs = first + more
-    places = floors.positions(first, runs, have, count)
+    places = overheads.positions(first, runs, have, count)
     assert len(places) == max(0, count - have)
     assert all(first <= place <= runs for place in places)
-    every = floors.positions(first, runs, 0, count)
+    every = overheads.positions(first, runs, 0, count)
     assert places == every[have:], "an interrupted measurement goes on where it was"
     assert every[0] == first
     if count > 1:
@@ -63,15 +63,15 @@ def test_floors_are_spread_from_the_first_run_of_their_kind_to_the_end(first, mo
 
 
 @given(st.integers(0, 30), st.integers(1, 30), st.integers(0, 30))
-def test_three_floors_of_a_judged_kind_are_there_before_the_first_interim_analysis(first, before, after):
-    """Of a single one nobody knows how it scatters, and claims were closed for it that later floors would decide."""
-    look = first + before
-    places = floors.positions(first, look + after, 0, floors.FLOOR_RUNS, look)
-    assert len(places) == floors.FLOOR_RUNS
+def test_three_overheads_of_a_judged_kind_are_there_before_the_first_interim_analysis(first, before, after):
+    """Of a single one nobody knows how it scatters, and claims were closed for it that later ones would decide."""
+    interim = first + before
+    places = overheads.positions(first, interim + after, 0, overheads.OVERHEAD_RUNS, interim)
+    assert len(places) == overheads.OVERHEAD_RUNS
     assert places[0] == first
     assert places == sorted(places)
-    assert sum(place < look for place in places) == floors.EARLY
-    assert places[-1] == look + after
+    assert sum(place < interim for place in places) == overheads.EARLY
+    assert places[-1] == interim + after
 
 
 @pytest.mark.parametrize("name", ["mellanox-mapr", "xyratex-lustre-2011", "qubole-2015", "hibench", "chelsio-iwarp"])
@@ -81,13 +81,13 @@ def test_all_judged_kinds_of_a_paper_have_their_scatter_at_the_first_interim_ana
     plan, seen = BlockPlan(paper, testbed, "quick"), 0
     runs = [plan.run(row) for row in make_design(paper, testbed, "quick", 1)]
     for shared, own in groups.clusters(paper, runs, testbed).items():
-        made = plan.floors(shared, own, {})
-        look = next(place for place, run in enumerate(own) if run.row["replicate"] > paper.looks("quick")[0])
-        known = [key for place in range(look) for key in made.due(place)]
-        needed = {floor_key(run) for run in own[:look] if plan.floored(run)}
+        made = plan.overheads(shared, own, {})
+        interim = next(place for place, run in enumerate(own) if run.row["replicate"] > paper.analyses("quick")[0])
+        known = [key for place in range(interim) for key in made.due(place)]
+        needed = {overhead_key(run) for run in own[:interim] if plan.has_overhead(run)}
         for key, count in made.counts.items():
-            if count == floors.FLOOR_RUNS and key in needed:
-                assert known.count(key) == floors.EARLY
+            if count == overheads.OVERHEAD_RUNS and key in needed:
+                assert known.count(key) == overheads.EARLY
                 seen += 1
     assert seen
 
@@ -103,7 +103,7 @@ def test_a_key_is_another_on_another_cluster():
 
 
 def record(seconds, wire=1000, start=100.0, dropped=0):
-    """What a run or floor of one job leaves."""
+    """What a run or overhead run of one job leaves."""
     links = {"a": {"ingress": 0, "egress": 0}}
     return {
         "start": start, "end": start + seconds, "workers": ["a"], "links_before": links,
@@ -112,33 +112,33 @@ def record(seconds, wire=1000, start=100.0, dropped=0):
     }  # fmt: skip
 
 
-def test_a_floor_far_off_moves_no_median_and_asks_for_more():
+def test_an_overhead_far_off_moves_no_median_and_asks_for_more():
     seen = [record(seconds) for seconds in (2.0, 2.1, 15.1, 1.9)]
     assert typical(seen) == {"terasort": pytest.approx(2.05), "wire": 1000}
     runs = [record(22.0) | {"experiment": "e", "factors": {"fabric": "a"}}]
-    assert floors.too_wide(seen, runs)  # 4.1 s beside 20 s
-    assert not floors.too_wide([record(seconds) for seconds in (2.0, 2.1, 1.9)], runs)
-    assert floors.too_wide([record(22.0)] * 2 + [record(22.1)], runs)  # nothing is left of the runs
+    assert overheads.too_wide(seen, runs)  # 4.1 s beside 20 s
+    assert not overheads.too_wide([record(seconds) for seconds in (2.0, 2.1, 1.9)], runs)
+    assert overheads.too_wide([record(22.0)] * 2 + [record(22.1)], runs)  # nothing is left of the runs
 
 
 class Site:
-    """A stack whose jobs take what `seconds` says; a floor that it calls None fails."""
+    """A stack whose jobs take what `seconds` says; an overhead run that it calls None fails."""
 
     def __init__(self, seconds):
         self.seconds, self.made, self.restarts = iter(seconds), [], 0
-        self.floors, self.testbed, self.logs = (
+        self.overheads, self.testbed, self.logs = (
             {},
             SimpleNamespace(fastest=lambda: "40gbe", waiting=lambda: None),
             "logs",
         )
 
     def made_of(self, stack, run):
-        self.made.append("floor" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
-        seconds = next(self.seconds) if self.made[-1] == "floor" else 20.0
+        self.made.append("overhead" if run.scale.file_bytes < 1_000_000 else run.row["run_id"])
+        seconds = next(self.seconds) if self.made[-1] == "overhead" else 20.0
         if seconds is None:
             raise RunFailed("job FAILED, 1 tasks failed")
         kept = record(seconds, dropped=10**6 if seconds < 0 else 0)
-        known = self.floors.get(floor_key(run), {})
+        known = self.overheads.get(overhead_key(run), {})
         own = {name: value for name, value in known.items() if name != "wire"}
         row = {"run_id": run.row["run_id"], "experiment": "e", "factors": {}, "block": "quick-1", "order": 1}
         return Result(kept | row | {"floors": own, "floor_wire": known.get("wire", 0.0)}, {"samples.csv": "time\n"})
@@ -167,7 +167,7 @@ JOBS_PAPER = SimpleNamespace(
     controls=[],
     origin=str,
     really=lambda experiment, levels: dict(levels),
-    looks=lambda effort: (),
+    analyses=lambda effort: (),
 )
 DESCRIBED = {"kind": "ssh", "limits": LIMITS}
 
@@ -178,7 +178,7 @@ def session_of(tmp_path, monkeypatch):
 
     def made(site, names, effort="quick", warm=None, designed="abcdef"):
         monkeypatch.setattr(session, "execute", site.made_of)
-        monkeypatch.setattr(floor_runs, "execute_empty", lambda stack, run: site.made_of(stack, tiny(run)))
+        monkeypatch.setattr(overhead_runs, "execute_empty", lambda stack, run: site.made_of(stack, tiny(run)))
         monkeypatch.setattr(session.workloads, "metrics", lambda record, files: {})
         monkeypatch.setattr(session.workloads, "faults", lambda record, values, limits: [])
         monkeypatch.setattr(session, "warm_up", lambda *of: warm or {})
@@ -188,8 +188,8 @@ def session_of(tmp_path, monkeypatch):
         progress = Progress(f"{effort}-1", [10.0] * len(runs))
         kept = journal.Journal(tmp_path / f"{effort}-1")
         campaign = Campaign(plan, [{"run_id": name} for name in designed], kept, progress, LIMITS["attempts"])
-        floors_of = plan.floors(CLUSTER, runs, campaign.known_floors)
-        return session.Session(campaign, site, runs, floors_of, SimpleNamespace(open=False, raises_k=False))
+        overheads_of = plan.overheads(CLUSTER, runs, campaign.known_overheads)
+        return session.Session(campaign, site, runs, overheads_of, SimpleNamespace(open=False, raises_k=False))
 
     return made
 
@@ -207,17 +207,17 @@ def measured(session_of):
     return done
 
 
-def kept_floors(made):
-    return journal.read_floors(made.campaign.journal.folder)
+def kept_overheads(made):
+    return journal.read_overheads(made.campaign.journal.folder)
 
 
-def test_floors_are_measured_among_the_runs_and_kept(measured, tmp_path):
+def test_overheads_are_measured_among_the_runs_and_kept(measured, tmp_path):
     site = Site([2.0, 2.2, 2.1, 2.1])
     made = measured(site, "abcdef")
-    assert site.made == ["floor", "a", "b", "floor", "c", "d", "floor", "e", "f", "floor"]
-    kept = kept_floors(made)
+    assert site.made == ["overhead", "a", "b", "overhead", "c", "d", "overhead", "e", "f", "overhead"]
+    kept = kept_overheads(made)
     assert [(each["number"], each["valid"], each["attempt"]) for each in kept] == [(n, True, 1) for n in (1, 2, 3, 4)]
-    name = made.campaign.plan.floors(CLUSTER, [run("a")], {}).names[floor_key(run("a"))]
+    name = made.campaign.plan.overheads(CLUSTER, [run("a")], {}).names[overhead_key(run("a"))]
     assert {each["floor"] for each in kept} == {name}
     assert not {"run_id", "experiment", "floors"} & set(kept[0])
     runs = {each["run_id"]: each for _, each in journal.read_runs(tmp_path, ["quick-1"])}
@@ -236,14 +236,14 @@ def test_floors_are_measured_among_the_runs_and_kept(measured, tmp_path):
         ({"fabrics": {"100gbe": {"rate_mbit_per_s": 100_000}}}, True),
     ],
 )
-def test_floors_of_another_testbed_do_not_count(measured, changed, counts):
-    """A floor counts for what it was measured on: a changed description asks for floors of its own."""
+def test_overheads_of_another_testbed_do_not_count(measured, changed, counts):
+    """An overhead run counts for what it was measured on: a changed description asks for runs of its own."""
     made = measured(Site([2.0, 2.2, 2.1, 2.1]), "ab")
-    plan, there = made.campaign.plan, made.campaign.known_floors
-    ((key, known),) = plan.floors(CLUSTER, [run("a")], there).known.items()
+    plan, there = made.campaign.plan, made.campaign.known_overheads
+    ((key, known),) = plan.overheads(CLUSTER, [run("a")], there).known.items()
     assert len(known) == 4
     other = replace(plan, config={**DESCRIBED, **changed})
-    assert other.floors(CLUSTER, [run("a")], there).has(key) == counts
+    assert other.overheads(CLUSTER, [run("a")], there).has(key) == counts
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), KeyError("maps"), StopIteration()])
@@ -275,89 +275,89 @@ def test_nothing_is_measured_beside_damaged_runs(measured, monkeypatch):
     assert error.value.lines[-1] == "remove the folders that are damaged, and their runs are measured again"
 
 
-def test_floors_that_scatter_get_more_at_the_end_and_then_no_more(measured, tmp_path):
+def test_overheads_that_scatter_get_more_at_the_end_and_then_no_more(measured, tmp_path):
     site = Site([2.0, 15.1, 2.1, 2.2] + [2.0, 2.1, 2.0, 2.1, 2.0])
     measured(site, "ab")
     # One of 15.1 s among eight is a standard error of 2.0 s: still above a tenth of 18 s, but no more are made.
-    assert site.made.count("floor") == 8
-    assert site.made[-4:] == ["floor"] * 4
+    assert site.made.count("overhead") == 8
+    assert site.made[-4:] == ["overhead"] * 4
 
 
-def test_a_floor_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
+def test_an_overhead_that_is_not_valid_is_kept_and_made_again(measured, tmp_path):
     site = Site([None, 2.0, -1.0, 2.1, 2.0, 2.0])
     made = measured(site, "ab")
-    kept = kept_floors(made)
+    kept = kept_overheads(made)
     assert [each["valid"] for each in kept] == [False, True, False, True, True, True]
     assert "tasks failed" in kept[0]["why_invalid"]
     assert "packets dropped in queues" in kept[2]["why_invalid"]
     assert site.restarts == 1
-    assert len(made.campaign.known_floors[kept[0]["floor"]]) == 4
+    assert len(made.campaign.known_overheads[kept[0]["floor"]]) == 4
 
 
 def test_an_idle_machine_is_waited_for_before_each_attempt(measured, monkeypatch):
-    """What disturbed one attempt at a floor may be there still, as beside a run."""
+    """What disturbed one attempt at an overhead run may be there still, as beside a run."""
     site = Site([-1.0, 2.0, 2.1, 2.1, 2.0])
     site.testbed.waiting = lambda: SimpleNamespace(take=None)
     monkeypatch.setattr(IdleWait, "before_a_run", lambda self, read, until: site.made.append("wait"))
     measured(site, "a")
-    assert site.made[:4] == ["wait", "floor", "wait", "floor"]
+    assert site.made[:4] == ["wait", "overhead", "wait", "overhead"]
     assert site.made[::2] == ["wait"] * (len(site.made) // 2)
 
 
-def test_runs_of_an_earlier_design_ask_for_no_further_floors(measured, tmp_path):
+def test_runs_of_an_earlier_design_ask_for_no_further_overheads(measured, tmp_path):
     site = Site([2.0, 15.1, 2.1, 2.2])
     measured(site, "ab", designed="cd")
-    assert site.made.count("floor") == 4
+    assert site.made.count("overhead") == 4
 
 
-def test_without_any_valid_floor_the_runs_are_made_and_it_is_said_why(measured, tmp_path, capsys):
+def test_without_any_valid_overhead_the_runs_are_made_and_it_is_said_why(measured, tmp_path, capsys):
     site = Site([None] * 5)
     made = measured(site, "abc")
     # As many attempts as a run has before the first run, one at each later place.
-    assert site.made == ["floor", "floor", "a", "floor", "b", "floor", "c", "floor"]
+    assert site.made == ["overhead", "overhead", "a", "overhead", "b", "overhead", "c", "overhead"]
     assert site.restarts == 5
-    name = made.campaign.plan.floors(CLUSTER, [run("a")], {}).names[floor_key(run("a"))]
-    assert lacking(kept_floors(made)) == {name: "job FAILED, 1 tasks failed"}
-    assert "no valid floor of terasort hdfs 4 4 4 k=100: going on" in capsys.readouterr().err
+    name = made.campaign.plan.overheads(CLUSTER, [run("a")], {}).names[overhead_key(run("a"))]
+    assert lacking(kept_overheads(made)) == {name: "job FAILED, 1 tasks failed"}
+    assert "no valid overhead run of terasort hdfs 4 4 4 k=100: going on" in capsys.readouterr().err
     runs = [each for _, each in journal.read_runs(tmp_path, ["quick-1"])]
     assert [(each["valid"], each["floors"], each["floor"]) for each in runs] == [(True, {}, name)] * 3
 
 
-def test_a_floor_that_can_be_made_later_counts_for_all_runs(measured, tmp_path):
+def test_an_overhead_that_can_be_made_later_counts_for_all_runs(measured, tmp_path):
     made = measured(Site([None, None, 2.0, 2.1, 2.2]), "abc")
-    assert lacking(kept_floors(made)) == {}
+    assert lacking(kept_overheads(made)) == {}
     kept = made.campaign.journal.folder
-    found = tables._with_floors(
-        {("quick-1", key): typical(of) for key, of in journal.valid_floors(kept).items()},
+    found = tables._with_overheads(
+        {("quick-1", key): typical(of) for key, of in journal.valid_overheads(kept).items()},
         journal.read_runs(tmp_path, ["quick-1"]),
     )
     assert [each["floors"] for _, each in found] == [{"terasort": pytest.approx(2.1)}] * 3
 
 
-def test_a_claim_on_net_times_says_which_floor_is_lacking():
+def test_a_claim_on_net_times_says_which_overhead_is_lacking():
     made = runs_of(2.0, [2.0])
     table = made.table[~made.table["metric"].isin([*NET, "job_floor"])].assign(block="quick-1", floor="terasort | a")
     kept = pd.DataFrame([{"block": "quick-1", "floor": "terasort | a", "workload": "terasort", "job": "", "number": 1,
                           "seconds": "", "valid": "false", "why_invalid": "job FAILED, 1 tasks failed"}])  # fmt: skip
-    found = of(RATIO).evaluate(Runs(table, PAPER, 1, 1.0, floors=kept), PAPER)
+    found = of(RATIO).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER)
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
     assert verdict.verdict == claims.INCONCLUSIVE
     assert verdict.reason == (
-        "e 1gbe: no floor of terasort was valid, so its runs have no net time (the last one: job FAILED, 1 tasks "
-        "failed); measure this paper again on an idle machine"
+        "e 1gbe: no overhead run of terasort was valid, so its runs have no net time (the last one: job FAILED, 1 "
+        "tasks failed); measure this paper again on an idle machine"
     )
     whole = RATIO | {"metric": "completion_time"}
-    assert of(whole).evaluate(Runs(table, PAPER, 1, 1.0, floors=kept), PAPER).low is not None
+    assert of(whole).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER).low is not None
 
 
 @pytest.mark.parametrize(("outside", "valid"), [(0.9, True), (1.1, False)])
-def test_only_what_others_used_makes_a_floor_invalid_for_lack_of_processors(measured, monkeypatch, outside, valid):
-    """With 1.2 of two processors in use a floor took 1.2 times as long; a start of JVMs itself delays every timer."""
+def test_only_what_others_used_makes_an_overhead_invalid_for_lack_of_processors(measured, monkeypatch, outside, valid):
+    """With 1.2 of two processors in use one took 1.2 times as long; a start of JVMs itself delays every timer."""
     found = {"cpu_late": (0.9, "ms"), "cpu_waited": (5.0, "1"), "cpu_outside": (outside, "cores")}
-    monkeypatch.setattr(floor_runs.workloads, "processors_of", lambda record, files: found)
-    monkeypatch.setattr(floor_runs.os, "sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr(overhead_runs.workloads, "processors_of", lambda record, files: found)
+    monkeypatch.setattr(overhead_runs.os, "sched_getaffinity", lambda process: {0, 1})
     site = Site([2.0] * 9)
-    kept = kept_floors(measured(site, "a"))
+    kept = kept_overheads(measured(site, "a"))
     assert {each["valid"] for each in kept} == {valid}
     assert {each["outside"] for each in kept} == {outside}
     if not valid:
@@ -365,54 +365,54 @@ def test_only_what_others_used_makes_a_floor_invalid_for_lack_of_processors(meas
     assert site.restarts == 0
 
 
-def test_a_resumed_block_counts_the_floors_that_are_there(measured, tmp_path):
+def test_a_resumed_block_counts_the_overheads_that_are_there(measured, tmp_path):
     measured(Site([2.0] * 4), "ab")
     kept = tmp_path / "quick-1" / "floors"
     (kept / "004").rename(kept / f"{journal.PART}004")  # cut off
     site = Site([2.1])
     made = measured(site, "cd")
-    assert site.made == ["c", "d", "floor"]
-    assert len(kept_floors(made)) == 4
+    assert site.made == ["c", "d", "overhead"]
+    assert len(kept_overheads(made)) == 4
 
 
-def test_at_smoke_the_last_of_the_warm_up_is_the_floor(measured, tmp_path):
+def test_at_smoke_the_last_of_the_warm_up_is_the_overhead(measured, tmp_path):
     site = Site([])
-    warm = {floor_key(run("a")): Result(record(3.0), {})}
+    warm = {overhead_key(run("a")): Result(record(3.0), {})}
     made = measured(site, "ab", effort="smoke", warm=warm)
     assert site.made == ["a", "b"]
-    assert [each["valid"] for each in kept_floors(made)] == [True]
+    assert [each["valid"] for each in kept_overheads(made)] == [True]
     shutil.rmtree(tmp_path / "smoke-1")
     alone = Site([2.0])
     measured(alone, "ab", effort="smoke")
-    assert alone.made == ["floor", "a", "b"]
+    assert alone.made == ["overhead", "a", "b"]
 
 
-def test_time_left_counts_the_floors():
-    plan, each = BlockPlan(JOBS_PAPER, DESCRIBED, "quick"), durations.floor_seconds(run("a").row)
+def test_time_left_counts_the_overheads():
+    plan, each = BlockPlan(JOBS_PAPER, DESCRIBED, "quick"), durations.overhead_seconds(run("a").row)
     # Before the first run it is part of the start; the last one follows the last run.
     assert plan.expected(CLUSTER, [run(name) for name in "abc"], {}) == [10.0 + each] * 3
 
 
-def test_a_plan_counts_the_floors_of_each_kind():
+def test_a_plan_counts_the_overheads_of_each_kind():
     paper = load_paper(project.paper_path("mellanox-mapr"), load_testbed("emulated")["fabrics"])
     testbed = load_testbed("emulated")
     plain = {"workload": "terasort", "block": "quick-1", "effort": "quick", "experiment": "terasort-curve"}
     rows = [dict.fromkeys(paper.factors, "") | plain | {"fabric": fabric} for fabric in ("10gbe", "40gbe")]
     rows.append(rows[0] | {"experiment": "M-K01", "fabric": "40gbe"})  # a control's jobs are of the same kind
-    each = durations.floor_seconds(rows[0])
-    assert durations.all_floors_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
-    assert durations.all_floors_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
+    each = durations.overhead_seconds(rows[0])
+    assert durations.all_overheads_seconds(paper, rows, testbed, 4) == pytest.approx(4 * each)
+    assert durations.all_overheads_seconds(paper, rows, testbed | {"kind": "ssh"}, 4) == pytest.approx(8 * each)
     smoke = [row | {"block": "smoke-1", "effort": "smoke"} for row in rows]
-    assert durations.all_floors_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
+    assert durations.all_overheads_seconds(paper, smoke, testbed, 4) == pytest.approx(each)
 
 
-def test_the_number_of_a_floor_is_never_given_twice(tmp_path):
+def test_the_number_of_an_overhead_is_never_given_twice(tmp_path):
     kept = journal.Journal(tmp_path)
     for _ in range(3):
-        kept.write_floor({"valid": True, "floor": "a"}, {})
+        kept.write_overhead({"valid": True, "floor": "a"}, {})
     shutil.rmtree(tmp_path / "floors" / "002")
-    assert kept.write_floor({"valid": False, "floor": "a"}, {}).name == "004"
-    assert [each["number"] for each in journal.valid_floors(tmp_path)["a"]] == [1, 3]
+    assert kept.write_overhead({"valid": False, "floor": "a"}, {}).name == "004"
+    assert [each["number"] for each in journal.valid_overheads(tmp_path)["a"]] == [1, 3]
 
 
 # Intervals
@@ -427,16 +427,16 @@ PAPER = SimpleNamespace(
 NETS = {"1gbe": 8.0, "10gbe": 4.0, "40gbe": 3.0}
 
 
-def runs_of(floor, seen, nets=NETS, n=4, key="k", sd=0.05, k=1.0):
-    """Runs of three cells with one floor (or one a fabric, where `key` says), and floors `seen` of each."""
+def runs_of(overhead, seen, nets=NETS, n=4, key="k", sd=0.05, k=1.0):
+    """Runs of three cells with one overhead (or one per fabric, where `key` says), and overhead runs `seen` of each."""
     rng = np.random.default_rng(5)
     rows = []
     for fabric, seconds in nets.items():
         name = key if isinstance(key, str) else key[fabric]
         for i, off in enumerate(sd * rng.standard_normal(n)):
             left = seconds + off
-            values = {"completion_time_net": left, "throughput_net": 100 / left, "completion_time": left + floor,
-                      "job_floor": floor, "shuffle_share": 1.0 / left}  # fmt: skip
+            values = {"completion_time_net": left, "throughput_net": 100 / left, "completion_time": left + overhead,
+                      "job_floor": overhead, "shuffle_share": 1.0 / left}  # fmt: skip
             base = {"run_id": f"{fabric}{i}", "attempt": 1, "block": "quick-1", "experiment": "e", "fabric": fabric,
                     "valid": "true", "why_invalid": "", "floor": name, "full_scale_unit": ""}  # fmt: skip
             rows += [base | {"metric": metric, "value": value, "unit": "s", "full_scale_value": ""}
@@ -444,7 +444,7 @@ def runs_of(floor, seen, nets=NETS, n=4, key="k", sd=0.05, k=1.0):
     names = [key] if isinstance(key, str) else list(dict.fromkeys(key.values()))
     kept = [{"block": "quick-1", "floor": name, "workload": "terasort", "job": "terasort", "number": i,
              "seconds": each, "valid": "true"} for name in names for i, each in enumerate(seen)]  # fmt: skip
-    return Runs(pd.DataFrame(rows), PAPER, 1, k, floors=pd.DataFrame(kept) if kept else None)
+    return Runs(pd.DataFrame(rows), PAPER, 1, k, overheads=pd.DataFrame(kept) if kept else None)
 
 
 STEADY, SCATTERED = [1.99, 2.0, 2.01, 2.0], [1.5, 2.0, 2.5, 2.0]
@@ -455,14 +455,14 @@ def widths(test, seen, **options):
     return found, math.log(found.high / found.low)
 
 
-def test_without_a_table_of_floors_they_count_as_exact():
+def test_without_a_table_of_overheads_they_count_as_exact():
     found, _ = widths(RATIO, [])
-    assert not found.floors
+    assert not found.overheads
     assert found.note == ""
 
 
 @pytest.mark.parametrize("metric", ["completion_time_net", "throughput_net", "shuffle_share"])
-def test_the_scatter_of_floors_widens_an_interval(metric):
+def test_the_scatter_of_overheads_widens_an_interval(metric):
     test = RATIO | {"metric": metric}
     (exact, without), (steady, narrow), (loose, wide) = (widths(test, each) for each in ([], STEADY, SCATTERED))
     assert narrow == pytest.approx(without, rel=0.02)
@@ -471,37 +471,37 @@ def test_the_scatter_of_floors_widens_an_interval(metric):
     assert loose.low < loose.estimate < loose.high
 
 
-def test_one_floor_far_off_widens_the_interval_but_does_not_rule_it():
+def test_one_overhead_far_off_widens_the_interval_but_does_not_rule_it():
     _, narrow = widths(RATIO, [1.9, 2.0, 2.1, 2.0])
     _, outlier = widths(RATIO, [1.9, 2.0, 2.1, 15.1])
     assert 1.2 * narrow < outlier < 5 * narrow
 
 
-def test_errors_of_a_shared_floor_cancel_in_part():
+def test_errors_of_a_shared_overhead_cancel_in_part():
     _, shared = widths(RATIO, SCATTERED, nets=NETS | {"1gbe": 4.2})
     _, apart = widths(RATIO, SCATTERED, nets=NETS | {"1gbe": 4.2}, key={"1gbe": "a", "10gbe": "b", "40gbe": "b"})
     assert apart > 2 * shared
 
 
-def test_p_values_hold_the_scatter_of_floors():
+def test_p_values_hold_the_scatter_of_overheads():
     sure, _ = widths(RATIO, STEADY)
     unsure, _ = widths(RATIO, [1.0, 2.0, 3.0, 2.0], nets=NETS | {"1gbe": 4.3}, sd=0.2)
     assert sure.p_value < 0.01 < unsure.p_value
 
 
-def test_a_floor_of_more_than_half_the_time_is_reported_and_its_scatter_counts():
+def test_an_overhead_of_more_than_half_the_time_is_reported_and_its_scatter_counts():
     exact, steady, loose = (
         of(RATIO).evaluate(runs_of(6.0, seen), PAPER) for seen in ([], [6.0, 6.01, 5.99, 6.0], [6.0, 6.2, 5.8, 6.0])
     )
     for found in (steady, loose):
-        assert found.note == "the floor is 60% of the time in e 10gbe"
-    # Next to no scatter of floors adds degrees of freedom (Welch & Satterthwaite), so it may even narrow a trifle.
+        assert found.note == "the startup overhead is 60% of the time in e 10gbe"
+    # Next to no scatter of overheads adds degrees of freedom (Welch & Satterthwaite), so it may even narrow a trifle.
     assert (steady.low, steady.high) == pytest.approx((exact.low, exact.high), rel=1e-3)
     assert loose.low < exact.low < exact.high < loose.high
     assert loose.p_value > exact.p_value
 
 
-def test_no_interval_where_floors_leave_no_net_time():
+def test_no_interval_where_overheads_leave_no_net_time():
     found = of(RATIO).evaluate(runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
     assert (found.low, found.high, found.p_value) == (None, None, None)
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
@@ -509,9 +509,9 @@ def test_no_interval_where_floors_leave_no_net_time():
     assert "nothing may be left of the net time of e 10gbe" in verdict.reason
 
 
-def test_a_single_floor_gives_no_interval():
+def test_a_single_overhead_gives_no_interval():
     found = of(RATIO).evaluate(runs_of(2.0, [2.0]), PAPER)
-    assert "a single floor" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
+    assert "a single overhead run" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
 
 
 CELL = {"experiment": "e", "where": {}}
@@ -532,7 +532,7 @@ CELL = {"experiment": "e", "where": {}}
 def test_other_estimands_hold_it_too(test):
     wanted, apart = test | {"metric": "completion_time_net", "no_effect": 1.0}, dict(zip(NETS, "abc", strict=True))
     loose, steady = (of(wanted).evaluate(runs_of(2.0, seen, key=apart), PAPER) for seen in (SCATTERED, STEADY))
-    assert loose.floors and loose.low <= loose.estimate <= loose.high
+    assert loose.overheads and loose.low <= loose.estimate <= loose.high
     if test["estimand"] != "maximum_ratio":  # there each cell is over itself, and every error cancels
         assert loose.high - loose.low > 1.2 * (steady.high - steady.low)
     assert loose.p_value is not None
@@ -543,10 +543,10 @@ def test_estimates_and_the_inverse_question_hold_it():
         table = analyse.estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
         return table.loc[("10gbe", "completion_time_net")], table.loc[("10gbe", "job_floor")]
 
-    (exact, _), (loose, floor) = low_high([]), low_high(SCATTERED)
+    (exact, _), (loose, overhead) = low_high([]), low_high(SCATTERED)
     assert loose["high"] - loose["low"] > 2 * (exact["high"] - exact["low"])
     assert loose["median"] == exact["median"]
-    assert floor["low"] < 2.0 < floor["high"]
+    assert overhead["low"] < 2.0 < overhead["high"]
     asked = {"experiment": "e", "factor": "fabric", "metric": "completion_time_net", "from": "1gbe", "effect": 0.6,
              "plausible": [1, 100], "plausible_basis": ""}  # fmt: skip
     fabrics = {name: {"rate_mbit_per_s": float(name[:-3]) * 1000} for name in NETS}
@@ -558,8 +558,8 @@ def test_estimates_and_the_inverse_question_hold_it():
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
-    """A claim of a paper, with a floor of 60 % of the time, from files to its verdict."""
+def test_the_stage_reads_the_table_of_overheads_where_there_is_one(tmp_path, kept):
+    """A claim of a paper, with a startup overhead of 60 % of the time, from files to its verdict."""
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
     made = runs_of(6.0, [5.5, 6.0, 6.5, 6.1], nets={"10gbe": 5.0, "40gbe": 4.0, "56gbe": 4.0}, n=6)
@@ -574,39 +574,39 @@ def test_the_stage_reads_the_table_of_floors_where_there_is_one(tmp_path, kept):
         pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
     analyse.write(paper, testbed, tmp_path, 1)
     reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
-    assert ("the floor is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
-    assert ("with the scatter of floors" in reason) == kept
+    assert ("the startup overhead is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
+    assert ("with the scatter of startup overheads" in reason) == kept
 
 
 @given(st.lists(st.floats(1, 100), min_size=3, max_size=9), st.floats(0.5, 20))
-def test_the_scatter_of_floors_goes_with_their_unit_and_not_with_their_size(values, factor):
+def test_the_scatter_of_overheads_goes_with_their_unit_and_not_with_their_size(values, factor):
     sd, freedom = propagation.robust_sd([values])
     assert freedom == len(values) - 1
     assert propagation.robust_sd([[factor * v for v in values]])[0] == pytest.approx(factor * sd, rel=1e-6, abs=1e-9)
     assert propagation.robust_sd([[v + 5 for v in values]])[0] == pytest.approx(sd, rel=1e-6, abs=1e-6)
 
 
-def test_few_floors_of_a_kind_scatter_at_least_as_all_of_them():
+def test_few_overheads_of_a_kind_scatter_at_least_as_all_of_them():
     pooled = propagation.robust_sd([[2.0, 2.2, 1.8, 2.1]] * 3)
-    assert propagation.floor_scatter([2.0, 2.0, 2.0, 2.0], pooled, 5) == pooled
-    assert propagation.floor_scatter([1.0, 4.0, 2.0, 3.0], pooled, 5)[0] > pooled[0]
+    assert propagation.overhead_scatter([2.0, 2.0, 2.0, 2.0], pooled, 5) == pooled
+    assert propagation.overhead_scatter([1.0, 4.0, 2.0, 3.0], pooled, 5)[0] > pooled[0]
     many = [1.0, 4.0, 2.0, 3.0, 2.5, 2.0]
-    assert propagation.floor_scatter(many, pooled, 5) == propagation.robust_sd([many])
+    assert propagation.overhead_scatter(many, pooled, 5) == propagation.robust_sd([many])
 
 
-def test_every_metric_that_rests_on_a_floor_has_its_way_of_going_with_it():
+def test_every_metric_that_rests_on_an_overhead_has_its_way_of_going_with_it():
     assert set(net.INVERSE) | set(net.JOBS) | {"completion_time_net"} == set(NET)
 
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize(
-    ("runs", "floors_", "share", "ratio"),
+    ("runs", "overheads_", "share", "ratio"),
     [(3, 4, 0.3, 2.0), (3, 4, 0.8, 1.0), (4, 4, 0.5, 1.0), (6, 8, 0.8, 2.0), (6, 4, 0.3, 1.0)],
 )
-def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, ratio, shared):
+def test_intervals_hold_the_truth_as_often_as_they_say(runs, overheads_, share, ratio, shared):
     """Neither less nor much more often: within what docs/decisions/0015-the-rule.md asks for, 0.945 to 0.975."""
     count = 400
-    held, _, without = coverage.coverage(coverage.Case(runs, floors_, share, ratio, shared), count)
+    held, _, without = coverage.coverage(coverage.Case(runs, overheads_, share, ratio, shared), count)
     assert without < 0.2 * count
     least, most = (p + side * 2.6 * math.sqrt(p * (1 - p) / (count - without)) for p, side in ((0.945, -1), (0.975, 1)))
     assert least <= held <= most
@@ -614,16 +614,18 @@ def test_intervals_hold_the_truth_as_often_as_they_say(runs, floors_, share, rat
 
 @pytest.mark.parametrize(("name", "judged", "left"), [("xyratex-lustre-2011", "sort", "testdfsio"),
                                                       ("emulex-2012", None, "put-grid")])  # fmt: skip
-def test_kinds_on_which_no_verdict_rests_get_fewer_floors(name, judged, left):
+def test_kinds_on_which_no_verdict_rests_get_fewer_overheads(name, judged, left):
     loaded = load_paper(project.paper_path(name), load_testbed("emulated")["fabrics"])
     found = experiments_asked(loaded, NET)
     assert judged is None or judged in found
     assert left not in found
 
 
-def test_only_kinds_that_are_judged_get_further_floors():
-    made = floors.Floors({"a": 0, "b": 0}, {"a": "a", "b": "b"}, 10, {"a": floors.FLOOR_RUNS, "b": floors.UNJUDGED}, {})
-    assert (made.further("a"), made.further("b")) == (floors.FLOOR_RUNS + floors.FURTHER, 0)
+def test_only_kinds_that_are_judged_get_further_overheads():
+    made = overheads.Overheads(
+        {"a": 0, "b": 0}, {"a": "a", "b": "b"}, 10, {"a": overheads.OVERHEAD_RUNS, "b": overheads.UNJUDGED}, {}
+    )
+    assert (made.further("a"), made.further("b")) == (overheads.OVERHEAD_RUNS + overheads.FURTHER, 0)
 
 
 def due_of(made, before):
@@ -632,24 +634,24 @@ def due_of(made, before):
 
 @pytest.mark.parametrize("begun", [0, 5, 10])
 @pytest.mark.parametrize("lanes", [2, 3, 4])
-def test_the_first_of_several_lanes_has_three_floors_before_the_first_interim_analysis(lanes, begun):
+def test_the_first_of_several_lanes_has_three_overheads_before_the_first_interim_analysis(lanes, begun):
     """The other lanes may come late, or not at all."""
-    runs, look = 60, 20
-    made = floors.Floors({"a": 0}, {"a": "a"}, runs, {"a": floors.FLOOR_RUNS}, {}, look)
+    runs, interim = 60, 20
+    made = overheads.Overheads({"a": 0}, {"a": "a"}, runs, {"a": overheads.OVERHEAD_RUNS}, {}, interim)
     for _ in due_of(made, max(0, begun - 1)):
         made.add("a", record(2.0))
     made.divide(lanes, begun)
-    own_look = begun + -(-(look - begun) // lanes)
-    for _ in due_of(made, own_look - 1):
+    own_interim = begun + -(-(interim - begun) // lanes)
+    for _ in due_of(made, own_interim - 1):
         made.add("a", record(2.0))
-    assert len(made.known["a"]) == floors.EARLY
-    assert len(due_of(made, runs)) == floors.FLOOR_RUNS - floors.EARLY
+    assert len(made.known["a"]) == overheads.EARLY
+    assert len(due_of(made, runs)) == overheads.OVERHEAD_RUNS - overheads.EARLY
 
 
-def test_without_a_look_ahead_and_in_further_lanes_floors_are_divided():
-    for look, leads in ((None, True), (20, False)):
-        made = floors.Floors({"a": 0}, {"a": "a"}, 60, {"a": floors.FLOOR_RUNS}, {}, look)
+def test_without_an_interim_analysis_ahead_and_in_further_lanes_overheads_are_divided():
+    for interim, leads in ((None, True), (20, False)):
+        made = overheads.Overheads({"a": 0}, {"a": "a"}, 60, {"a": overheads.OVERHEAD_RUNS}, {}, interim)
         made.divide(2, 0, leads)
         assert due_of(made, 60) == [0, 30]
         made.divide(1, 10, leads)  # the other lane has ended
-        assert len(due_of(made, 60)) == floors.FLOOR_RUNS
+        assert len(due_of(made, 60)) == overheads.OVERHEAD_RUNS

@@ -1,4 +1,4 @@
-"""A look tells decided claims from open ones, and never more than an analysis of the same runs does."""
+"""An interim analysis tells decided claims from open ones, and never more than the analysis of the same runs does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.papers import paper, runs
 from whitewire import estimands
-from whitewire.analysis import analyse, claims, controls, judging, looks, one_claim
+from whitewire.analysis import analyse, claims, controls, interim, judging, one_claim
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import cells_of, ratio_of
 from whitewire.text import canonical
@@ -35,7 +35,7 @@ def made(**how):
 
 
 def so_far(complete, n, planned=PLANNED, **more):
-    return Runs(complete[complete["replicate"] <= n], LOADED, looks=planned, **more)
+    return Runs(complete[complete["replicate"] <= n], LOADED, analyses=planned, **more)
 
 
 def scattering(complete, sd):
@@ -54,7 +54,7 @@ def cells_of_claim(name):
 
 
 def test_nothing_is_decided_before_there_are_runs(complete):
-    found = looks.look(LOADED, so_far(complete, 0), "emulated")
+    found = interim.judge(LOADED, so_far(complete, 0), "emulated")
     emulated = {claim["id"] for claim in LOADED.claims if "emulated" in claim["routes"]}
     assert set(found.open) == emulated
     assert set(found.decided) == {claim["id"] for claim in LOADED.claims} - emulated
@@ -69,22 +69,22 @@ def test_controls_that_scatter_keep_their_own_cells_and_none_of_all_controls_tog
     found = so_far(wide, 3)
     pooled = next(each for each in controls.judge(LOADED, found) if each.row["kind"] == controls.POOLED)
     assert pooled.row["outcome"] == controls.OPEN
-    assert looks.look(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
+    assert interim.judge(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
 
 
-def test_undisturbed_runs_decide_at_the_first_look_and_a_wide_claim_stays_open(complete):
-    found = looks.look(LOADED, so_far(complete, 3), "emulated")
+def test_undisturbed_runs_decide_at_the_first_interim_analysis_and_a_wide_claim_stays_open(complete):
+    found = interim.judge(LOADED, so_far(complete, 3), "emulated")
     assert found.decided["E-C06"] == claims.REPRODUCED
     assert found.decided["E-C37"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT
-    found = looks.look(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
+    found = interim.judge(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
     assert "too wide" in found.open["E-C06"] and cells_of_claim("E-C06") <= found.cells
 
 
-def test_a_look_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(complete):
-    found = looks.look(LOADED, so_far(scattering(complete, 0.3), 3), "emulated", only="E-C06")
+def test_an_interim_analysis_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(complete):
+    found = interim.judge(LOADED, so_far(scattering(complete, 0.3), 3), "emulated", only="E-C06")
     assert set(found.open) == {"E-C06"} and not found.decided
     assert cells_of_claim("E-C06") <= found.cells <= one_claim.cells(LOADED, "E-C06")
-    decided = looks.look(LOADED, so_far(complete, 3), "emulated", only="E-C06")
+    decided = interim.judge(LOADED, so_far(complete, 3), "emulated", only="E-C06")
     assert decided.decided == {"E-C06": claims.REPRODUCED} and not decided.cells
 
 
@@ -101,7 +101,7 @@ def test_a_direction_without_scatter_stays_open_until_a_test_can_decide(kind):
     table = runs(loaded, spread=0.0, most=10)
 
     def row(n):
-        known = Runs(table[table["replicate"] <= n], loaded, looks=(3, 6, 10))
+        known = Runs(table[table["replicate"] <= n], loaded, analyses=(3, 6, 10))
         return judging.claims_judged(loaded, known, "emulated")[0]
 
     assert (row(3)["verdict"], row(3)["runs_help"]) == (claims.INCONCLUSIVE, True)
@@ -109,7 +109,7 @@ def test_a_direction_without_scatter_stays_open_until_a_test_can_decide(kind):
 
 
 def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
-    """E-C06 with another size: far from what runs give, of which the first look cannot give the sign."""
+    """E-C06 with another size: far from what runs give, of which the first analysis cannot give the sign."""
     of = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     sides = {name: of["test"][name] for name in ("estimand", "metric", "numerator", "denominator")}
     test = sides | {"relation": "within", "expected": 9, "no_effect": 1, "relative": 0.1}
@@ -117,9 +117,9 @@ def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
     table = made(spread=0.0, most=10)
 
     def found(n):
-        known = Runs(table[table["replicate"] <= n], loaded, looks=(3, 6, 10))
+        known = Runs(table[table["replicate"] <= n], loaded, analyses=(3, 6, 10))
         (row,) = judging.claims_judged(loaded, known, "emulated")
-        return row["verdict"], list(looks.look(loaded, known, "emulated").open)
+        return row["verdict"], list(interim.judge(loaded, known, "emulated").open)
 
     assert found(3) == (claims.NOT_REPRODUCED, ["E-C06"])
     assert found(10) == (claims.DIRECTION, [])
@@ -129,26 +129,26 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     beside = complete.copy()  # both networks give the same, which is beside the bound of E-C41
     alike = beside["experiment"] == "rereplicate"
     beside.loc[alike, "full_scale_value"] = np.exp(np.random.default_rng(1).normal(0, 0.05, int(alike.sum())))
-    far = looks.look(LOADED, so_far(beside, 3), "emulated")
+    far = interim.judge(LOADED, so_far(beside, 3), "emulated")
     assert "E-C41" in far.open and cells_of_claim("E-C41") <= far.cells - far.near, "cells that only far claims need"
-    near = looks.look(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
+    near = interim.judge(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
     assert "E-C08" in near.open and cells_of_claim("E-C08") <= near.near
     assert near.near <= near.cells and far.near <= far.cells
     assert near.worth > 0
-    none = looks.look(LOADED, so_far(complete, 0), "emulated")
+    none = interim.judge(LOADED, so_far(complete, 0), "emulated")
     assert none.near == none.cells, "unknown before there are runs"
 
 
 def test_a_claim_of_direction_ends_where_no_effect_matters(complete):
     alike, of = complete.copy(), complete["experiment"] == "rereplicate"
     alike.loc[of, "full_scale_value"] = np.exp(np.random.default_rng(1).normal(0, 0.002, int(of.sum())))
-    found = looks.look(LOADED, so_far(alike, 3), "emulated")
+    found = interim.judge(LOADED, so_far(alike, 3), "emulated")
     assert found.decided["E-C41"] == claims.NOT_REPRODUCED and not cells_of_claim("E-C41") & found.cells
 
 
 def test_decided_are_the_verdicts_of_the_analysis(complete):
     known = so_far(complete, 4)
-    found = looks.look(LOADED, known, "emulated")
+    found = interim.judge(LOADED, known, "emulated")
     table, _ = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated", None,
                                 controls.judge(LOADED, known))  # fmt: skip
     of = table.set_index("claim")["verdict"]
@@ -160,21 +160,21 @@ def test_decided_are_the_verdicts_of_the_analysis(complete):
 
 def test_open_controls_keep_their_cells(complete):
     known = so_far(complete, 2)
-    found = looks.look(LOADED, known, "emulated")
+    found = interim.judge(LOADED, known, "emulated")
     control = LOADED.controls[0]
     assert {(name, canonical(levels)) for name, levels in estimands.of(ratio_of(control)).cells()} <= found.cells
 
 
 def test_where_no_run_helps_a_claim_is_done(complete):
     none = complete[:0].assign(block=pd.Series(dtype=str))
-    known = Runs(none, LOADED, looks=PLANNED, fabrics=["1gbe"])
-    found = looks.look(LOADED, known, "emulated")
+    known = Runs(none, LOADED, analyses=PLANNED, fabrics=["1gbe"])
+    found = interim.judge(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
     row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
     assert claims.Verdict(row["verdict"], "", runs_help=False).runs_needed is None
 
 
-def test_more_looks_ask_for_more(complete):
+def test_more_analyses_ask_for_more(complete):
     one, many = (so_far(complete, 6, planned) for planned in ((6,), (3, 4, 6)))
     assert one.confidence(6) == 0.95 and one.overall(0.01, 6) == 0.01
     assert many.confidence(6, 3) > many.confidence(6) > 0.95 and many.overall(0.01, 6) > 0.01
@@ -187,7 +187,7 @@ def test_more_looks_ask_for_more(complete):
     assert wide["E-C06"]["p_holm"] >= many.overall(wide["E-C06"]["p_value"], 6)
 
 
-def test_the_verdicts_say_from_which_look_on_they_held(complete):
+def test_the_verdicts_say_from_which_analysis_on_they_held(complete):
     known = so_far(complete, 6)
     table = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated")[0].set_index("claim")
     assert table.loc["E-C06", "decided_after"] == 3
@@ -204,15 +204,15 @@ def test_the_first_runs_are_so_many_of_each_cell(n):
     table = made()
     disturbed = table["run_id"] == table["run_id"].iloc[0]
     table.loc[disturbed, "valid"] = False
-    first = Runs(table, LOADED, looks=PLANNED).first(n)
-    assert first.looks == PLANNED
+    first = Runs(table, LOADED, analyses=PLANNED).first(n)
+    assert first.analyses == PLANNED
     good = first.table[first.table["valid"]]
     counts = good.groupby(["experiment", *LOADED.factors])["run_id"].nunique()
     whole = table[table["valid"]].groupby(["experiment", *LOADED.factors], dropna=False)["run_id"].nunique()
     assert counts.max() <= n and counts.sum() == np.minimum(whole, n).sum()
 
 
-def test_a_look_takes_less_than_three_seconds(complete):
+def test_an_interim_analysis_takes_less_than_three_seconds(complete):
     begun = time.process_time()
-    looks.look(LOADED, so_far(complete, 6), "emulated")
+    interim.judge(LOADED, so_far(complete, 6), "emulated")
     assert time.process_time() - begun < 3

@@ -1,6 +1,6 @@
 """How often do intervals hold the truth after interim analyses, and what do these cost?
 
-    .venv/bin/python bench/looks.py [--designs 2500] [--variants] [--seed 1]
+    .venv/bin/python bench/interim.py [--designs 2500] [--variants] [--seed 1]
 
 Designs of eight pairs of cells are made up, with known ratios, and judged by the analysis' own interval and levels. A
 pair's runs end when its claim is decided. Without `--variants` prints a line per setting for the rule in use; with it a
@@ -24,9 +24,9 @@ import numpy as np
 
 from whitewire import propagation, sequential, statistics
 
-LOOKS = (3, 6, 10)
-SD, FLOOR, FLOOR_SD, FLOORS = 0.1, 1.0, 0.05, 4
-"""Scatter of a run's logarithm; seconds of a floor, its relative scatter, how many there are."""
+ANALYSES = (3, 6, 10)
+SD, OVERHEAD, OVERHEAD_SD, OVERHEADS = 0.1, 1.0, 0.05, 4
+"""Scatter of a run's logarithm; seconds of a startup overhead, its relative scatter, how many there are."""
 STEP = math.log(1.25)
 CLAIMS = np.array([
     (0.0, 0.0, math.inf), (0.0, 0.0, math.inf), (0.0, -STEP, STEP), (math.log(1.1), 0.0, math.inf),
@@ -42,22 +42,22 @@ SETTINGS = tuple(product(("normal", "t3", "outliers"), ("alike", "pair x4", "cel
 class Rule:
     """A variant: centre of a cell's runs, freedom that other cells add, planned analyses, exponent of the spending.
 
-    `end`: after how many runs a budget ends; 0 for the last of `looks`.
+    `end`: after how many runs a budget ends; 0 for the last of `analyses`.
     """
 
     centre: str = "mean"
     prior: float = 0.0
-    looks: tuple[int, ...] = LOOKS
+    analyses: tuple[int, ...] = ANALYSES
     power: float = sequential.POWER
     end: int = 0
 
-    def analyses(self) -> Iterator[tuple[int, float]]:
+    def levels(self) -> Iterator[tuple[int, float]]:
         """Runs and level of each analysis."""
-        made = tuple(n for n in self.looks if not self.end or n <= self.end)
-        yield from zip(made, sequential.levels(0.05, made, self.looks[-1], False, self.power), strict=True)
-        if self.end and self.end < self.looks[-1]:
+        made = tuple(n for n in self.analyses if not self.end or n <= self.end)
+        yield from zip(made, sequential.levels(0.05, made, self.analyses[-1], False, self.power), strict=True)
+        if self.end and self.end < self.analyses[-1]:
             last = (*(n for n in made if n < self.end), self.end)
-            yield self.end, sequential.levels(0.05, last, self.looks[-1], True, self.power)[-1]
+            yield self.end, sequential.levels(0.05, last, self.analyses[-1], True, self.power)[-1]
 
 
 def hodges_lehmann(logs: np.ndarray) -> np.ndarray:
@@ -75,9 +75,9 @@ CENTRES = {
 
 def made_up(rng: np.random.Generator, designs: int, setting: tuple[str, str, str]
             ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """(logarithms of net times: designs, cells, runs; variances of the floors' medians in seconds: designs, cells)."""
-    noise, scatter, floors = setting
-    shape = (designs, 2 * len(CLAIMS), max(LOOKS))
+    """(logarithms of net times: designs, cells, runs; variances of overheads' medians in seconds: designs, cells)."""
+    noise, scatter, overheads = setting
+    shape = (designs, 2 * len(CLAIMS), max(ANALYSES))
     errors = rng.standard_t(3, shape) / math.sqrt(3) if noise == "t3" else rng.standard_normal(shape)
     sd = np.full(shape[1], SD)
     if scatter != "alike":
@@ -88,16 +88,18 @@ def made_up(rng: np.random.Generator, designs: int, setting: tuple[str, str, str
     if noise == "outliers":
         errors += (rng.random(shape) < 0.05) * math.log(1.5)
     errors[:, ::2] += CLAIMS[:, 0, None]
-    if floors == "none":
+    if overheads == "none":
         return errors, np.zeros(shape[:2])
-    made = FLOOR * (1 + FLOOR_SD * rng.standard_normal((designs, 1 if floors == "shared" else shape[1], FLOORS)))
-    seconds = np.exp(errors) + FLOOR - np.median(made, axis=-1)[..., None]
-    # As the analysis does with few floors: all kinds have one scatter.
-    variances = made.var(axis=-1, ddof=1).mean(axis=-1, keepdims=True) * statistics.median_error(FLOORS) ** 2
+    made = OVERHEAD * (
+        1 + OVERHEAD_SD * rng.standard_normal((designs, 1 if overheads == "shared" else shape[1], OVERHEADS))
+    )
+    seconds = np.exp(errors) + OVERHEAD - np.median(made, axis=-1)[..., None]
+    # As the analysis does with few overhead runs: all kinds have one scatter.
+    variances = made.var(axis=-1, ddof=1).mean(axis=-1, keepdims=True) * statistics.median_error(OVERHEADS) ** 2
     return np.log(np.maximum(seconds, 1e-6)), np.broadcast_to(variances, shape[:2])
 
 
-def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str], rule: Rule, alpha: float
+def intervals(logs: np.ndarray, overheads: np.ndarray, setting: tuple[str, str, str], rule: Rule, alpha: float
               ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Ends of the interval of every pair's ratio, in logarithms."""
     n = logs.shape[-1]
@@ -108,10 +110,10 @@ def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str
     inverse = np.exp(-points)
     above, below = inverse[:, ::2], inverse[:, 1::2]
     shared = setting[2] == "shared"
-    of_floors = ((above - below) ** 2 if shared else above**2 + below**2) * floors[:, ::2]
-    variances = np.stack([own[:, ::2], own[:, 1::2], of_floors], axis=-1)
+    of_overheads = ((above - below) ** 2 if shared else above**2 + below**2) * overheads[:, ::2]
+    variances = np.stack([own[:, ::2], own[:, 1::2], of_overheads], axis=-1)
     freedom = n - 1 + rule.prior
-    known = (FLOORS - 1) * (1 if shared else logs.shape[1])
+    known = (OVERHEADS - 1) * (1 if shared else logs.shape[1])
     half = propagation.half_width(variances, np.array([freedom, freedom, known]), alpha)
     point = points[:, ::2] - points[:, 1::2]
     return point - half, point + half
@@ -119,12 +121,12 @@ def intervals(logs: np.ndarray, floors: np.ndarray, setting: tuple[str, str, str
 
 def simulated(setting: tuple[str, str, str], rule: Rule, designs: int, seed: int) -> tuple[float, ...]:
     """(coverage, least of a pair, chance to decide, runs, width) of one setting."""
-    logs, floors = made_up(np.random.default_rng(seed), designs, setting)
+    logs, overheads = made_up(np.random.default_rng(seed), designs, setting)
     truth, lower, upper = CLAIMS.T
     still = np.ones((designs, len(CLAIMS)), dtype=bool)
     low, high, runs = np.zeros(still.shape), np.zeros(still.shape), np.zeros(still.shape)
-    for n, alpha in rule.analyses():
-        ends = intervals(logs[:, :, :n], floors, setting, rule, alpha)
+    for n, alpha in rule.levels():
+        ends = intervals(logs[:, :, :n], overheads, setting, rule, alpha)
         low, high, runs = np.where(still, ends[0], low), np.where(still, ends[1], high), np.where(still, n, runs)
         still &= ~((low > lower) & (high < upper) | (high <= lower) | (low >= upper))
     held = (low <= truth) & (truth <= high)
@@ -136,9 +138,9 @@ def variants() -> Iterator[Rule]:
     """Centres and priors at a fixed number of runs; then schedules."""
     for n, centre, prior in product((3, 4, 6, 8, 10), CENTRES, (0.0, 1.0)):
         yield Rule(centre, prior, (n,))
-    yield from (replace(Rule(looks=looks), prior=prior, power=power)
+    yield from (replace(Rule(analyses=analyses), prior=prior, power=power)
                 for prior in (0.0, 1.0)
-                for looks in ((3, 4, 6, 8, 10), (3, 5, 10), (3, 6, 10), (4, 7, 10), (4, 10), (5, 10))
+                for analyses in ((3, 4, 6, 8, 10), (3, 5, 10), (3, 6, 10), (4, 7, 10), (4, 10), (5, 10))
                 for power in (1.0, 2.0, 3.0))  # fmt: skip
 
 
@@ -151,8 +153,8 @@ def of_variant(rule: Rule, designs: int, seed: int) -> str:
     """The line of one variant, over all settings; the least coverage is that of a pair in a setting."""
     found = np.array([simulated(setting, rule, designs, seed) for setting in SETTINGS])
     whole = (found[:, 0].mean(), found[:, 1].min(), *found[:, 2:].mean(axis=0))
-    looks = " ".join(map(str, rule.looks))
-    return f"| {rule.centre} | {rule.prior:g} | {looks} | {rule.power:g} | {found[:, 0].min():.3f} | {row(whole)}"
+    analyses = " ".join(map(str, rule.analyses))
+    return f"| {rule.centre} | {rule.prior:g} | {analyses} | {rule.power:g} | {found[:, 0].min():.3f} | {row(whole)}"
 
 
 def of_setting(setting: tuple[str, str, str], designs: int, seed: int) -> Iterator[str]:
@@ -177,7 +179,7 @@ def main() -> int:
             for line in pool.map(partial(of_variant, designs=given.designs, seed=given.seed), variants()):
                 print(line, flush=True)
             return 0
-        print(f"| runs | scatter | floors | measured | {columns}\n|{'---|' * 9}")
+        print(f"| runs | scatter | overhead | measured | {columns}\n|{'---|' * 9}")
         for lines in pool.map(partial(listed, designs=given.designs, seed=given.seed), SETTINGS):
             print("\n".join(lines), flush=True)
     return 0

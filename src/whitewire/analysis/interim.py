@@ -1,7 +1,7 @@
-"""A look is an interim analysis: which claims the runs so far decide, and which cells still need runs. Pure.
+"""Interim analyses: which claims the runs so far decide, and which cells still need runs. Pure.
 
-Intervals and p-values are those of `Runs`, which knows how often one looks: so a claim that is decided early is wrong
-no more often than one that is judged once.
+Intervals and p-values are those of `Runs`, which knows how many analyses are planned: so a claim that is decided early
+is wrong no more often than one that is judged once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from whitewire.levels import Cell, CellId, cell_ids
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a look finds.
+class Interim:
+    """The result of an interim analysis.
 
     `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
     here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
@@ -42,21 +42,21 @@ class Look:
 
 
 def at_tables(
-    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, floors: pd.DataFrame | None = None,
+    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
     unavailable: Mapping[str, str] | None = None, seed: int = 1, only: str = "",
-) -> Look:  # fmt: skip
-    """The look by tables so far, as runs.on_testbed takes them; at all claims, or at one `only`."""
-    runs = on_testbed(paper, testbed, effort, table, floors, unavailable, seed)
-    return look(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
+) -> Interim:  # fmt: skip
+    """The interim analysis of tables so far, as runs.on_testbed takes them; of all claims, or of one `only`."""
+    runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)
+    return judge(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 
-def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len, only: str = ""
-         ) -> Look:  # fmt: skip
-    """The look at a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of a run of
-    each of some cells; `only`: the claim for which alone there are runs to come."""
+def judge(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len, only: str = ""
+         ) -> Interim:  # fmt: skip
+    """The interim analysis of a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of
+    a run of each of some cells; `only`: the claim for which alone there are runs to come."""
     checked = controls.judge(paper, runs)
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
-    most, in_turn = max(runs.looks, default=0), list[tuple[bool, float, list[Cell]]]()
+    most, in_turn = max(runs.analyses, default=0), list[tuple[bool, float, list[Cell]]]()
     for claim, row in zip(paper.claims, judging.claims_judged(paper, runs, status, checked), strict=True):
         if only and claim["id"] != only:
             continue
@@ -81,21 +81,21 @@ def look(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell
         for cell in sorted(cell_ids(own)):
             place.setdefault(cell, number)
     worth = max((-rate for _, rate, _ in in_turn), default=0.0)
-    return Look(decided, still, frozenset(cell_ids(needed)), frozenset(cell_ids(near)), place, worth)
+    return Interim(decided, still, frozenset(cell_ids(needed)), frozenset(cell_ids(near)), place, worth)
 
 
 def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Of each decided claim that has runs, the look from which on it had the verdict of its row, in runs of each cell.
+    """Of each decided claim that has runs, the analysis from which on it had the verdict of its row, in runs per cell.
 
-    Each look is made again, with as many runs of each cell as there were. Nothing where there is but one.
+    Each analysis is made again, with as many runs of each cell as there were. Nothing where there is but one.
     """
-    if len(runs.looks) < 2:
+    if len(runs.analyses) < 2:
         return {}
     last = {row["claim"]: row["verdict"] for row in rows if row.get("n") and row["verdict"] != claims.INCONCLUSIVE}
     most = {row["claim"]: row["n"] for row in rows if row["claim"] in last}
     after = dict(most)
     waiting = set(last)
-    for n in sorted(runs.looks, reverse=True):
+    for n in sorted(runs.analyses, reverse=True):
         if not waiting:
             break
         then = runs.first(n)

@@ -1,11 +1,11 @@
-"""What makes the startup overhead of a job ("floor") longer: other programs, late wake-ups, segments sent again?
+"""What makes the startup overhead of a job longer: other programs, late wake-ups, segments sent again?
 
-    .venv/bin/python bench/floors.py [--runs 6] [--loads 0 0.5 1 2] [--minutes 8] [--folder results/floors]
-    .venv/bin/python bench/floors.py --show
+    .venv/bin/python bench/overheads.py [--runs 6] [--loads 0 0.5 1 2] [--minutes 8] [--folder results/overheads]
+    .venv/bin/python bench/overheads.py --show
 
-The same floors (TeraSort and TestDFSIO of mellanox-mapr, whose data are next to none) are made while another program
-burns so many processors, in random order, and each is set against the median without load. floors.csv in --folder has
-a row per floor; --show only reads that.
+The same overhead runs (TeraSort and TestDFSIO of mellanox-mapr, whose data are next to none) are made while
+another program burns so many processors, in random order, and each is set against the median without load.
+overheads.csv in --folder has a row per overhead run; --show only reads that.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from whitewire.measure.execution import execute_empty
 from whitewire.measure.load import SETTLED_S, burning
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Outcome
-from whitewire.records.floor import seconds_of
 from whitewire.records.jobs import segment
 from whitewire.records.metrics import moved
+from whitewire.records.overhead import seconds_of
 from whitewire.records.run import DesignRow
 
 PAPER, EXPERIMENTS = "mellanox-mapr", ("terasort-curve", "testdfsio-curve")
@@ -53,7 +53,7 @@ def steal_ticks() -> tuple[int, int]:
 
 @dataclass
 class Made:
-    """Makes a floor in place of each attempt at a run, until `ends`, and keeps what it was like."""
+    """Makes an overhead run in place of each attempt at a run, until `ends`, and keeps what it was like."""
 
     runs: Mapping[str, Run]
     loads: Mapping[str, float]
@@ -81,7 +81,7 @@ class Made:
 
 
 def rows_of(paper: Any, testbed: Mapping[str, Any], loads: list[float], runs: int) -> Iterator[tuple[DesignRow, float]]:
-    """So many floors of each experiment's first cell at each load, and twice as many without any."""
+    """So many overhead runs of each experiment's first cell at each load, and twice as many without any."""
     for experiment in EXPERIMENTS:
         row = next(row for row in make_design(paper, testbed, "smoke", 1) if row["experiment"] == experiment)
         for load in loads:
@@ -104,7 +104,7 @@ def measure(args: argparse.Namespace) -> None:
     try:
         Block(paper, testbed, "smoke-1", rows, folder, around=made.around, attempts=1, raises_k=False).measure()
     finally:
-        path = Path(args.folder) / "floors.csv"
+        path = Path(args.folder) / "overheads.csv"
         new = not path.exists()
         with path.open("a", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
@@ -120,7 +120,7 @@ def show(path: Path) -> None:
     groups = table.groupby(["kind", "load"])
     shown = groups[["longer", *COLUMNS[3:]]].median().assign(runs=groups.size(), sem=groups["longer"].sem())
     print(shown.to_string(float_format=lambda value: f"{value:.3f}"))
-    print("\nrank correlation with how much longer a floor was:")
+    print("\nrank correlation with how much longer an overhead run was:")
     for name in PREDICTORS:
         within = [float(own["longer"].corr(own[name], "spearman")) for _, own in table.groupby(["kind", "load"])]
         print(
@@ -132,13 +132,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--loads", type=float, nargs="*", default=[0.0, 0.5, 1.0, 2.0])
-    parser.add_argument("--minutes", type=float, default=8.0, help="after which no floor begins")
-    parser.add_argument("--folder", default="results/floors")
+    parser.add_argument("--minutes", type=float, default=8.0, help="after which no overhead run begins")
+    parser.add_argument("--folder", default="results/overheads")
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     if not args.show:
         measure(args)
-    show(Path(args.folder) / "floors.csv")
+    show(Path(args.folder) / "overheads.csv")
 
 
 if __name__ == "__main__":
