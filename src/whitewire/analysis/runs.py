@@ -325,7 +325,7 @@ class Runs:
         if not weights or metric == "job_floor":
             return sample
         seconds, share = self._net_and_share(experiment, levels, metric)
-        floors = self.floors.errors(metric, seconds, weights)
+        floors = self.floors.errors(metric, seconds, weights, sample.centre)
         if floors is None:
             problem = f"{sample.name} has a single floor, whose scatter is unknown"
             return replace(sample, share=share, problem=problem)
