@@ -389,7 +389,8 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     for rung in range(paper.rungs):
         settled = Paper(paper.on(rung).raw, paper.path)
         rows = synthetic.of_smoke(settled, testbed, runs)
-        found = [reads(settled, rows, folder / f"rung{rung}-{turn}" / synthetic.BLOCK).tables for turn in range(turns)]
+        starts = {f"{rung}.{turn}": folder / f"rung{rung}-{turn}" / synthetic.BLOCK for turn in range(turns)}
+        found = [_of_start(reads(settled, rows, block).tables, start) for start, block in starts.items()]
         made, floors = (pd.concat(each) for each in zip(*found, strict=True))
         rungs.append(on_testbed(settled, testbed, synthetic.EFFORT, made, floors))
     ks = [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)]
@@ -402,6 +403,12 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
                 if len(first.values) and len(second.values):
                     yield {"paper": paper.id, "cell": first.name.strip(), "metric": metric, "k": f"{lower:g}",
                            "k_other": f"{upper:g}", **between(first, second)}  # fmt: skip
+
+
+def _of_start(read: Tables, start: str) -> Tables:
+    """The same tables, with the start of the cluster in the names of its blocks: each start has floors of its own."""
+    runs, floors = (each.assign(block=each["block"].astype(str) + f".{start}") for each in read)
+    return runs, floors
 
 
 def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
