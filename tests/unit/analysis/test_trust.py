@@ -187,6 +187,12 @@ def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     assert trust.between(one, two)["agrees"] == said
 
 
+def test_two_k_cannot_be_told_apart_by_a_floor_whose_scatter_is_unknown():
+    one, two = (Sample(np.ones(3), 0, "s", "c", 0.002, 4, problem=why) for why in ("", "a single floor"))
+    assert trust.between(one, one)["agrees"] == trust.AGREES
+    assert {trust.between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust.UNTOLD}
+
+
 @pytest.mark.parametrize(("words", "n", "value", "found"), [
     (["yes", "yes", "no", "cannot tell"], 3, "0.333333", trust.OPEN),
     (["yes", "cannot tell"], 1, "0", trust.MET),
