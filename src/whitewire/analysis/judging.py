@@ -13,6 +13,7 @@ from whitewire.description import transports
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.estimands.evidence import Evidence
+from whitewire.levels import cell_name
 from whitewire.records.jobs import NET
 from whitewire.text import canonical
 
@@ -112,6 +113,8 @@ def judged(
     theirs = paper.statistic_of(test.get("expected", ""))
     if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
+    if evidence.source == "runs" and evidence.estimate is not None:
+        reason += "".join(f"; caution: {words}" for words in _unchecked(runs, test))
     if evidence.n_invalid:
         attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
         reason += f"; {evidence.n_invalid} invalid {attempts} left out"
@@ -156,6 +159,14 @@ def _told_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
     asked = zip(estimand.cells(), estimand.metrics(), strict=True)
     found = (guards.told_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
     return str(next(filter(None, found), ""))
+
+
+def _unchecked(runs: Runs, test: Mapping[str, Any]) -> dict[str, None]:
+    """What no run tells of the cells of a test, though a guard asks for it."""
+    estimand = estimands.of(test)
+    asked = zip(estimand.cells(), estimand.metrics(), strict=True)
+    return {f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports": None
+            for cell, metric in asked for name in guards.unchecked(runs, *cell, metric)}  # fmt: skip
 
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:
