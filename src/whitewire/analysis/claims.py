@@ -69,24 +69,24 @@ class Target:
         """Whether the relation holds throughout low..high."""
         least, most, slack = self._bounds
         if self.relation == "above":
-            return low > least
+            return low > least + slack
         if self.relation == "below":
-            return high < most
+            return high < most - slack
         return low >= least - slack and high <= most + slack
 
     def fails(self, low: float, high: float) -> bool:
         """Whether the relation holds nowhere in low..high."""
         least, most, slack = self._bounds
         if self.relation == "above":
-            return high <= least
+            return high <= least + slack
         if self.relation == "below":
-            return low >= most
+            return low >= most - slack
         return high < least - slack or low > most + slack
 
     @property
     def _bounds(self) -> tuple[float, float, float]:
-        """Lower and upper bound, infinite where open, and what rounding may take from them."""
-        slack = EPSILON * max(1.0, abs(self.lower or 0.0))
+        """Lower and upper bound, infinite where open, and how far rounding may move an interval's end."""
+        slack = EPSILON * max(1.0, abs(self.lower or 0.0), abs(self.upper or 0.0))
         return (
             -math.inf if self.lower is None else self.lower,
             math.inf if self.upper is None else self.upper,

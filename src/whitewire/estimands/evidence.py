@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whitewire.propagation import Errors
-from whitewire.statistics import FEWEST
+from whitewire.statistics import FEWEST, alike
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,13 @@ class Sample:
 
     @property
     def centre(self) -> float:
-        """Geometric mean of the runs; the arithmetic one where a value has no logarithm."""
-        if not len(self.values) or self.values.min() <= 0:
-            return float(np.mean(self.values)) if len(self.values) else math.nan
+        """Geometric mean of the runs; the arithmetic one where a value has no logarithm; of runs alike their value."""
+        if not len(self.values):
+            return math.nan
+        if alike(self.values):
+            return float(self.values[0])
+        if self.values.min() <= 0:
+            return float(np.mean(self.values))
         return float(np.exp(np.mean(np.log(self.values))))
 
     def errors(self, further: int = 0) -> Errors:

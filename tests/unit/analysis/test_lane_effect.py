@@ -14,6 +14,7 @@ from tests.support.papers import paper, runs
 from whitewire.analysis import lane_effect
 from whitewire.analysis.runs import LANE, Runs
 from whitewire.estimands.cells import ratio_limits
+from whitewire.propagation import p_value, product
 
 LOADED = paper()
 CELLS = [{"fabric": fabric, "clients": 1, "puts_per_client": 1} for fabric in ("1gbe", "10gbe")]
@@ -101,6 +102,14 @@ def test_intervals_of_ratios_cover_whatever_lanes_add(effect):
         narrow.append(high / low)
     assert held / times >= 0.9
     assert np.median(narrow) < 1.3, "an effect of 20 % is no scatter"
+
+
+def test_cells_whose_runs_are_alike_but_for_their_lane_do_not_scatter():
+    known = Runs(made(0.2, 1, sd=0.0), LOADED)
+    a, b = (known.sample("put-grid", cell, METRIC) for cell in CELLS)
+    assert (a.spread, b.spread) == (0, 0)
+    assert a.centre == pytest.approx(b.centre, rel=1e-12)
+    assert p_value(a.centre / b.centre, product([(1, a.errors()), (-1, b.errors())]), 1.0) is None
 
 
 def test_the_scatter_has_lost_the_degrees_of_freedom_of_the_lanes():
