@@ -58,19 +58,21 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
 def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows after Holm's correction: of claims of direction over these alone, of the signs of others over all.
 
-    Claims that judge one and the same number count once.
+    Claims that judge one and the same number count once, each with its own p-value: one may have been judged earlier.
     """
     rows = [dict(row) for row in fresh]
     tested = {
-        number: canonical([estimands.of(claim["test"]).same_as(), row["no_effect"]])
+        number: canonical(estimands.of(claim["test"]).same_as())
         for number, (claim, row) in enumerate(zip(paper.claims, rows, strict=True))
         if row["p_overall"] is not None
     }
     adjusted: dict[int, float | None] = {}
     for family in (list(tested), [number for number in tested if rows[number]["asks"] == claims.SIGN]):
-        once = {tested[number]: rows[number]["p_overall"] for number in family}
-        corrected = dict(zip(once, statistics.holm(list(once.values())), strict=True))
-        adjusted |= {number: corrected[tested[number]] for number in family}
+        own = {number: rows[number]["p_overall"] for number in family}
+        least = {tested[number]: own[number] for number in sorted(family, key=own.__getitem__, reverse=True)}
+        for number in family:
+            others = [p for same, p in least.items() if same != tested[number]]
+            adjusted[number] = statistics.holm([own[number], *others])[0]
     for number, row in enumerate(rows):
         row["p_holm"] = p = adjusted.get(number)
         verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)

@@ -176,8 +176,8 @@ class Estimand:
         raise NotImplementedError
 
     def same_as(self) -> list[Any]:
-        """What two tests have alike that judge one and the same number."""
-        return [self.name, self.cells(), self.metrics(), self.test.get("statistic", "")]
+        """What two tests have alike that test one and the same number against the same value of no effect."""
+        return [self.name, self.cells(), self.metrics(), self.test.get("statistic", ""), self.test.get("no_effect")]
 
     def untestable(self) -> str:
         """Why no testbed here can test it; empty when one can."""

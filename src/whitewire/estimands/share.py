@@ -84,6 +84,9 @@ class Share(OfCells):
         of = "mean " if self.of_means else ""
         return f"{of}{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
 
+    def same_as(self) -> list[Any]:
+        return [*super().same_as(), self.test["over"]]
+
     def scale(self) -> float:
         over = self.test["over"]
         return 1 / (over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1))
