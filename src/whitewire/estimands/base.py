@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from whitewire.estimands.evidence import Evidence
 from whitewire.estimands.protocols import Paper, Runs
 from whitewire.levels import Cell, cell_name
+from whitewire.statistics import FEWEST
 
 Problem = tuple[str, Any, str, Collection[str]]
 """(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
@@ -166,6 +167,8 @@ class Estimand:
 
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""
+    fewest: ClassVar[int] = FEWEST
+    """Fewest runs of each cell that can decide."""
     signs: ClassVar[tuple[int, ...]] = ()
     """How its cells enter it: multiplied (1) or divided by (-1). Empty where it is no product of them."""
 

@@ -106,7 +106,7 @@ class OfCells(Estimand):
             if why := runs.untold(*cell, metric):
                 return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
-            return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
+            return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0], fewest=self.fewest)
         found = replace(self.found(samples, runs), n=n, n_invalid=invalid, floors=any(s.floors for s in samples))
         high = {s.name: s.share for s in samples if s.share > MOSTLY_FLOOR}
         if high:

@@ -547,10 +547,32 @@ def test_a_reason_tells_where_no_budget_makes_enough_runs(complete):
     other = load_paper(paper_path("xyratex-lustre-2011"), EMULATED["fabrics"])
     other.experiments["testdfsio-one-client"]["replicates"] = {"smoke": 0, "quick": 1, "full": 10}
     claim = next(claim for claim in other.claims if claim["id"] == "X-C06")
-    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE}
+    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, "runs_needed": 2}
     left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
     told = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert told == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
+    guarded = list(analyse._course(other, claim, open_ | {"runs_help": False}, Runs(complete, other), left))
+    assert guarded == ["not decidable here by more runs"], "whatever another effort makes"
+
+
+@pytest.mark.parametrize(("estimand", "quick", "told"), [
+    ("count", 1, []), ("curve_fit", 5, ["response-curve has no more at effort quick, EFFORT=full makes 10"]),
+    ("curve_fit", 6, []), ("ratio", 2, ["response-curve has no more at effort quick, EFFORT=full makes 10"]),
+    ("ratio", 3, []),
+])  # fmt: skip
+def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, told):
+    other = paper()
+    other.experiments["response-curve"]["replicates"] = {"quick": quick, "full": 10}
+    cell = {"experiment": "response-curve", "where": {}}
+    tests = {"count": {"cells": [cell]}, "curve_fit": {"cell": cell, "factor": "fabric", "levels": ["1gbe", "10gbe"]},
+             "ratio": {"numerator": {**cell, "where": {"fabric": "1gbe"}},
+                       "denominator": {**cell, "where": {"fabric": "10gbe"}}}}  # fmt: skip
+    claim = {"test": {"estimand": estimand, "metric": "throughput", **tests[estimand]}}
+    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
+    left = pd.DataFrame([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    found = list(analyse._course(other, claim, open_, Runs(complete, other), left))
+    assert found == [*told, "the budget ended before 1 more runs of its cells"]
 
 
 def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_further_readings(complete, modelled):
