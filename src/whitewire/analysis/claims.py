@@ -51,6 +51,8 @@ class Target:
     no_effect: float | None = None
     smallest: float = 0.0
     """Of a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect does."""
+    own: tuple[float, float] = (1.0, 1.0)
+    """The emulation's own error, by which intervals are widened."""
 
     def negligible(self, low: float | None, high: float | None) -> bool:
         """Whether low..high has no effect that matters."""
@@ -61,9 +63,10 @@ class Target:
 
     @property
     def indifferent(self) -> tuple[float, float]:
-        """The values between which an effect does not matter."""
+        """The values between which an effect does not matter, for an interval that is widened."""
         assert self.no_effect is not None, "only a claim of direction has a smallest effect"
-        return self.no_effect / (1 + self.smallest), self.no_effect * (1 + self.smallest)
+        low, high = self.own
+        return low * self.no_effect / (1 + self.smallest), high * self.no_effect * (1 + self.smallest)
 
     def holds(self, low: float, high: float) -> bool:
         """Whether the relation holds throughout low..high."""
@@ -220,7 +223,9 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
     floors = ", with the scatter of floors" if evidence.floors else ""
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{floors})"
     if target.negligible(evidence.low, evidence.high):
-        return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")
+        beside = "" if target.own == (1, 1) else ", the emulation's own error aside"
+        shown = f"{interval} shows no effect above {100 * target.smallest:.3g} %{beside}: {wanted}"
+        return Verdict(NOT_REPRODUCED, shown)
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):

@@ -89,14 +89,13 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    if route == "emulated" and target.smallest:
-        target = replace(target, smallest=max(target.smallest, biases.own_error(paper, test)))
-    exact = claims.decide(target, evidence)
-    negligible = target.negligible(evidence.low, evidence.high)  # which allows for the emulation's own error
-    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said and not negligible else exact
-    if verdict.verdict != exact.verdict:
-        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
+    said = ""
+    if route == "emulated":
+        if target.smallest:
+            smallest = max(target.smallest, biases.own_error(paper, test))
+            target = replace(target, smallest=smallest, own=biases.factors(paper, test)[:2])
+        evidence, said = biases.widened(paper, test, evidence)
+    verdict = claims.decide(target, evidence)
     if evidence.missing and (why := runs.why_missing(test) or _told_by_none(runs, test)):
         verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
