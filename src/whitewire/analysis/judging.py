@@ -88,7 +88,7 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     """What a test asks, the evidence, the verdict by it, and words for the emulation's own error where it counts."""
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
-        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
+        evidence = Evidence("model", evidence.estimate, unit=evidence.unit, missing=evidence.missing)
     said = ""
     if route == "emulated":
         if target.smallest:
@@ -96,8 +96,10 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
             target = replace(target, smallest=smallest, own=biases.factors(paper, test)[:2])
         evidence, said = biases.widened(paper, test, evidence)
     verdict = claims.decide(target, evidence)
-    if evidence.missing and (why := runs.why_missing(test) or _told_by_none(runs, test)):
-        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
+    if evidence.missing:
+        none = f"no model predicts it: {evidence.missing}" if evidence.source == "model" else ""
+        if why := none or runs.why_missing(test) or _told_by_none(runs, test):
+            verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
 
 

@@ -596,6 +596,21 @@ def test_a_reason_tells_when_it_was_decided_and_what_is_lacking_before_the_furth
     assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells; {needed}") and mark
 
 
+def test_what_no_model_predicts_is_not_testable_and_asks_for_no_runs(modelled):
+    tuned, default = ({"experiment": "put-tuned", "where": {"settings": each}} for each in ("tuned", "default"))
+    test = {"estimand": "ratio", "metric": "throughput", "numerator": tuned, "denominator": default,
+            "relation": "above", "expected": 1, "no_effect": 1}  # fmt: skip
+    row = judging.judged(LOADED, test, "modelled", Runs(modelled, LOADED), [])
+    assert (row["verdict"], row["estimate"], row["runs_needed"]) == (claims.NOT_TESTABLE, None, None)
+    assert row["reason"] == "no model predicts it: no valid run of put-tuned tuned"
+    other = paper()
+    other.raw["claims"] = [
+        next(each for each in other.claims if each["id"] == "E-C06") | {"test": test, "routes": ["modelled"]}
+    ]
+    (row,) = judging.claims_judged(other, Runs(modelled, other), "emulated", (), Runs(modelled, other))
+    assert (row["verdict"], row["open"]) == (claims.NOT_TESTABLE, False)
+
+
 NEEDED = {
     "an effort makes them": ({"runs_needed": 5, "low": 1.0}, "5 further runs of each cell would decide"),
     "no interval yet": ({"runs_needed": 1, "low": None}, "1 further run of each cell would give an interval"),
