@@ -165,6 +165,8 @@ class Estimand:
         """Unit of its estimate, in which `expected` is too; empty where it is not known beforehand."""
         return self.test.get("unit", "1")
 
+    absolute: ClassVar[bool] = False
+    """Whether a value itself is judged, and not a ratio of values in which the scale of runs cancels out."""
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""
     fewest: ClassVar[int] = FEWEST

@@ -52,6 +52,7 @@ class Share(OfCells):
     keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO} | STATISTIC
     signs: ClassVar[tuple[int, ...]] = (1,)
+    absolute: ClassVar[bool] = True
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
         yield from super().problems(paper, fabrics)

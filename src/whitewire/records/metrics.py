@@ -55,14 +55,19 @@ WITH_FLOOR = frozenset({
 """Times and rates of jobs that include their floor, which does not scale: they have no full-scale equivalent."""
 
 
+def holds_floor(metric: str, jobs: bool) -> bool:
+    """Whether a metric of a run holds the floor of its jobs, which does not scale. `jobs`: the run is one of jobs."""
+    with_floor = metric in WITH_FLOOR or metric.endswith(("report_time", "report_throughput", "node_throughput"))
+    return with_floor or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb"))
+
+
 def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_fraction: float
                ) -> tuple[float, str] | None:  # fmt: skip
     """(value, unit) at full scale of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
 
     None where nothing scales. `jobs`: the run is one of jobs, whose whole time includes their floor.
     """
-    with_floor = metric in WITH_FLOOR or metric.endswith(("report_time", "report_throughput", "node_throughput"))
-    if with_floor or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
+    if holds_floor(metric, jobs):
         return None
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(SCALES.get(unit, ""))
     return None if factor is None else (value * factor, unit)
