@@ -117,7 +117,7 @@ def judged(
     if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
     if evidence.source == "runs" and evidence.estimate is not None:
-        reason += "".join(f"; caution: {words}" for words in _unchecked(runs, test))
+        reason += "".join(f"; caution: {words}" for words in _cautions(runs, test))
     if evidence.n_invalid:
         attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
         reason += f"; {evidence.n_invalid} invalid {attempts} left out"
@@ -164,12 +164,15 @@ def _told_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
     return str(next(filter(None, found), ""))
 
 
-def _unchecked(runs: Runs, test: Mapping[str, Any]) -> dict[str, None]:
-    """What no run tells of the cells of a test, though a guard asks for it."""
+def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
+    """What of the cells of a test no guard could check, and lanes that may make their difference."""
     estimand = estimands.of(test)
-    asked = zip(estimand.cells(), estimand.metrics(), strict=True)
-    return {f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports": None
-            for cell, metric in asked for name in guards.unchecked(runs, *cell, metric)}  # fmt: skip
+    asked = list(zip(estimand.cells(), estimand.metrics(), strict=True))
+    found = [f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports"
+             for cell, metric in asked for name in guards.unchecked(runs, *cell, metric)]  # fmt: skip
+    if len({runs.untold_lanes(*cell, metric) for cell, metric in asked}) > 1:
+        found.append("its cells were measured in different lanes, whose difference cannot be told from theirs")
+    return list(dict.fromkeys(found))
 
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class Sample:
 
     `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `floors` are the errors
     of the floors' medians, relative to the net time; `share` is that of the floor in the time. `problem` says why
-    floors leave no interval.
+    floors leave no interval. `lanes` are the errors of what lanes add, which was taken off.
     """
 
     values: np.ndarray
@@ -31,6 +31,7 @@ class Sample:
     floors: Errors = field(default_factory=dict)
     share: float = float("nan")
     problem: str = ""
+    lanes: Errors = field(default_factory=dict)
 
     @property
     def centre(self) -> float:
@@ -47,7 +48,9 @@ class Sample:
         """Errors of the centre by source, as they are or with so many further runs of the same scatter."""
         n = len(self.values) + further
         own = {("runs", self.name, self.metric): (self.spread / math.sqrt(n), self.freedom + further)}
-        return {**own, **self.floors}
+        less = math.sqrt(len(self.values) / n)
+        lanes = {source: (less * error, freedom + further) for source, (error, freedom) in self.lanes.items()}
+        return {**own, **lanes, **self.floors}
 
 
 @dataclass(frozen=True)
