@@ -12,6 +12,7 @@ from whitewire.description.faults import fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.estimands.ratio import Ratio
+from whitewire.levels import Cell
 from whitewire.paths import shown
 from whitewire.records.metrics import SCALES, holds_floor, unit_of
 from whitewire.text import canonical
@@ -136,6 +137,7 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
 def _check_full_scale(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
     """UserError for an absolute value that has none at full scale, or a ratio of one that has to one that has not."""
     estimand = estimands.of(test)
+    sets: list[list[tuple[str, Cell]]]
     if estimand.absolute:
         sets = [[(metric, (cell["experiment"], cell["where"]))] for _, metric, cell in _asked(test)]
     else:

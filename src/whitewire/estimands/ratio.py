@@ -31,8 +31,10 @@ class OfPairs(OfCells):
             return super().same_as()
         parts = list(zip(map(canonical, self.cells()), self.metrics(), self.signs, strict=True))
         none = math.log(self.no_effect)
-        either = [[sorted((cell, metric, way * sign) for cell, metric, sign in parts), round(way * none, 9) + 0.0]
-                  for way in (1, -1)]  # fmt: skip
+        either: list[Any] = [
+            [sorted((cell, metric, way * sign) for cell, metric, sign in parts), round(way * none, 9) + 0.0]
+            for way in (1, -1)
+        ]
         return [self.name, min(either), self.test.get("statistic", "")]
 
 
