@@ -25,6 +25,8 @@ RESAMPLES = 2000
 MOST_RUNS = 1000
 """A report names no more further runs than that."""
 EXACT_LIMIT = 20000
+ROUNDING = 1e-12
+"""Relative difference of values that are alike but for rounding."""
 
 
 Values = Sequence[float] | np.ndarray
@@ -80,10 +82,16 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
     return float(found.low), float(found.high)
 
 
+def alike(values: Values) -> bool:
+    """Whether values differ by no more than rounding, such as that of what lanes add and is taken off."""
+    array = np.asarray(values, dtype=float)
+    return bool(np.ptp(array) <= ROUNDING * np.abs(array).max())
+
+
 def scatter(values: Values) -> float:
     """Standard deviation of the logarithms; over the mean, in the values' unit, where a value has no logarithm."""
     array = np.asarray(values, dtype=float)
-    if np.ptp(array) == 0:  # exactly, which logarithms are not
+    if alike(array):  # exactly 0, which the scatter of their logarithms is not
         return 0.0
     if array.min() > 0:
         return float(np.std(np.log(array), ddof=1))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import atomic, factors, propagation, statistics, workloads
+from whitewire import atomic, estimands, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     asked,
     claims,
@@ -332,14 +332,14 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
         return
-    cells = interim.cells_of_test(runs, claim["test"]) or ()
-    few = (_too_few(paper, name, runs.efforts) for name in dict.fromkeys(name for name, _ in cells))
-    if reason := next(filter(None, few), ""):
-        yield reason
-        return
     if not row["runs_help"]:
         yield "not decidable here by more runs"
         return
+    cells = interim.cells_of_test(runs, claim["test"]) or ()
+    fewest = estimands.of(claim["test"]).fewest
+    few = (_too_few(paper, name, runs.efforts, fewest) for name in dict.fromkeys(name for name, _ in cells))
+    if reason := next(filter(None, few), ""):
+        yield reason
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
     again = f"AGAIN=busy {start_command()} PAPERS={paper.id}{effort} makes them"
     for why, count in _not_made(cells, left).items():
@@ -347,7 +347,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield f"{why} before {count} more runs of its cells{more}"
     if short := _lacked(runs, cells, left):
         yield f"{short} more lacked processors: stop other programs, and {again}"
-    if needed := _needed(row):
+    if not reason and (needed := _needed(row)):
         yield needed
 
 
@@ -386,14 +386,14 @@ def _needed(row: Mapping[str, Any]) -> str:
     return f"not decidable here: {said}, in about {minutes} min, and no effort makes more than {most}"
 
 
-def _too_few(paper: Paper, experiment: str, efforts: Collection[str]) -> str:
-    """Which effort has runs enough for an interval, where an experiment's own number at these has not, whatever the
+def _too_few(paper: Paper, experiment: str, efforts: Collection[str], fewest: int) -> str:
+    """Which effort has the fewest runs that decide, where an experiment's own number at these has not, whatever the
     budget."""
     own = paper.experiments[experiment].get("replicates", ())
     planned = {effort: paper.replicates(experiment, effort)["claimed"] for effort in own}
     most = max((planned.get(effort, 0) for effort in efforts), default=0)
-    more = next((effort for effort, count in planned.items() if count >= statistics.FEWEST), None)
-    if more is None or not 0 < most < statistics.FEWEST:
+    more = next((effort for effort, count in planned.items() if count >= fewest), None)
+    if more is None or not 0 < most < fewest:
         return ""
     return f"{experiment} has no more at effort {' and '.join(sorted(efforts))}, EFFORT={more} makes {planned[more]}"
 

@@ -44,9 +44,15 @@ def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[
         return evidence, ""
     direction = evidence.direction and (evidence.direction[0] * low, evidence.direction[1] * high)
     said = f"the interval holds the emulation's own error, {' to '.join(numbers([low, high], 3))} times ({source})"
-    left = evidence.least or (evidence.estimate, evidence.estimate)
+    left, again = evidence.least or (evidence.estimate, evidence.estimate), evidence.again
+
+    def widened_again(runs_of_each: int) -> tuple[float, float] | None:
+        found = again(runs_of_each) if again else None
+        return found and (found[0] * low, found[1] * high)
+
     return replace(
         evidence, low=evidence.low * low, high=evidence.high * high, direction=direction,
+        again=again and widened_again,
         least=(left[0] * low, left[1] * high), left_by="the emulation's own error",
         overheads_to_come=evidence.overheads_to_come and evidence.least is not None,
     ), said  # fmt: skip

@@ -51,6 +51,8 @@ class Target:
     no_effect: float | None = None
     smallest: float = 0.0
     """Of a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect does."""
+    own: tuple[float, float] = (1.0, 1.0)
+    """The emulation's own error, by which intervals are widened."""
 
     def negligible(self, low: float | None, high: float | None) -> bool:
         """Whether low..high has no effect that matters."""
@@ -61,32 +63,33 @@ class Target:
 
     @property
     def indifferent(self) -> tuple[float, float]:
-        """The values between which an effect does not matter."""
+        """The values between which an effect does not matter, for an interval that is widened."""
         assert self.no_effect is not None, "only a claim of direction has a smallest effect"
-        return self.no_effect / (1 + self.smallest), self.no_effect * (1 + self.smallest)
+        low, high = self.own
+        return low * self.no_effect / (1 + self.smallest), high * self.no_effect * (1 + self.smallest)
 
     def holds(self, low: float, high: float) -> bool:
         """Whether the relation holds throughout low..high."""
         least, most, slack = self._bounds
         if self.relation == "above":
-            return low > least
+            return low > least + slack
         if self.relation == "below":
-            return high < most
+            return high < most - slack
         return low >= least - slack and high <= most + slack
 
     def fails(self, low: float, high: float) -> bool:
         """Whether the relation holds nowhere in low..high."""
         least, most, slack = self._bounds
         if self.relation == "above":
-            return high <= least
+            return high <= least + slack
         if self.relation == "below":
-            return low >= most
+            return low >= most - slack
         return high < least - slack or low > most + slack
 
     @property
     def _bounds(self) -> tuple[float, float, float]:
-        """Lower and upper bound, infinite where open, and what rounding may take from them."""
-        slack = EPSILON * max(1.0, abs(self.lower or 0.0))
+        """Lower and upper bound, infinite where open, and how far rounding may move an interval's end."""
+        slack = EPSILON * max(1.0, abs(self.lower or 0.0), abs(self.upper or 0.0))
         return (
             -math.inf if self.lower is None else self.lower,
             math.inf if self.upper is None else self.upper,
@@ -220,7 +223,9 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
     overheads = ", with the scatter of startup overheads" if evidence.overheads else ""
     interval = f"{seen} ({number(evidence.low)} to {number(evidence.high)}; {_runs(evidence.n)} a cell{overheads})"
     if target.negligible(evidence.low, evidence.high):
-        return Verdict(NOT_REPRODUCED, f"{interval} shows no effect above {100 * target.smallest:.3g} %: {wanted}")
+        beside = "" if target.own == (1, 1) else ", the emulation's own error aside"
+        shown = f"{interval} shows no effect above {100 * target.smallest:.3g} %{beside}: {wanted}"
+        return Verdict(NOT_REPRODUCED, shown)
     if target.holds(evidence.low, evidence.high):
         return Verdict(REPRODUCED, f"{interval} lies wholly within the claim: {wanted}")
     if target.fails(evidence.low, evidence.high):

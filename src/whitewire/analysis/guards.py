@@ -61,8 +61,8 @@ def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: 
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
         _without_overhead,
-        reported_by_none,
         _hidden_by_overhead,
+        reported_by_none,
         _one_after_another,
         _short_of_processors,
     ):
@@ -84,7 +84,7 @@ def _without_overhead(runs: MeasuredCells, experiment: str, levels: Mapping[str,
 
 def reported_by_none(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
     """No valid run reports the metric: only HiBench writes a report, for example."""
-    if len(runs.as_measured(experiment, levels, metric)):
+    if np.isfinite(runs.as_measured(experiment, levels, metric)).any():
         return None
     valid = runs.n_valid(experiment, levels)
     return Unusable(f"none of {valid} valid runs reports {metric}", "more of them would not") if valid else None
@@ -155,6 +155,16 @@ def _short_of_processors(
         return None
     remedy = "a larger k is needed" if runs.scaled(experiment, levels) else "with these processors nothing helps here"
     return Unusable(f"the processors were short in {short:.0%} of the time in which {shortage.when}", remedy)
+
+
+def unchecked(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> list[str]:
+    """Metrics by which guards decide and which no run of the cell has, so that they let the metric pass unseen."""
+    own, native, parameters = _workload(runs, experiment, levels)
+    together, short = native.together(metric), native.short_while(metric)
+    asked = [together.met] if together and own.files(parameters) > 1 else []
+    if short and runs.paper.experiments[experiment].get("cpu") != "report":
+        asked.append(short.metric)
+    return [name for name in asked if math.isnan(_typical(runs, experiment, levels, name))]
 
 
 def _typical(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> float:

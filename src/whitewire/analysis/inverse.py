@@ -38,8 +38,8 @@ def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) 
 def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
     """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
 
-    A rate whose metric is unusable (the startup overhead hides it, tasks did not meet) is no point of the curve; it is
-    named in `left_out`, and may be where the effect is.
+    A rate without a valid run, or whose metric is unusable (the startup overhead hides it, tasks did not meet), is no
+    point of the curve; it is named in `left_out`, and may be where the effect is.
     """
     experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
     effect = paper.evaluate(inverse["effect"])
@@ -52,10 +52,10 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     samples, left_out = {}, []
     for name in paper.experiments[experiment]["factors"][factor]:
         levels = {**inverse.get("where", {}), factor: name}
-        found = runs.sample(experiment, levels, metric)
-        if not len(found.values) or name not in fabrics:
+        if name not in fabrics:
             continue
-        if runs.why_unusable(experiment, levels, metric):
+        found = runs.sample(experiment, levels, metric)
+        if not len(found.values) or runs.why_unusable(experiment, levels, metric):
             left_out.append(name)
         else:
             rate = fabrics[name]["rate_mbit_per_s"]

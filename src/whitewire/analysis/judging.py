@@ -13,6 +13,7 @@ from whitewire.description import transports
 from whitewire.description.paper import Paper
 from whitewire.design import cautions
 from whitewire.estimands.evidence import Evidence
+from whitewire.levels import cell_name
 from whitewire.records.jobs import NET
 from whitewire.text import canonical
 
@@ -57,19 +58,21 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
 def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows after Holm's correction: of claims of direction over these alone, of the signs of others over all.
 
-    Claims that judge one and the same number count once.
+    Claims that judge one and the same number count once, each with its own p-value: one may have been judged earlier.
     """
     rows = [dict(row) for row in fresh]
     tested = {
-        number: canonical([estimands.of(claim["test"]).same_as(), row["no_effect"]])
+        number: canonical(estimands.of(claim["test"]).same_as())
         for number, (claim, row) in enumerate(zip(paper.claims, rows, strict=True))
         if row["p_overall"] is not None
     }
     adjusted: dict[int, float | None] = {}
     for family in (list(tested), [number for number in tested if rows[number]["asks"] == claims.SIGN]):
-        once = {tested[number]: rows[number]["p_overall"] for number in family}
-        corrected = dict(zip(once, statistics.holm(list(once.values())), strict=True))
-        adjusted |= {number: corrected[tested[number]] for number in family}
+        own = {number: rows[number]["p_overall"] for number in family}
+        least = {tested[number]: own[number] for number in sorted(family, key=own.__getitem__, reverse=True)}
+        for number in family:
+            others = [p for same, p in least.items() if same != tested[number]]
+            adjusted[number] = statistics.holm([own[number], *others])[0]
     for number, row in enumerate(rows):
         row["p_holm"] = p = adjusted.get(number)
         verdict, row["reason"] = claims.corrected(row["verdict"], row["reason"], row, p)
@@ -85,17 +88,18 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     """What a test asks, the evidence, the verdict by it, and words for the emulation's own error where it counts."""
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
-        evidence = Evidence("model", evidence.estimate, None, None, 0, 0, evidence.unit)
-    if route == "emulated" and target.smallest:
-        target = replace(target, smallest=max(target.smallest, biases.own_error(paper, test)))
-    exact = claims.decide(target, evidence)
-    negligible = target.negligible(evidence.low, evidence.high)  # which allows for the emulation's own error
-    evidence, said = biases.widened(paper, test, evidence) if route == "emulated" else (evidence, "")
-    verdict = claims.decide(target, evidence) if said and not negligible else exact
-    if verdict.verdict != exact.verdict:
-        verdict = replace(verdict, runs_needed=None)  # more runs would not decide it
-    if evidence.missing and (why := runs.why_missing(test) or _reported_by_none(runs, test)):
-        verdict = claims.Verdict(claims.NOT_TESTABLE, why)
+        evidence = Evidence("model", evidence.estimate, unit=evidence.unit, missing=evidence.missing)
+    said = ""
+    if route == "emulated":
+        if target.smallest:
+            smallest = max(target.smallest, biases.own_error(paper, test))
+            target = replace(target, smallest=smallest, own=biases.factors(paper, test)[:2])
+        evidence, said = biases.widened(paper, test, evidence)
+    verdict = claims.decide(target, evidence)
+    if evidence.missing:
+        none = f"no model predicts it: {evidence.missing}" if evidence.source == "model" else ""
+        if why := none or runs.why_missing(test) or _reported_by_none(runs, test):
+            verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
 
 
@@ -112,6 +116,8 @@ def judged(
     theirs = paper.statistic_of(test.get("expected", ""))
     if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
+    if evidence.source == "runs" and evidence.estimate is not None:
+        reason += "".join(f"; caution: {words}" for words in _cautions(runs, test))
     if evidence.n_invalid:
         attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
         reason += f"; {evidence.n_invalid} invalid {attempts} left out"
@@ -156,6 +162,17 @@ def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
     asked = zip(estimand.cells(), estimand.metrics(), strict=True)
     found = (guards.reported_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
     return str(next(filter(None, found), ""))
+
+
+def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
+    """What of the cells of a test no guard could check, and lanes that may make their difference."""
+    estimand = estimands.of(test)
+    asked = list(zip(estimand.cells(), estimand.metrics(), strict=True))
+    found = [f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports"
+             for cell, metric in asked for name in guards.unchecked(runs, *cell, metric)]  # fmt: skip
+    if len({runs.confounded_lanes(*cell, metric) for cell, metric in asked}) > 1:
+        found.append("its cells were measured in different lanes, which are confounded with them")
+    return list(dict.fromkeys(found))
 
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:

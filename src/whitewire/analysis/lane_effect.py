@@ -8,12 +8,15 @@ design are fixed effects: nothing is said of other lanes than those that were th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 import scipy
+
+from whitewire.statistics import ROUNDING
 
 LEAST_FREEDOM = 2
 """Degrees of freedom that must be left to estimate how a block's lanes differ."""
@@ -21,10 +24,16 @@ LEAST_FREEDOM = 2
 
 @dataclass(frozen=True)
 class Effect:
-    """`shift`: of the logarithm of each value, by its lane; `lost`: degrees of freedom that the scatter loses."""
+    """`shift`: of the logarithm of each value, by its lane; `lost`: degrees of freedom that the scatter loses.
+
+    `errors`: of the shift, by independent source, what each value has of it, with its degrees of freedom. `confounded`:
+    blocks whose lanes are confounded with cells, so that nothing is shifted.
+    """
 
     shift: np.ndarray
     lost: int = 0
+    errors: Mapping[tuple[str, int], tuple[np.ndarray, int]] = field(default_factory=dict)
+    confounded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,12 @@ class _Fit:
     covariance: np.ndarray
     freedom: int
 
+    def errors(self) -> np.ndarray:
+        """Independent errors of the effect of each value's lane: (sources, values); products sum to the covariance."""
+        variances, directions = np.linalg.eigh(self.covariance)
+        own = (directions * np.sqrt(np.clip(variances, 0, None)))[self.lane]
+        return (own - own.mean(axis=0)).T
+
 
 def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
     """Least squares of cell + lane within one block; None where their difference cannot be estimated."""
@@ -60,7 +75,8 @@ def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
     if count < 2 or freedom < LEAST_FREEDOM or np.linalg.matrix_rank(design) < design.shape[1]:
         return None
     found = np.linalg.lstsq(design, logs, rcond=None)[0]
-    variance = float(np.sum((logs - design @ found) ** 2)) / freedom
+    left = logs - design @ found
+    variance = float(np.sum(left**2)) / freedom if np.abs(left).max() > ROUNDING else 0.0
     inverse = np.zeros((count, count))
     inverse[1:, 1:] = np.linalg.inv(design.T @ design)[1 - count :, 1 - count :]
     effects = np.concatenate([[0.0], found[1 - count :]])
@@ -70,12 +86,19 @@ def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
 def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Series) -> Effect:
     """What lanes add to the logarithms of these values, which are positive; nothing in a block of one lane."""
     logs, shift, lost = np.log(values.to_numpy(dtype=float)), np.zeros(len(values)), 0
+    errors: dict[tuple[str, int], tuple[np.ndarray, int]] = {}
+    confounded: set[str] = set()
     for block in blocks.unique():
         own = (blocks == block).to_numpy()
         if found := _fit(logs[own], cells[own].to_numpy(), lanes[own].to_numpy()):
             shift[own] = found.effects[found.lane]
             lost += len(found.effects) - 1
-    return Effect(shift, lost)
+            for number, part in enumerate(found.errors()):
+                errors[block, number] = np.zeros(len(values)), found.freedom
+                errors[block, number][0][own] = part
+        elif lanes[own].nunique() > 1:
+            confounded.add(block)
+    return Effect(shift, lost, errors, frozenset(confounded))
 
 
 @lru_cache

@@ -12,12 +12,22 @@ import pandas as pd
 from whitewire import propagation, statistics
 from whitewire.propagation import Errors
 
-INVERSE = ("throughput_net", "compute_share", "shuffle_share")
-"""Metrics that fall as the net time grows: rates, and shares of which it is the divisor."""
+INVERSE = ("throughput_net", "shuffle_share")
+"""Metrics that are something over the net time."""
 JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose startup overhead a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
 """Least degrees of freedom to estimate scatter from a kind's own overhead runs: as many as six of them have."""
+
+
+def sensitivity(metric: str, value: float) -> float:
+    """Relative change of a metric per startup overhead in net times: d ln(metric) = this · d overhead / net.
+
+    `compute_share` is (s - overhead) / (t - overhead), so both parts fall by as much; `value` is the share.
+    """
+    if metric == "compute_share":
+        return 1 - 1 / value if value else -math.inf
+    return 1 if metric in INVERSE else -1
 
 
 def flags(column: Iterable[Any]) -> list[bool]:
@@ -72,17 +82,18 @@ class OverheadErrors:
         sd, freedom = self.scatter(block, overhead, job) if own is not None else (math.nan, 0)
         return (sd * statistics.median_error(len(own)), freedom) if own is not None and freedom else None
 
-    def errors(self, metric: str, net: float, weights: Mapping[tuple[str, str], float]) -> Errors | None:
+    def errors(self, metric: str, net: float, weights: Mapping[tuple[str, str], float], value: float = math.nan
+               ) -> Errors | None:  # fmt: skip
         """Errors of a cell's metric by overhead, relative to it; None where an overhead's scatter is unknown.
 
-        `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, overhead). A longer
-        overhead makes a net time shorter, and a rate or share of it larger.
+        `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, overhead), `value` the
+        metric's centre, which only `compute_share` needs.
         """
-        job, sign = JOBS.get(metric, ""), 1 if metric in INVERSE else -1
+        job, part = JOBS.get(metric, ""), sensitivity(metric, value)
         found: dict[tuple[str, ...], tuple[float, float]] = {}
         for key, weight in weights.items():
             error = self.error(*key, job)
             if error is None:
                 return None
-            found["overhead", *key, job] = (sign * weight * error[0] / net, error[1])
+            found["overhead", *key, job] = (part * weight * error[0] / net, error[1])
         return found

@@ -53,7 +53,8 @@ def chance(row: Mapping[str, Any], runs: int, anew: bool = False) -> float | Non
         return None
     kept = row["n"] / runs
     spread = row["error"] * math.sqrt(1 + kept if anew else 1 - kept)
-    return _clear(math.log(row["estimate"]), spread, math.log(high / low) / 2, bounds)
+    # Its middle is the estimate's, but for the emulation's own error.
+    return _clear(math.log(low * high) / 2, spread, math.log(high / low) / 2, bounds)
 
 
 def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float | None:

@@ -21,6 +21,7 @@ from whitewire.design.rows import counts, effort_of, stem, stem_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
+from whitewire.propagation import Errors
 from whitewire.records.jobs import NET, WHOLE
 from whitewire.records.metrics import unit_of
 from whitewire.tidy.tables import LANE
@@ -93,6 +94,10 @@ class Runs:
         table["best_unit"] = units.fillna("").astype(str)
         self.lost: dict[tuple[str, str], int] = {}
         """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
+        self.lane_errors: dict[tuple[str, str], dict[tuple[str, ...], tuple[pd.Series, int]]] = {}
+        """Errors of what lanes add, by name and metric: by source what each row has of it, with degrees of freedom."""
+        self.confounded: dict[tuple[str, str], frozenset[str]] = {}
+        """Blocks whose lanes are confounded with cells, by name and metric."""
         self._measured = table
         self.table = table = self._without_lanes(table.copy()) if LANE in table else table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
@@ -107,7 +112,11 @@ class Runs:
         table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
         for (experiment, metric), rows in self._in_lanes(table):
             found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
-            self.lost |= {(name, metric): found.lost for name in self.paper.family(experiment)}
+            errors = {("lanes", experiment, metric, block, str(number)): (pd.Series(part, rows.index), freedom)
+                      for (block, number), (part, freedom) in found.errors.items()}  # fmt: skip
+            for name in self.paper.family(experiment):
+                key = name, metric
+                self.lost[key], self.lane_errors[key], self.confounded[key] = found.lost, errors, found.confounded
             table.loc[rows.index, columns] = table.loc[rows.index, columns].mul(np.exp(-found.shift), axis=0)
         return table
 
@@ -317,7 +326,21 @@ class Runs:
         unit = good["best_unit"].iloc[0] if len(good) else ""
         spread, freedom = self.scatter(experiment, levels, metric)
         found = Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom, metric)
+        found = replace(found, lanes=self._errors_of_lanes(experiment, metric, good.index))
         return self._with_overheads(found, experiment, levels, metric)
+
+    def _errors_of_lanes(self, experiment: str, metric: str, rows: pd.Index) -> Errors:
+        """Errors of the centre of some rows by what lanes add, which was taken off."""
+        known = self.lane_errors.get((experiment, metric), {})
+        return {source: (-float(part[rows].mean()), freedom) for source, (part, freedom) in known.items()}
+
+    def confounded_lanes(self, experiment: str, levels: Mapping[str, Any], metric: str) -> frozenset[tuple[str, float]]:
+        """Block and lane of each run of a cell, of blocks whose lanes are confounded with cells."""
+        rows = self.groups.get((experiment, metric))
+        if rows is None or not (blocks := self.confounded.get((experiment, metric))):
+            return frozenset()
+        good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels) & rows["block"].isin(blocks)]
+        return frozenset(zip(good["block"], pd.to_numeric(good[LANE]).fillna(1), strict=True))
 
     def _with_overheads(self, sample: Sample, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """The same sample with the errors of its overheads, where it rests on some."""
@@ -325,7 +348,7 @@ class Runs:
         if not weights or metric == "job_floor":
             return sample
         seconds, share = self._net_and_share(experiment, levels, metric)
-        overheads = self.overheads.errors(metric, seconds, weights)
+        overheads = self.overheads.errors(metric, seconds, weights, sample.centre)
         if overheads is None:
             problem = f"{sample.name} has a single overhead run, whose scatter is unknown"
             return replace(sample, share=share, problem=problem)

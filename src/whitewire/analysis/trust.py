@@ -388,8 +388,8 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
     for candidate in range(paper.candidate_count):
         settled = Paper(paper.on(candidate).raw, paper.path)
         rows = synthetic.of_smoke(settled, testbed, runs)
-        blocks = [folder / f"rung{candidate}-{turn}" / synthetic.BLOCK for turn in range(turns)]
-        found = [reads(settled, rows, block).tables for block in blocks]
+        blocks = {f"{candidate}.{turn}": folder / f"rung{candidate}-{turn}" / synthetic.BLOCK for turn in range(turns)}
+        found = [_of_start(reads(settled, rows, block).tables, start) for start, block in blocks.items()]
         made, overheads = (pd.concat(each) for each in zip(*found, strict=True))
         read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, overheads))
     ks = [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)]
@@ -402,6 +402,12 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
                 if len(first.values) and len(second.values):
                     yield {"paper": paper.id, "cell": first.name.strip(), "metric": metric, "k": f"{lower:g}",
                            "k_other": f"{upper:g}", **between(first, second)}  # fmt: skip
+
+
+def _of_start(read: Tables, start: str) -> Tables:
+    """The same tables, with the start in the names of its blocks: each start has overhead runs of its own."""
+    runs, overheads = (each.assign(block=each["block"].astype(str) + f".{start}") for each in read)
+    return runs, overheads
 
 
 def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:

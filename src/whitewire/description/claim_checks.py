@@ -12,7 +12,9 @@ from whitewire.description.faults import fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.estimands.ratio import Ratio
+from whitewire.levels import Cell
 from whitewire.paths import shown
+from whitewire.records.metrics import SCALES, holds_overhead, unit_of
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
 
@@ -116,7 +118,10 @@ def _check_target(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
 
 
 def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> None:
-    """UserError where a model is to predict runs or a metric that it does not know."""
+    """UserError where a model is to predict runs or a metric that it does not know, or emulated runs a value at full
+    scale that they do not have."""
+    if route == "emulated":
+        _check_full_scale(paper, key, test)
     if route != "modelled" or test["estimand"] in ("model", "none", "expression"):
         return
     for _, metric, cell in _asked({k: v for k, v in test.items() if k != "also"}):
@@ -127,6 +132,32 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
             raise fault(paper, key, route, expected)
         if metric not in MODELLED:
             raise fault(paper, key, route, f"a route without a model: it does not predict {metric}")
+
+
+def _check_full_scale(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
+    """UserError for an absolute value that has none at full scale, or a ratio of one that has to one that has not."""
+    estimand = estimands.of(test)
+    sets: list[list[tuple[str, Cell]]]
+    if estimand.absolute:
+        sets = [[(metric, (cell["experiment"], cell["where"]))] for _, metric, cell in _asked(test)]
+    else:
+        sides = list(zip(estimand.metrics(), estimand.cells(), strict=False))
+        sets = [list(pair) for pair in zip(sides[::2], sides[1::2], strict=False)]
+    for compared in sets:
+        without = [(metric, cell) for metric, cell in compared if _without_full_scale(paper, metric, *cell)]
+        if without and (estimand.absolute or len(without) < len(compared)):
+            metric, (name, _) = without[0]
+            what = f"{metric} of {name} holds the startup of its jobs, so it has no value at full scale"
+            raise fault(paper, key, "emulated", f"another route or metric: {what}")
+
+
+def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[str, Any]) -> bool:
+    """Whether what runs of a cell tell should scale and does not: not of those that move no data."""
+    spec = paper.experiments[name]
+    workload = workloads.of(spec["workload"])
+    cell = next(each for each in cells_of(spec) if levels.items() <= each.items())
+    moves = workload.whole_bytes(paper.parameters(name, cell)) > 0
+    return moves and unit_of(metric) in SCALES and holds_overhead(metric, workload.on_yarn)
 
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from whitewire.estimands.evidence import Evidence
 from whitewire.estimands.protocols import Paper, Runs
 from whitewire.levels import Cell, cell_name
+from whitewire.statistics import FEWEST
 
 Problem = tuple[str, Any, str, Collection[str]]
 """(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
@@ -164,8 +165,12 @@ class Estimand:
         """Unit of its estimate, in which `expected` is too; empty where it is not known beforehand."""
         return self.test.get("unit", "1")
 
+    absolute: ClassVar[bool] = False
+    """Whether a value itself is judged, and not a ratio of values in which the scale of runs cancels out."""
     whole: ClassVar[bool] = True
     """Whether a cell in `needed` must have a level of every factor."""
+    fewest: ClassVar[int] = FEWEST
+    """Fewest runs of each cell that can decide."""
     signs: ClassVar[tuple[int, ...]] = ()
     """How its cells enter it: multiplied (1) or divided by (-1). Empty where it is no product of them."""
 
@@ -176,8 +181,8 @@ class Estimand:
         raise NotImplementedError
 
     def same_as(self) -> list[Any]:
-        """What two tests have alike that judge one and the same number."""
-        return [self.name, self.cells(), self.metrics(), self.test.get("statistic", "")]
+        """What two tests have alike that test one and the same number against the same value of no effect."""
+        return [self.name, self.cells(), self.metrics(), self.test.get("statistic", ""), self.test.get("no_effect")]
 
     def untestable(self) -> str:
         """Why no testbed here can test it; empty when one can."""

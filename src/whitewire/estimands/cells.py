@@ -106,7 +106,7 @@ class OfCells(Estimand):
             if why := runs.why_unusable(*cell, metric):
                 return Evidence("runs", n_invalid=invalid, missing=why, runs_help=False)
         if n == 0:
-            return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0])
+            return Evidence("runs", n_invalid=invalid, missing=runs.without(cells, samples)[0], fewest=self.fewest)
         found = replace(self.found(samples, runs), n=n, n_invalid=invalid, overheads=any(s.overheads for s in samples))
         high = {s.name: s.share for s in samples if s.share > MOSTLY_OVERHEAD}
         if high:
@@ -160,8 +160,8 @@ def product(cells: Centres, signs: Sequence[int], scale: float = 1.0) -> Centre:
 
 
 def ratio_limits(a: Sample, b: Sample, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Interval of the ratio of two samples of runs, also of one cell; None with fewer than three runs of one."""
-    if min(len(a.values), len(b.values)) < statistics.FEWEST:
+    """Interval of the ratio of two samples of runs, also of one cell; None where one has too few runs or no error."""
+    if min(len(a.values), len(b.values)) < statistics.FEWEST or a.problem or b.problem:
         return None
     apart = (replace(each, name=f"{side} {each.name}") for side, each in (("above", a), ("below", b)))
     cells = [Centre(each.centre, each.errors()) for each in apart]

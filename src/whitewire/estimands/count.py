@@ -38,6 +38,8 @@ class Count(Estimand):
     }
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured")
     whole: ClassVar[bool] = False
+    fewest: ClassVar[int] = 1
+    absolute: ClassVar[bool] = True
     target: ClassVar[Mapping[str, Any]] = RANGE
 
     def needed(self) -> list[Cell]:

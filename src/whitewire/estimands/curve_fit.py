@@ -36,6 +36,7 @@ class CurveFit(OfLevels):
             examples=[[1, 2, 4, 8]],
         ),
     }
+    fewest: ClassVar[int] = statistics.MINIMUM
     relations: ClassVar[tuple[str, ...]] = ("above", "below")
     holds: ClassVar[str] = "above: the exponential fits better than by `expected`. below: the line does."
     target: ClassVar[Mapping[str, Any]] = {
@@ -57,7 +58,7 @@ class CurveFit(OfLevels):
         point = float(statistic(*(values[None, :] for values in arrays))[0])
         confidence = runs.confidence(min(map(len, arrays)))
         low, high = statistics.bootstrap_interval(arrays, statistic, runs.seed, confidence) or (None, None)
-        return Evidence("runs", point, low, high, unit="AIC difference", fewest=statistics.MINIMUM)
+        return Evidence("runs", point, low, high, unit="AIC difference", fewest=self.fewest)
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whitewire.propagation import Errors
-from whitewire.statistics import FEWEST
+from whitewire.statistics import FEWEST, alike
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Sample:
 
     `spread` is the scatter of a run relative to the centre, `freedom` its degrees of freedom. `overheads` are the
     errors of the startup overheads' medians, relative to the net time; `share` is that of the overhead in the time.
-    `problem` says why overheads leave no interval.
+    `problem` says why overheads leave no interval. `lanes` are the errors of what lanes add, which was taken off.
     """
 
     values: np.ndarray
@@ -31,19 +31,26 @@ class Sample:
     overheads: Errors = field(default_factory=dict)
     share: float = float("nan")
     problem: str = ""
+    lanes: Errors = field(default_factory=dict)
 
     @property
     def centre(self) -> float:
-        """Geometric mean of the runs; the arithmetic one where a value has no logarithm."""
-        if not len(self.values) or self.values.min() <= 0:
-            return float(np.mean(self.values)) if len(self.values) else math.nan
+        """Geometric mean of the runs; the arithmetic one where a value has no logarithm; of runs alike their value."""
+        if not len(self.values):
+            return math.nan
+        if alike(self.values):
+            return float(self.values[0])
+        if self.values.min() <= 0:
+            return float(np.mean(self.values))
         return float(np.exp(np.mean(np.log(self.values))))
 
     def errors(self, further: int = 0) -> Errors:
         """Errors of the centre by source, as they are or with so many further runs of the same scatter."""
         n = len(self.values) + further
         own = {("runs", self.name, self.metric): (self.spread / math.sqrt(n), self.freedom + further)}
-        return {**own, **self.overheads}
+        less = math.sqrt(len(self.values) / n)
+        lanes = {source: (less * error, freedom + further) for source, (error, freedom) in self.lanes.items()}
+        return {**own, **lanes, **self.overheads}
 
 
 @dataclass(frozen=True)

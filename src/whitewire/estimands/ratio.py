@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.estimands.protocols import Runs
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
+from whitewire.text import canonical
 
 
 class OfPairs(OfCells):
@@ -22,6 +24,18 @@ class OfPairs(OfCells):
     def pairs(self) -> list[tuple[Cell, Cell]]:
         cells = self.cells()
         return list(zip(cells[::2], cells[1::2], strict=True))
+
+    def same_as(self) -> list[Any]:
+        """The same of a ratio and of that upside down: their logarithms differ in sign alone."""
+        if not self.signs or self.no_effect is None:
+            return super().same_as()
+        parts = list(zip(map(canonical, self.cells()), self.metrics(), self.signs, strict=True))
+        none = math.log(self.no_effect)
+        either: list[Any] = [
+            [sorted((cell, metric, way * sign) for cell, metric, sign in parts), round(way * none, 9) + 0.0]
+            for way in (1, -1)
+        ]
+        return [self.name, min(either), self.test.get("statistic", "")]
 
 
 class Ratio(OfPairs):

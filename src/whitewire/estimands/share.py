@@ -52,6 +52,7 @@ class Share(OfCells):
     keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO} | STATISTIC
     signs: ClassVar[tuple[int, ...]] = (1,)
+    absolute: ClassVar[bool] = True
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
         yield from super().problems(paper, fabrics)
@@ -83,6 +84,9 @@ class Share(OfCells):
         links = f"{over.get('links', 1)} x {over['link_of']} link" if "link_of" in over else ""
         of = "mean " if self.of_means else ""
         return f"{of}{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
+
+    def same_as(self) -> list[Any]:
+        return [*super().same_as(), self.test["over"]]
 
     def scale(self) -> float:
         over = self.test["over"]

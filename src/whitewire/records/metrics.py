@@ -55,14 +55,19 @@ WITH_OVERHEAD = frozenset({
 """Times and rates of jobs that include startup overhead, which does not scale: they have no full-scale equivalent."""
 
 
+def holds_overhead(metric: str, jobs: bool) -> bool:
+    """Whether a metric includes the startup overhead of jobs, which does not scale. `jobs`: the run is one of jobs."""
+    with_overhead = metric in WITH_OVERHEAD or metric.endswith(("report_time", "report_throughput", "node_throughput"))
+    return with_overhead or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb"))
+
+
 def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_fraction: float
                ) -> tuple[float, str] | None:  # fmt: skip
     """(value, unit) at full scale of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
 
     None where nothing scales. `jobs`: the run is one of jobs, whose whole time includes their startup overhead.
     """
-    with_overhead = metric in WITH_OVERHEAD or metric.endswith(("report_time", "report_throughput", "node_throughput"))
-    if with_overhead or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb")):
+    if holds_overhead(metric, jobs):
         return None
     factor = {"rate": k, "time": 1 / data_fraction, "size": k / data_fraction}.get(SCALES.get(unit, ""))
     return None if factor is None else (value * factor, unit)

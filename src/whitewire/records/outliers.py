@@ -218,7 +218,8 @@ def _hosts(found: Sequence[Way], bound: float) -> dict[str, tuple[bool, bool]]:
         if best is None:
             return explained
         _, name, sends, receives = best
-        explained[name] = (sends, receives)
+        before = explained.get(name, (False, False))  # what it sends may explain first, what it receives later
+        explained[name] = (sends or before[0], receives or before[1])
         left = [way for way in left
                 if not ((sends and way.source == name) or (receives and way.destination == name))]  # fmt: skip
 

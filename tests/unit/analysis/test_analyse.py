@@ -547,10 +547,32 @@ def test_a_reason_says_where_no_budget_makes_enough_runs(complete):
     other = load_paper(paper_path("xyratex-lustre-2011"), EMULATED["fabrics"])
     other.experiments["testdfsio-one-client"]["replicates"] = {"smoke": 0, "quick": 1, "full": 10}
     claim = next(claim for claim in other.claims if claim["id"] == "X-C06")
-    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE}
+    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, "runs_needed": 2}
     left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
     lines = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert lines == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
+    guarded = list(analyse._course(other, claim, open_ | {"runs_help": False}, Runs(complete, other), left))
+    assert guarded == ["not decidable here by more runs"], "whatever another effort makes"
+
+
+@pytest.mark.parametrize(("estimand", "quick", "said"), [
+    ("count", 1, []), ("curve_fit", 5, ["response-curve has no more at effort quick, EFFORT=full makes 10"]),
+    ("curve_fit", 6, []), ("ratio", 2, ["response-curve has no more at effort quick, EFFORT=full makes 10"]),
+    ("ratio", 3, []),
+])  # fmt: skip
+def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
+    other = paper()
+    other.experiments["response-curve"]["replicates"] = {"quick": quick, "full": 10}
+    cell = {"experiment": "response-curve", "where": {}}
+    tests = {"count": {"cells": [cell]}, "curve_fit": {"cell": cell, "factor": "fabric", "levels": ["1gbe", "10gbe"]},
+             "ratio": {"numerator": {**cell, "where": {"fabric": "1gbe"}},
+                       "denominator": {**cell, "where": {"fabric": "10gbe"}}}}  # fmt: skip
+    claim = {"test": {"estimand": estimand, "metric": "throughput", **tests[estimand]}}
+    open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
+    left = pd.DataFrame([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    found = list(analyse._course(other, claim, open_, Runs(complete, other), left))
+    assert found == [*said, "the budget ended before 1 more runs of its cells"]
 
 
 def test_a_reason_says_when_it_was_decided_and_what_is_lacking_before_the_further_readings(complete, modelled):
@@ -572,6 +594,21 @@ def test_a_reason_says_when_it_was_decided_and_what_is_lacking_before_the_furthe
     assert pd.isna(after)
     needed = "2 further runs of each cell would give an interval"
     assert lacking.endswith(f"; the budget ended before {len(left)} more runs of its cells; {needed}") and mark
+
+
+def test_what_no_model_predicts_is_not_testable_and_asks_for_no_runs(modelled):
+    tuned, default = ({"experiment": "put-tuned", "where": {"settings": each}} for each in ("tuned", "default"))
+    test = {"estimand": "ratio", "metric": "throughput", "numerator": tuned, "denominator": default,
+            "relation": "above", "expected": 1, "no_effect": 1}  # fmt: skip
+    row = judging.judged(LOADED, test, "modelled", Runs(modelled, LOADED), [])
+    assert (row["verdict"], row["estimate"], row["runs_needed"]) == (claims.NOT_TESTABLE, None, None)
+    assert row["reason"] == "no model predicts it: no valid run of put-tuned tuned"
+    other = paper()
+    other.raw["claims"] = [
+        next(each for each in other.claims if each["id"] == "E-C06") | {"test": test, "routes": ["modelled"]}
+    ]
+    (row,) = judging.claims_judged(other, Runs(modelled, other), "emulated", (), Runs(modelled, other))
+    assert (row["verdict"], row["open"]) == (claims.NOT_TESTABLE, False)
 
 
 NEEDED = {

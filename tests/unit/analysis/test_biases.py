@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -99,6 +101,35 @@ def test_no_effect_matters_that_is_no_larger_than_the_emulation_s_own_error(monk
     test = RATIO | {"relation": "above", "expected": 1, "no_effect": 1}
     found = judging.judged(paper(), test, "emulated", Runs(runs(LOADED), LOADED), [])
     assert found["verdict"] == verdict and ("no effect above 8 %" in found["reason"]) == (verdict != "inconclusive")
+
+
+def narrowing(estimate, half):
+    """The interval of n runs, as wide as one over the root of n."""
+    return lambda n: (estimate * math.exp(-half / math.sqrt(n)), estimate * math.exp(half / math.sqrt(n)))
+
+
+ABOVE = RATIO | {"relation": "above", "expected": 1.1, "no_effect": 1}
+NONE = RATIO | {"relation": "above", "expected": 1, "no_effect": 1}
+
+
+@pytest.mark.parametrize(("test", "estimate", "half", "needed"), [
+    # 0.926 times the lower end is above 1.1 from 25 runs on; by the runs alone it would be from 8 on.
+    (ABOVE, 1.3, 0.45, 22),
+    (ABOVE, 1.15, 0.45, None),  # 1.065 to 1.15 would be left of any number
+    # No effect above the error's own 8 %: 1.02 with its scatter is below 1.08 from 28 runs on.
+    (NONE, 1.02, 0.3, 25),
+])  # fmt: skip
+def test_the_further_runs_that_decide_allow_for_the_emulation_s_own_error(monkeypatch, test, estimate, half, needed):
+    again = narrowing(estimate, half)
+    found = Evidence("runs", estimate, *again(3), n=3, again=again, error=half / 10)
+    monkeypatch.setattr(Ratio, "evaluate", lambda *_: found)
+    row = judging.judged(paper(), test, "emulated", Runs(runs(LOADED), LOADED), [])
+    assert (row["verdict"], row["runs_needed"], row["runs_help"]) == ("inconclusive", needed, needed is not None)
+    assert row["again"](10) == pytest.approx((again(10)[0] / 1.08, again(10)[1]))
+    if needed:
+        low, high = again(3 + needed)
+        monkeypatch.setattr(Ratio, "evaluate", lambda *_: replace(found, low=low, high=high, n=3 + needed))
+        assert judging.judged(paper(), test, "emulated", Runs(runs(LOADED), LOADED), [])["verdict"] != "inconclusive"
 
 
 @given(st.floats(0.5, 1), st.floats(1, 2), st.floats(0, 10), st.floats(0, 10))

@@ -194,6 +194,27 @@ def test_what_runs_cannot_narrow_gives_no_number_of_runs():
     assert decide(LEVEL, Evidence("runs", missing="why", runs_help=False)).runs_needed is None
 
 
+@pytest.mark.parametrize("relation", ["above", "below"])
+@pytest.mark.parametrize("bound", [3.0, 0.1, 2.5e9])
+@pytest.mark.parametrize("off", [1 - 3e-16, 1.0, 1 + 3e-16])
+def test_what_lies_at_a_bound_but_for_rounding_is_not_beyond_it(relation, bound, off):
+    lower, upper = (bound, None) if relation == "above" else (None, bound)
+    target, value = Target(relation, bound, lower, upper), bound * off
+    assert decide(target, Evidence("census", value, n=3)).verdict == c.NOT_REPRODUCED
+    assert decide(target, runs(value, value, value)).verdict == c.NOT_REPRODUCED
+
+
+@given(st.floats(1e-6, 1e12), st.integers(1, 9))
+def test_the_centre_of_runs_alike_is_their_value(value, count):
+    assert Sample(np.full(count, value), 0, "s", "a").centre == value
+
+
+def test_rounding_is_no_scatter():
+    values = 0.1 * np.exp(np.array([0.3, -0.2, 0.7])) * np.exp(-np.array([0.3, -0.2, 0.7]))
+    assert len(set(values)) > 1 and statistics.scatter(values) == 0
+    assert statistics.scatter([1.0, 1.0, 1.0 + 1e-9]) > 0
+
+
 NUMBER = st.floats(0.01, 100)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from whitewire import workloads
-from whitewire.analysis import analyse
+from whitewire.analysis import analyse, judging
 from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
 from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
@@ -88,6 +89,29 @@ def test_runs_that_lack_a_metric_are_not_missing_and_more_of_them_do_not_help():
     assert "none of 6 valid runs reports write_node_bandwidth; more of them would not" in found.reason
     none = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(tables[0][:0], paper), paper))
     assert "no valid run" in none.reason and none.runs_help
+
+
+def test_runs_without_a_number_do_not_report_a_metric():
+    runs = tasks_of({"read_rate_while_busy": math.nan})
+    assert why_unusable(runs, "testdfsio-curve", {}, "read_rate_while_busy") == (
+        "testdfsio-curve: none of 6 valid runs reports read_rate_while_busy; more of them would not"
+    )
+    hidden = tasks_of({"completion_time_net": math.nan, "job_floor": 4.0}, "terasort-curve")
+    said = why_unusable(hidden, "terasort-curve", {}, "completion_time_net")
+    assert "6 of 6 runs took no longer than their startup overhead" in said
+
+
+@pytest.mark.parametrize("lacking", ["write_tasks_at_once", "write_short_while_busy", ""])
+def test_a_guard_that_has_nothing_to_go_by_is_said_in_a_caution(lacking):
+    paper = paper_of("mellanox-mapr")
+    test = next(claim["test"] for claim in paper.claims if claim["id"] == "M-C08")
+    metrics = {test["metric"]: 100.0, "write_tasks_at_once": 4.9, "write_short_while_busy": 0.1}
+    metrics |= {lacking: math.nan} if lacking else {}
+    sides = [test[side] for side in ("numerator", "denominator")]
+    tables = [tasks_of(metrics, side["experiment"], **side["where"]).table for side in sides]
+    reason = judging.judged(paper, test, "measured", Runs(pd.concat(tables), paper), [])["reason"]
+    assert reason.count("caution: ") == 2 * bool(lacking), "one of each side"
+    assert f"is not checked by {lacking}, which no run reports" in reason or not lacking
 
 
 def test_no_number_of_runs_where_a_guard_decides():

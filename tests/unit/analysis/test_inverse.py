@@ -86,6 +86,22 @@ def test_a_rate_that_the_overhead_hides_is_no_point_of_the_curve_and_may_have_th
     assert (unasked["reached"], unasked["plausible"]) == (False, "no")
 
 
+@pytest.mark.parametrize("gone", ["not made", "not valid", "without a net time"])
+def test_a_rate_without_a_value_is_a_hole_of_the_curve_and_may_have_the_effect(gone):
+    table = curve(overhead=1.0).table
+    fastest = table["fabric"] == "20gbe"
+    if gone == "not made":
+        table = table[~fastest]
+    elif gone == "not valid":
+        table.loc[fastest, "valid"] = False
+    else:
+        table.loc[fastest & (table["metric"] == "completion_time_net"), "value"] = None
+    found = answer(PAPER, Runs(table, PAPER), ASKED | {"effect": 0.2}, FABRICS)
+    assert (found["left_out"], found["reached"], found["plausible"]) == ("20gbe", False, "cannot say")
+    elsewhere = {name: rate for name, rate in FABRICS.items() if name != "20gbe"}  # no network of this testbed: no hole
+    assert answer(PAPER, Runs(table, PAPER), ASKED | {"effect": 0.2}, elsewhere)["plausible"] == "no"
+
+
 def test_without_a_draw_that_has_the_effect_there_is_no_interval(monkeypatch):
     monkeypatch.setattr(inverse, "_noise", lambda points, seed: np.full((inverse.DRAWS, len(points)), np.nan))
     found = answer(PAPER, curve(overhead=1.0), ASKED | {"effect": 0.75}, FABRICS)

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import paper, runs
-from whitewire.analysis import lane_effect
+from whitewire.analysis import judging, lane_effect
 from whitewire.analysis.runs import LANE, Runs
 from whitewire.estimands.cells import ratio_limits
+from whitewire.propagation import p_value, product
 
 LOADED = paper()
 CELLS = [{"fabric": fabric, "clients": 1, "puts_per_client": 1} for fabric in ("1gbe", "10gbe")]
@@ -53,6 +54,25 @@ def test_ratios_within_a_lane_are_what_they_were(effect, seed, data):
     left, _ = taken_off(rows)
     moved = (left - rows["log"]).groupby(rows[LANE]).agg(np.ptp)
     assert moved.max() < 1e-9
+
+
+@given(st.integers(2, 4), st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_the_error_of_a_ratio_is_that_of_least_squares_over_cell_and_lane(lanes, seed):
+    rows = table(3, 6, lanes, [0.0, 0.1, -0.1, 0.2], 0.05, seed)
+    rows[LANE] = np.random.default_rng(seed).integers(1, lanes + 1, len(rows))  # unequal shares of lanes in the cells
+    left, found = taken_off(rows)
+    assume(found.errors)
+    cells, of_lanes = (pd.get_dummies(rows[each], dtype=float).to_numpy() for each in ("cell", LANE))
+    design, logs = np.hstack([cells, of_lanes[:, 1:]]), rows["log"].to_numpy()
+    inverse = np.linalg.inv(design.T @ design)
+    fitted = inverse @ design.T @ logs
+    variance = np.sum((logs - design @ fitted) ** 2) / (len(logs) - design.shape[1])
+    one, two = (rows["cell"] == name for name in ("c0", "c1"))
+    assert left[one].mean() - left[two].mean() == pytest.approx(fitted[0] - fitted[1])
+    added = sum((part[one].mean() - part[two].mean()) ** 2 for part, _ in found.errors.values())
+    expected = inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1]
+    assert variance * (1 / one.sum() + 1 / two.sum()) + added == pytest.approx(variance * expected)
 
 
 def test_one_lane_changes_nothing_and_one_that_is_all_of_a_cell_is_not_distinguished():
@@ -101,6 +121,39 @@ def test_intervals_of_ratios_cover_whatever_lanes_add(effect):
         narrow.append(high / low)
     assert held / times >= 0.9
     assert np.median(narrow) < 1.3, "an effect of 20 % is no scatter"
+
+
+def test_intervals_cover_where_the_cells_have_unequal_shares_of_the_lanes():
+    """One cell is made in the second lane but for one run, the other in the first."""
+    rows = BASE[BASE["puts_per_client"] == 1].copy()
+    first, fast = pd.to_numeric(rows["replicate"]) == 1, rows["fabric"] == "10gbe"
+    rows[LANE] = 1 + (first ^ fast)
+    held, times = 0, 300
+    for seed in range(times):
+        logs = 0.03 * np.random.default_rng(seed).standard_normal(len(rows)) + 0.05 * rows[LANE]
+        known = Runs(rows.assign(value=np.exp(logs), full_scale_value=np.exp(logs)), LOADED)
+        low, high = ratio_limits(*(known.sample("put-grid", cell, METRIC) for cell in CELLS))
+        held += low <= 1 <= high
+    assert held / times >= 0.92
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_cells_in_lanes_of_their_own_are_compared_with_a_caution(apart):
+    rows = made(0.2, 1)
+    rows[LANE] = 1 + (rows["fabric"] == "10gbe") if apart else rows[LANE]
+    cells = [{"experiment": "put-grid", "where": cell} for cell in CELLS]
+    test = {"estimand": "ratio", "metric": METRIC, "numerator": cells[0], "denominator": cells[1], "relation": "within",
+            "expected": 1, "relative": 0.1, "no_effect": 1}  # fmt: skip
+    reason = judging.judged(LOADED, test, "measured", Runs(rows, LOADED), [])["reason"]
+    assert ("measured in different lanes, which are confounded with them" in reason) == apart
+
+
+def test_cells_whose_runs_are_alike_but_for_their_lane_do_not_scatter():
+    known = Runs(made(0.2, 1, sd=0.0), LOADED)
+    a, b = (known.sample("put-grid", cell, METRIC) for cell in CELLS)
+    assert (a.spread, b.spread) == (0, 0)
+    assert a.centre == pytest.approx(b.centre, rel=1e-12)
+    assert p_value(a.centre / b.centre, product([(1, a.errors()), (-1, b.errors())]), 1.0) is None
 
 
 def test_the_scatter_has_lost_the_degrees_of_freedom_of_the_lanes():

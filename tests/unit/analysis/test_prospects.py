@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,6 +23,16 @@ def test_the_chance_grows_with_runs_and_is_small_beside_a_bound():
     assert beside < prospects.chance(OPEN, 6)
     assert prospects.chance(OPEN, 3) == 0
     assert prospects.chance(OPEN | {"again": None}, 6) is None
+
+
+def test_the_chance_allows_for_what_widens_the_interval_to_one_side():
+    """Against made-up studies of ten runs, of which three are known: half-width 0.2 over the root of ten, and 0.926."""
+    half = 0.2 / 10**0.5
+    wide = OPEN | {"estimate": 3.7, "again": lambda n: (0.926 * 3.7 * math.exp(-half), 3.7 * math.exp(half))}
+    estimates = 3.7 * np.exp(np.random.default_rng(1).normal(0, 0.05 * 0.7**0.5, 100_000))
+    low, high = 0.926 * estimates * math.exp(-half), estimates * math.exp(half)
+    decided = (low > 3.27) & (high < 4.43) | (low > 4.43) | (high < 3.27)
+    assert prospects.chance(wide, 10) == pytest.approx(decided.mean(), abs=0.01)
 
 
 def test_runs_that_are_all_made_anew_may_come_out_otherwise():

@@ -187,6 +187,12 @@ def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     assert trust.between(one, two)["agrees"] == said
 
 
+def test_two_k_cannot_be_told_apart_by_a_floor_whose_scatter_is_unknown():
+    one, two = (Sample(np.ones(3), 0, "s", "c", 0.002, 4, problem=why) for why in ("", "a single floor"))
+    assert trust.between(one, one)["agrees"] == trust.AGREES
+    assert {trust.between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust.UNTOLD}
+
+
 @pytest.mark.parametrize(("words", "n", "value", "found"), [
     (["yes", "yes", "no", "cannot tell"], 3, "0.333333", trust.OPEN),
     (["yes", "cannot tell"], 1, "0", trust.MET),
@@ -301,6 +307,24 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
     rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 1, reads=reads))
     assert {row["metric"] for row in rows} == {"completion_time_net", "write_throughput"}
     assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)
+
+
+def test_turns_of_one_k_have_floors_of_their_own(tmp_path):
+    """Of two starts one has floors of 2 s, the other of 3 s; both number their first floor 1."""
+    qubole = load_paper(paper_path("qubole-2015"), TESTBED["fabrics"])
+
+    def reads(settled, rows, folder):
+        table = same_of(settled, pd.DataFrame(rows)).assign(floor="k", block=synthetic.BLOCK)
+        table["value"] = table["full_scale_value"] = table["value"] ** 0.1
+        seconds = 3.0 if folder.parent.name.endswith("-1") else 2.0
+        numbers = [1, *(seconds + 5 * i for i in range(1, 4))]
+        floors = [(synthetic.BLOCK, "k", "terasort", "terasort", number, seconds + i / 1000, "true")
+                  for i, number in enumerate(numbers)]  # fmt: skip
+        names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
+        return trust.Read(settled, (table, pd.DataFrame(floors, columns=names)), {})
+
+    rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 2, reads=reads))
+    assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net"} == {trust.AGREES}
 
 
 WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1 | drives=2 slots=1 | a42872"

@@ -99,6 +99,10 @@ SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 104
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
 OF_JOBS = ", ".join(sorted(workloads.of("testdfsio").known()))
 OF_PUTS = "a metric that runs of hdfs_put (ingest) have"
+NO_FULL_SCALE = (
+    'claims[0] (N-C01).routes[0]: found "emulated", expected another route or metric: {} of ingest holds the startup '
+    "of its jobs, so it has no value at full scale"
+)
 
 FAULTS = {
     # --- what runs need
@@ -268,6 +272,14 @@ FAULTS = {
         lambda d: (of_jobs(d), d["claims"][0]["routes"].append("modelled")),
         'claims[0] (N-C01).routes[2]: found "modelled", expected a route without a model: none predicts runs of '
         "testdfsio (ingest)"),
+    "an absolute value that emulated runs do not have": (
+        lambda d: (of_jobs(d), as_share(d)), NO_FULL_SCALE.format("throughput")),
+    "a further one": (
+        lambda d: (of_jobs(d), as_share(d, metric="throughput_net", also=["write_time"])),
+        NO_FULL_SCALE.format("write_time")),
+    "a value at full scale over one that has none": (
+        lambda d: (of_jobs(d), test_of(d)["denominator"].update(metric="throughput")),
+        NO_FULL_SCALE.format("throughput")),
     # --- targets
     "a tolerance that nothing reads": (
         lambda d: as_share(d, relative=0.1),
@@ -362,7 +374,12 @@ def test_a_fault_is_one_exact_line(name, tmp_path):
     assert said(tmp_path, change) == line
 
 
-@pytest.mark.parametrize("change", [lambda d: None, of_jobs, by_puts, as_share, lambda d: with_store(d, **SHAPE)])
+@pytest.mark.parametrize("change", [
+    lambda d: None, of_jobs, by_puts, as_share, lambda d: with_store(d, **SHAPE),
+    lambda d: (of_jobs(d), as_share(d, metric="throughput_net")),
+    lambda d: (of_jobs(d), as_share(d), d["claims"][0].update(routes=["measured"])),
+    lambda d: (of_jobs(d), test_of(d).update(metric="throughput")),
+])  # fmt: skip
 def test_what_is_right_passes(change, tmp_path):
     """So the faults above are those that are named, and not of the paper that has them."""
     assert said(tmp_path, change) == ""

@@ -39,7 +39,7 @@ from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import Run, overhead_key, tiny
 from whitewire.progress import Progress
 from whitewire.records import journal
-from whitewire.records.jobs import NET
+from whitewire.records.jobs import NET, beyond_overhead, share_of_net
 from whitewire.records.overhead import lacking, name_of, typical
 from whitewire.records.result import Result
 from whitewire.tidy import tables
@@ -595,7 +595,33 @@ def test_few_overheads_of_a_kind_scatter_at_least_as_all_of_them():
 
 
 def test_every_metric_that_rests_on_an_overhead_has_its_way_of_going_with_it():
-    assert set(net.INVERSE) | set(net.JOBS) | {"completion_time_net"} == set(NET)
+    assert {*net.INVERSE, *net.JOBS, "completion_time_net", "compute_share"} == set(NET)
+
+
+@given(st.floats(1, 50), st.floats(0.2, 1), st.floats(0.5, 20))
+def test_sensitivity_is_the_slope_of_the_metric_over_the_overhead(left, share, overhead):
+    seconds, short, step = left + overhead, share * left + overhead, 1e-6
+
+    def metrics(overhead):
+        net_time = beyond_overhead(seconds, overhead)
+        return {"completion_time_net": net_time, "throughput_net": 100 / net_time, "shuffle_share": 3 / net_time,
+                "compute_share": share_of_net(short - overhead, net_time)}  # fmt: skip
+
+    before, after = metrics(overhead), metrics(overhead + step)
+    for metric, value in before.items():
+        slope = math.log(after[metric] / value) / step * left
+        assert slope == pytest.approx(net.sensitivity(metric, value), rel=1e-3, abs=1e-3)
+
+
+def test_a_longer_overhead_takes_as_much_of_the_computing_as_of_the_whole():
+    rows = [("quick-1", "k", "terasort", "terasort", i, t, "true") for i, t in enumerate([2.0, 2.2, 1.8, 2.1])]
+    names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
+    known, key = net.OverheadErrors(pd.DataFrame(rows, columns=names)), ("quick-1", "k")
+    error, _ = known.error(*key)
+    found = {share: known.errors("compute_share", 10.0, {key: 1.0}, share)["overhead", *key, ""][0]
+             for share in (0.5, 0.8, 1.0)}  # fmt: skip
+    assert found == pytest.approx({0.5: -error / 10, 0.8: -0.25 * error / 10, 1.0: 0.0})
+    assert known.errors("shuffle_share", 10.0, {key: 1.0}, 0.8)["overhead", *key, ""][0] == pytest.approx(error / 10)
 
 
 @pytest.mark.parametrize("shared", [True, False])

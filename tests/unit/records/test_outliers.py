@@ -97,6 +97,15 @@ def test_a_slow_host_is_named_once_and_explains_its_pairs():
     assert len(found) == 11
 
 
+def test_a_host_that_explains_more_once_another_is_named_keeps_what_it_explained_before():
+    one, two, three, four, five, six = NAMES
+    slow = {(one, other) for other in NAMES} | {(five, other) for other in (two, three, four, six)}
+    slow |= {(other, one) for other in (two, three, four)}  # 3 of 5 into it; of those that `five` does not send 3 of 4
+    found = outliers.of_pairs([way(*pair, -0.5 if pair in slow else 0.0) for pair in permutations(NAMES, 2)], LIMITS)
+    assert kinds_and_names(found) == [("host", one), ("host", five)]
+    assert "8 of its 10 directions are beyond, both ways" in found[0].cause
+
+
 def test_a_host_that_is_slow_only_in_what_it_sends():
     found = [way(a, b, -0.4 if a == "datanode2" else 0.0) for a, b in permutations(NAMES, 2)]
     (host, *pairs) = outliers.of_pairs(found, LIMITS)
