@@ -19,6 +19,7 @@ from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
+from whitewire.tools.site_xml import final
 
 LOG4J_2 = """appenders=console
 appender.console.type=Console
@@ -29,22 +30,29 @@ appender.console.layout.pattern=%d{ISO8601} %p %c{2}: %m%n
 rootLogger.level=info
 rootLogger.appenderRefs=console
 rootLogger.appenderRef.console.ref=console
+logger.configuration.name=org.apache.hadoop.conf.Configuration
+logger.configuration.level=error
 """
-LOGGING = {"log4j.properties": LOG4J, "log4j2.properties": LOG4J_2}
-"""How clients log, whatever the site says: a job's number is read there. The second is for a site's own Hadoop that has
-Log4j 2 in place of the first."""
+LOGGING = {
+    "log4j.properties": f"{LOG4J}log4j.logger.org.apache.hadoop.conf.Configuration=ERROR\n",
+    "log4j2.properties": LOG4J_2,
+}
+"""How clients log, whatever the site says: a job's number is read there. Values of the site that ours replace are not
+mentioned: that would be in the output of each command. The second file is for a site's Hadoop that has Log4j 2."""
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml")
 FOLDERS_OF_JOBS = ("yarn.app.mapreduce.am.staging-dir", "mapreduce.jobhistory.intermediate-done-dir")
 """Where a job's files and its history go: the site's own places, since its history server looks there."""
 
 
 def around(original: str, values: Mapping[str, object]) -> bytes:
-    """A configuration file that says what the file `original` beside it says, and then these values."""
-    body = site_xml(values).decode().partition("<configuration>")[2]
-    include = f'<xi:include href="{original}"/>'
-    return (
-        f'<?xml version="1.0"?>\n<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n{include}{body}'.encode()
-    )
+    """A configuration file with these values and, for all others, what the file `original` beside it says.
+
+    These come first and are final: Hadoop keeps the first final value, and sites often make fs.defaultFS final.
+    """
+    ours = site_xml(values).decode().replace("</property>", "<final>true</final></property>")
+    root = '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
+    include = f'<xi:include href="{original}"/>\n</configuration>'
+    return ours.replace("<configuration>", root).replace("</configuration>", include).encode()
 
 
 def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
@@ -99,12 +107,15 @@ class Existing(HdfsClients):
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
         self.history_server = self._history_server(hosts[0]) if self.jobs else ""
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
+        if self.jobs:
+            self._refuse_final(hosts[0])
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
         places = {key: whole(place, root) for key, place in places.items()}
         self.values = {"fs.defaultFS": root, "history server": self.history_server, "folder": self.folder, **places}
         view = view_of(self.folder, places)
         for host in hosts:
             self._configure(host, view)
+            self._check_view(host)
         self.clients = [Resident(host, self.installation, self.logs / f"{host.name}.log") for host in hosts]
         for client in self.clients:
             client.wait_ready()
@@ -113,15 +124,40 @@ class Existing(HdfsClients):
             raise UserError(f"cluster: folder: {self.base} on {root}: {made.why}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
-    def _configured(self, host: Host, key: str) -> str:
+    def _configured(self, host: Host, key: str, folder: str = "") -> str:
+        """A setting as the files in a folder have it: the site's, unless another is named."""
         logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
-        argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, logging, ["-confKey", key])
+        asked = replace(self.installation, configuration=folder or self.site)
+        argv = asked.argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
         if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
             return addresses.DEFAULTS[key]
         if done.status != 0:
             raise UserError(f"{self.site} on {host.name}: {key}: {reason(done.stderr)}")
         return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
+
+    def _refuse_final(self, host: Host) -> None:
+        """UserError where the site makes its file system final: a job's processes on its nodes then use no other."""
+        name = "core-site.xml"
+        said = host.run(["cat", f"{self.site}/{name}"]).stdout.decode(errors="replace")
+        try:
+            declared = final(said, name)
+        except Unreadable as error:
+            raise UserError(f"{self.site} on {host.name}: {error}") from None
+        if declared & {"fs.defaultFS", "fs.default.name"}:
+            raise UserError(
+                f"{self.site}/{name} on {host.name}: fs.defaultFS: found <final>true</final>, expected none where jobs "
+                "run: on the site's nodes they could not use the run's own folder; papers without jobs can be measured"
+            )
+
+    def _check_view(self, host: Host) -> None:
+        """UserError unless clients on a host see the run's folder as their root: they remove paths below it."""
+        found = self._configured(host, "fs.defaultFS", self.installation.configuration)
+        if found != VIEW:
+            raise UserError(
+                f"{self.site} on {host.name}: fs.defaultFS: found {found!r} for clients of runs, expected {VIEW!r}; "
+                "is the site's core-site.xml there?"
+            )
 
     def _history_server(self, host: Host) -> str:
         """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
@@ -171,6 +207,10 @@ class Existing(HdfsClients):
         return {client.host.name: client.process for client in self.clients}
 
     # -- use ----------------------------------------------------------------------------------------------
+
+    def remove(self, path: str) -> None:
+        """As everywhere, but by the path's whole name, which no setting can lead to the site's own root."""
+        super().remove(f"{VIEW}{path.lstrip('/')}")
 
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""

@@ -4,15 +4,18 @@ import json
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.unit.cluster.test_history import INFO
-from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, whole
+from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, around, whole
+from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.yarn import VIEW
 from whitewire.errors import UserError
 from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
-from whitewire.tools import history
+from whitewire.tools import history, site_xml
 
 
 class Here:
@@ -74,6 +77,48 @@ def test_questions_to_the_sites_configuration_log_as_ours_do(host, site):
     given = dict(word.split("=", 1) for word in options if word.startswith("-D"))  # as for Java, the last one counts
     assert given["-Dlog4j.configuration"] == f"file:{host.scratch}/conf/log4j.properties"
     assert given["-Dlog4j.configurationFile"] == f"file:{host.scratch}/conf/log4j2.properties"
+
+
+def test_our_values_come_before_the_sites_and_are_final():
+    """Hadoop keeps the first value that is declared final, and a site's may be."""
+    first, second, included = ElementTree.fromstring(around("site-core-site.xml", {"a": "1 & 2", "fs.defaultFS": VIEW}))
+    assert [[child.text for child in each] for each in (first, second)] == [
+        ["a", "1 & 2", "true"],
+        ["fs.defaultFS", VIEW, "true"],
+    ]
+    assert (included.tag, included.get("href")) == (site_xml.INCLUDE, "site-core-site.xml")
+
+
+@pytest.mark.parametrize("found", ["hdfs://namenode:9000", "file:///"])
+def test_nothing_begins_where_clients_do_not_see_the_runs_folder_as_their_root(host, site, found):
+    host.settings["fs.defaultFS"] = found
+    with pytest.raises(UserError, match=f"/site on client1: fs.defaultFS: found '{found}' .*, expected 'viewfs:"):
+        site._check_view(host)
+    assert f"{host.scratch}/conf" in host.java[0][-4]  # as clients read it, not as the site has it
+    host.settings["fs.defaultFS"] = VIEW
+    site._check_view(host)
+
+
+@pytest.mark.parametrize("name", ["fs.defaultFS", "fs.default.name"])
+def test_jobs_are_refused_where_the_sites_file_system_is_final(tmp_path, host, site, name):
+    """As Ambari's clusters have it."""
+    file = tmp_path / "site" / "core-site.xml"
+    value = "<value>hdfs://nn:8020</value>"
+    file.write_text(f"<configuration><property><name>{name}</name>{value}</property></configuration>")
+    site._refuse_final(host)
+    file.write_text(file.read_text().replace(value, f"{value}<final>true</final>"))
+    with pytest.raises(UserError, match="/site/core-site.xml on client1: fs.defaultFS: found <final>true</final>"):
+        site._refuse_final(host)
+    file.write_text("<configuration>")
+    with pytest.raises(UserError, match="/site on client1: core-site.xml: no element found"):
+        site._refuse_final(host)
+
+
+def test_paths_are_removed_by_their_whole_names(site):
+    said = []
+    site.clients = [SimpleNamespace(run=lambda tool, words: said.extend(words) or Outcome(0, 0, 0, ""))]
+    site.remove("/data")
+    assert said[-1] == "viewfs://whitewire/data"
 
 
 @pytest.mark.parametrize(
