@@ -111,6 +111,17 @@ def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
     assert site.hdfs.shell("-cat", "/user/someone/hosts").output
 
 
+def test_nothing_is_left_where_a_client_has_died(site, tmp_path, capsys):
+    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
+    there.start()
+    folder = there.folder.rpartition("/")[2]
+    assert folder in " ".join(listing(site))
+    there.clients[0].process.kill()
+    there.stop()
+    assert folder not in " ".join(listing(site))
+    assert not capsys.readouterr().err
+
+
 def copied(site: Stack, folder: str, insert: str = "") -> str:
     """A copy of the site's configuration on its clients; `insert` comes first in core-site.xml."""
     for host in site.testbed.by_role("client"):

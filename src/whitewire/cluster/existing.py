@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -11,11 +13,11 @@ from pathlib import Path
 
 from whitewire.cluster import history
 from whitewire.cluster.hadoop import LOG4J, Resident, reason, site_xml
-from whitewire.cluster.hdfs import FSCK, GET_CONF, HdfsClients
+from whitewire.cluster.hdfs import FS_SHELL, FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import CommandFailed, Host, Process, Testbed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
@@ -121,6 +123,7 @@ class Existing(HdfsClients):
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
+            self.folder = ""  # there is none to remove
             raise UserError(f"cluster: folder: {self.base} on {root}: {made.why}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
@@ -195,12 +198,31 @@ class Existing(HdfsClients):
                 host.put(around(f"site-{name}", view), f"{own}/{name}")
 
     def stop(self) -> None:
-        """Remove the folder and end the clients."""
-        if self.clients and self.folder and not self.dead():
-            self.shell("-rm", "-r", "-f", "-skipTrash", self.folder)
+        """End the clients and remove the folder."""
         for client in self.clients:
             client.process.kill()
+        if self.clients and self.folder:
+            self._remove_folder()
         self.clients, self.folder = [], ""
+
+    def _remove_folder(self) -> None:
+        """Remove the folder by a JVM of its own, since those of clients may have died; name it where it stays."""
+        argv = self.installation.argv(FS_SHELL, 128, {}, ["-rm", "-r", "-f", "-skipTrash", self.folder])
+        why = ""
+        for host in self.testbed.by_role("client"):
+            try:
+                done = host.run(argv, timeout=60)
+            except (CommandFailed, OSError) as lost:
+                why = str(lost)
+                continue
+            except subprocess.TimeoutExpired:
+                why = "no answer in 60 s"
+                break
+            if done.status == 0:
+                return
+            why = reason(done.stderr)
+            break
+        print(f"cluster: {self.folder} stays: {why}; remove it with hdfs dfs -rm -r -skipTrash", file=sys.stderr)
 
     def processes(self) -> dict[str, Process]:
         """Every client by the name of its host; the daemons are the site's."""

@@ -13,7 +13,7 @@ from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, around, whol
 from whitewire.cluster.hadoop import Outcome
 from whitewire.cluster.yarn import VIEW
 from whitewire.errors import UserError
-from whitewire.testbed.base import Completed
+from whitewire.testbed.base import CommandFailed, Completed
 from whitewire.testbed.installation import Installation
 from whitewire.tools import history, site_xml
 
@@ -119,6 +119,24 @@ def test_paths_are_removed_by_their_whole_names(site):
     site.clients = [SimpleNamespace(run=lambda tool, words: said.extend(words) or Outcome(0, 0, 0, ""))]
     site.remove("/data")
     assert said[-1] == "viewfs://whitewire/data"
+
+
+def test_the_folder_is_removed_though_clients_died_and_named_where_it_stays(host, site, capsys):
+    def lost(argv, timeout):
+        raise CommandFailed("client0: the connection is lost")
+
+    def stopped() -> str:
+        site.folder = "hdfs://namenode:9000/user/me/whitewire-1"
+        site.clients = [SimpleNamespace(process=SimpleNamespace(kill=lambda: None))]
+        site.stop()
+        return capsys.readouterr().err
+
+    site.testbed = SimpleNamespace(by_role=lambda role: [SimpleNamespace(run=lost), host])
+    host.settings["hdfs://namenode:9000/user/me/whitewire-1"] = ""
+    assert stopped() == ""
+    assert host.java[0][-5:-1] == ["-rm", "-r", "-f", "-skipTrash"]
+    host.settings.clear()
+    assert "cluster: hdfs://namenode:9000/user/me/whitewire-1 stays: Configuration hdfs://namenode" in stopped()
 
 
 @pytest.mark.parametrize(
