@@ -17,7 +17,7 @@ from whitewire.cluster.hdfs import FS_SHELL, FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.testbed.base import CommandFailed, Host, Process, Testbed
+from whitewire.testbed.base import CommandFailed, Host, Process, Testbed, last_line
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
@@ -186,15 +186,19 @@ class Existing(HdfsClients):
             host.put(text.encode(), f"{own}/{name}")
 
     def _configure(self, host: Host, view: Mapping[str, str]) -> None:
-        """A copy of the site's configuration, in which files of our own include the site's, and with our logging."""
+        """A copy of the site's configuration, in which files of our own include the site's, and with our logging.
+
+        Other files there may be unreadable (container-executor.cfg) or lead nowhere. UserError where one of these is.
+        """
         own = self.installation.configuration
         host.run(["mkdir", "-p", own]).check()
-        host.run(["cp", "-R", "-L", f"{self.site}/.", own]).check()
+        copied = host.run(["cp", "-R", "-L", f"{self.site}/.", own])
         self._log_as_ours(host)
         # In each of them, because a later file overrides an earlier one.
         for name in SITE_FILES:
-            if host.run(["test", "-e", f"{own}/{name}"]).status == 0:
-                host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).check()
+            if host.run(["test", "-e", f"{self.site}/{name}"]).status == 0:
+                if host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).status != 0:
+                    raise UserError(f"{self.site}/{name} on {host.name}: not copied: {last_line(copied.stderr)}")
                 host.put(around(f"site-{name}", view), f"{own}/{name}")
 
     def stop(self) -> None:

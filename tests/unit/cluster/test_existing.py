@@ -139,6 +139,26 @@ def test_the_folder_is_removed_though_clients_died_and_named_where_it_stays(host
     assert "cluster: hdfs://namenode:9000/user/me/whitewire-1 stays: Configuration hdfs://namenode" in stopped()
 
 
+def test_what_cannot_be_copied_of_the_sites_folder_is_left_out_unless_it_is_needed(tmp_path, host, site, monkeypatch):
+    (tmp_path / "site" / "container-executor.cfg").symlink_to("/nowhere")  # as unreadable as a file of mode 0400
+    (tmp_path / "site" / "hdfs-site.xml").write_text("<configuration/>")
+    site._configure(host, {})
+    own = tmp_path / "scratch" / "conf"
+    assert not (own / "container-executor.cfg").exists()
+    assert (own / "site-hdfs-site.xml").exists() and not (own / "site-yarn-site.xml").exists()
+
+    def unreadable(argv):
+        if argv[0] == "cp":
+            return Completed(argv, 1, b"", b"cp: cannot open 'hdfs-site.xml' for reading: Permission denied\n")
+        return Here.run(host, argv)
+
+    monkeypatch.setattr(host, "run", unreadable)
+    (own / "core-site.xml").write_text("<configuration/>")
+    (own / "hdfs-site.xml").unlink()
+    with pytest.raises(UserError, match="/site/hdfs-site.xml on client1: not copied: cp: cannot open .* denied"):
+        site._configure(host, {})
+
+
 @pytest.mark.parametrize(
     ("printed", "value"),
     [
