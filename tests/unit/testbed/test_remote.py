@@ -365,10 +365,11 @@ def test_status_and_words_are_found_between_those_of_the_carrier(said, number, c
 
 
 def test_questions_are_answered_under_their_names():
-    parts = {"one": "echo a; echo b", "none": "false", "noise": "echo hidden >&2", "last": "printf 'no line end'"}
+    parts = {"one": "echo a; echo b", "none": "false", "noise": "echo hidden >&2", "cut": "printf 'no line end'"}
+    parts["last"] = "echo c"
     said = sh(["sh", "-c", shell.asking(parts)]).stdout.decode()
-    assert shell.answers("before\n" + said) == {
-        "": "before", "one": "a\nb", "none": "", "noise": "", "last": "no line end"}  # fmt: skip
+    assert shell.answers("before" + said) == {
+        "": "before", "one": "a\nb", "none": "", "noise": "", "cut": "no line end", "last": "c"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -513,8 +514,9 @@ def test_unpacking_is_whole_or_not_at_all(tmp_path):
 
 
 def test_samples_and_readings_of_this_machine():
-    popen = subprocess.Popen(["sh", "-c", shell.BEST_SHELL, "x", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE)
-    lines = [popen.stdout.readline().decode() for _ in range(4)]
+    started = f"""printf '\\033]0;node01\\007'; {shell.BEST_SHELL}"""  # after a start file that names a window
+    popen = subprocess.Popen(["sh", "-c", started, "x", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE)
+    lines = [popen.stdout.readline().decode() for _ in range(5)]
     popen.kill()
     popen.wait()
     popen.stdout.close()

@@ -97,7 +97,7 @@ CLOCK = f"printf '\\n{READY}\\n'" + "; read -r _; date +%s.%N" * CLOCK_ASKS
 SAMPLE = """
 set -- "/sys/class/net/$1/statistics" "$2"
 read -r up _ < /proc/uptime
-echo "base $(date +%s.%N) $up"
+printf '\\nbase %s %s\\n' "$(date +%s.%N)" "$up"
 while :; do
     now=${EPOCHREALTIME:-}
     if [ -z "$now" ]; then read -r now _ < /proc/uptime; fi
@@ -115,7 +115,8 @@ done
 """
 """Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received; and `still` with
 the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where
-the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the first line relates to the time of day."""
+the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the line `base` relates to the time of day.
+An empty line comes first, because a start file may have printed something without the end of a line."""
 
 BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
 
@@ -374,9 +375,14 @@ def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:
     return ["sh", "-c", text, name, *map(str, arguments)]
 
 
+def section(name: str) -> str:
+    """The command that begins an answer on a line of its own, whether or not what came before has the end of a line."""
+    return f"printf '\\n{SECTION}{name}\\n'"
+
+
 def asking(parts: Mapping[str, str]) -> str:
     """A script that answers several questions (name → sh), each under its own line; see answers()."""
-    return "\n".join(f"echo '{SECTION}{name}'\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
+    return "\n".join(f"{section(name)}\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
 
 
 def answers(said: str) -> dict[str, str]:
