@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -468,6 +469,19 @@ def test_a_watcher_ends_the_run_and_nothing_else(watched, end):
             if popen.poll() is None:
                 os.killpg(popen.pid, signal.SIGKILL)
                 popen.wait()
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2", "ALRM", "XCPU", "QUIT", "TERM", "HUP", "INT"])
+def test_a_watcher_cleans_up_after_a_signal_to_all_its_processes(watched, name):
+    """As schedulers send one before the end of a job: `sbatch --signal=USR1@60`, `qsub -notify`."""
+    watcher = watched()
+    for process in [psutil.Process(watcher.popen.pid), *psutil.Process(watcher.popen.pid).children(recursive=True)]:
+        process.send_signal(signal.Signals[f"SIG{name}"])
+    assert gone(watcher.popen, 0.5) in (None, 0)
+    watcher.popen.stdin.close()
+    assert gone(watcher.popen) == 0
+    assert not watcher.folder.exists()
+    assert not watcher.data.exists()
 
 
 def test_a_second_watcher_does_not_take_the_folders_of_the_first(watched):

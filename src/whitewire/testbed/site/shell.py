@@ -42,7 +42,7 @@ some two seconds. Apptainer's own processes hold the marker within another varia
 WATCH = (
     SWEEP
     + """
-trap '' HUP INT TERM PIPE
+trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU
 patience=$1; marker=$2; folder=$3; drives=$4; shift 4
 mkdir -p "${folder%/*}" && mkdir "$folder" || exit 1
 mkdir "$folder/tmp" "$folder/pids" "$folder/conf" "$drives" || exit 1
@@ -63,8 +63,9 @@ for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 )
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
-and removes its folders; then once more, for what was starting: every command begins in a folder of the run. Arguments:
-those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
+and removes its folders; then once more, for what was starting: every command begins in a folder of the run. No signal
+ends it but SIGKILL: some that a scheduler sends before the end of a job end what it waits for, and it cleans up.
+Arguments: those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 
