@@ -673,6 +673,19 @@ def seen(skew=0.0, role="datanode", **changes):
     return preflight.report(where, skew, said(**changes))
 
 
+def test_a_fio_without_the_engine_that_measures_drives_is_named(tmp_path):
+    """A package of its own, without which fio itself works."""
+    for tool in shell.PROGRAMS:
+        (tmp_path / tool).write_text("#!/bin/sh\necho 'IO engine libaio has no options'\n")
+        (tmp_path / tool).chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert sh(["sh", "-c", shell.SOFTWARE["programs"]], env=path).stdout == b""
+    (tmp_path / "fio").write_text(
+        "#!/bin/sh\necho 'fio: engine libaio not loadable'; echo 'IO engine libaio not found'\n"
+    )
+    assert sh(["sh", "-c", shell.SOFTWARE["programs"]], env=path).stdout == b"fio-engine-libaio\n"
+
+
 def test_a_good_host_has_no_problem():
     found = seen()
     assert (found.java, found.processors, round(found.memory_gib, 1)) == (17, 16, 62.5)
@@ -691,6 +704,7 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
+        (lambda: seen(programs="fio-engine-libaio"), "no fio-engine-libaio"),
         (
             lambda: seen(iperf3="iperf 3.9 (cJSON 1.7.13)"),
             "iperf3 3.9: its clock starts 40 ms before the data; 3.10 to 3.14 or 3.16 or newer is needed",

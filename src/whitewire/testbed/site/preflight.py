@@ -47,7 +47,7 @@ PORTS = {
 """That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
 IPERF3_PORT = 5201
 FINCORE = "fincore"
-ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
+ONLY = {"curl": "namenode", "fio": "datanode", shell.FIO_ENGINE: "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
 
@@ -262,7 +262,8 @@ def problems(host: Report, needs: Needs) -> list[str]:
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
         found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
     needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
-    if missing := [f"{name}{inside}" if name in shell.PROGRAMS else name for name in needed]:
+    inside_too = (*shell.PROGRAMS, shell.FIO_ENGINE)
+    if missing := [f"{name}{inside}" if name in inside_too else name for name in needed]:
         found.append(f"no {', '.join(missing)}")
     found += filter(None, [host.iperf3])
     for number, folder in enumerate(host.folders):

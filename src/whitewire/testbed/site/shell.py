@@ -250,11 +250,14 @@ there, its path. `site`: what configures jobs on a cluster of the site's, whose 
 `listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
+FIO_ENGINE = "fio-engine-libaio"
+"""The package of what fio measures drives with, where a distribution keeps it apart."""
 SOFTWARE = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
     "java_home": JAVA_HOME,
     "iperf3": "iperf3 --version",
-    "programs": f"for tool in {' '.join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done",
+    "programs": f"""for tool in {" ".join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done
+    if fio --enghelp=libaio 2>&1 | grep -q 'engine libaio not found'; then echo {FIO_ENGINE}; fi""",
 }
 """Likewise of what commands find: in the image, where a host has one. $1: the java command."""
 PREFLIGHT = SOFTWARE | MACHINE
