@@ -51,8 +51,8 @@ def said(number, **parts):
         "machine": "Dell Inc.\nPowerEdge R640",
         "virtual": "",
         "disks": "nvme0n1 1875385008 0 [none] mq-deadline\nsda 7814037168 1 [mq-deadline] none",
-        "folders": "1701209960 /dev/sda1 /data1\n880000000 /dev/nvme0n1p1 /data2\n880000000 /dev/nvme0n1p1 /srv/x\n"
-                   "5000000 /dev/sdb1 /boot/efi\n90000000 /dev/sdb2 /",
+        "folders": "1701209960 /dev/sda1 sda /data1\n880000000 /dev/nvme0n1p1 nvme0n1 /data2\n"
+                   "880000000 /dev/nvme0n1p1 nvme0n1 /srv/x\n5000000 /dev/sdb1 sdb /boot/efi\n90000000 /dev/sdb2 sdb /",
         "fallback": "90000000",
         "java": 'openjdk version "17.0.13" 2024-10-15\nOpenJDK Runtime Environment (build 17.0.13+11-Debian-2deb12u1)',
         "apptainer": "apptainer version 1.3.4",
@@ -137,13 +137,21 @@ def test_nodes_of_slurm_have_one_name_for_an_interface(made):
     assert line.endswith("look: another interface on node04, expected the same on all nodes")
 
 
+def test_data_folders_on_one_drive(made):
+    """Two partitions, or two volumes of one group: st_dev differs, the drive does not."""
+    folders = "900000000 /dev/sda1 sda /data1\n900000000 /dev/mapper/vg-data2 sda /data2"
+    config, (line,) = made(changed(lab(), "node04", 4, folders=folders))
+    assert config["data"] == ["/data1", "/data2"]
+    assert "look: some are on one drive on node04; keep one of each drive" in line
+
+
 def test_virtual_machines_of_a_cloud(made):
     """Addresses have no network of their own, and drivers no speed."""
     parts = {
         "speeds": "ens4 -1", "drivers": "ens4 virtio_net", "default": "default via 10.128.0.1 dev ens4", "rdma": "",
         "virtual": "hypervisor", "machine": "Google\nGoogle Compute Engine", "memory": "MemTotal: 4025284 kB",
-        "folders": "30000000 /dev/sda1 /", "fallback": "30000000", "java": "sh: 1: java: not found", "apptainer": "",
-        "missing": "iperf3\nfio\ncurl",
+        "folders": "30000000 /dev/sda1 sda /", "fallback": "30000000", "java": "sh: 1: java: not found",
+        "apptainer": "", "missing": "iperf3\nfio\ncurl",
     }  # fmt: skip
     site = lab(3)
     for number, name in enumerate(site.facts, start=1):
@@ -241,7 +249,7 @@ def test_answers_that_are_cut_short():
 HOSTILE = st.lists(st.sampled_from([
     "ens1f0 10000", "ens1f0 99999999999999999999", "a: b", "- x", "# look: y", "\x1b[31m", "\u2028kind: slurm",
     "\x85evil: 1", "'", '"', "{}", "kB", "MemTotal: 131869216 kB", "MemTotal: 999999999999999999 kB", "17",
-    "10 /dev/sda /x y", "99999999 /dev/sda /d'a\"t{a}#", "99999999 /dev/sda /d\u2028ata", "sda 100000000 1",
+    "10 /dev/sda sda /x y", "99999999 /dev/sda sda /d'a\"t{a}#", "99999999 /dev/sda sda /d\u2028ata", "sda 100000000 1",
     'version "17.0.1"', " dev x#y",
 ]), max_size=4).map("\n".join)  # fmt: skip
 

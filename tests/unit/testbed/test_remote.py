@@ -663,7 +663,7 @@ def said(**changes):
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
         "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
-        "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
+        "site": "", "folders": "99999999 yes no / /work\n99999999 yes yes sdb /data1",
     } | changes  # fmt: skip
     return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())
 
@@ -747,6 +747,35 @@ ABLE = {"ports": "mlx5_0/1 ACTIVE eno1 eno1.100\nmlx5_1/1 DOWN eno2", "locked": 
 def test_what_a_host_lacks_for_a_transport_is_named(changes, problem):
     found = preflight.problems(seen(**ABLE | changes), OVER_RDMA)
     assert len(found) == bool(problem) and problem in "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("folders", "noted"),
+    [
+        ("sdb /data1\n99999999 yes yes sdc /data2", []),
+        ("sdb /data1\n99999999 yes yes sdb /data2", ["data: folders on one drive are counted as several: /data1 and"]),
+        ("/ /var/tmp", ["data: on the drive of the system, which others use too: /var/tmp on datanode1"]),
+    ],
+)
+def test_data_folders_that_are_no_drive_of_their_own_are_noted(folders, noted):
+    found = seen(folders=f"99999999 yes no / /work\n99999999 yes yes {folders}")
+    assert preflight.problems(found, NEEDS) == []
+    said = [note for note in preflight.notes([found]) if note.startswith("data: ")]
+    assert [note.startswith(begin) for note, begin in zip(said, noted, strict=True)] == [True] * len(noted)
+
+
+def test_a_folders_drive_is_that_below_its_partition(tmp_path):
+    """`lsblk` as it is on a host with partitions, and for what is no block device."""
+    (tmp_path / "df").write_text("#!/bin/sh\nprintf 'Filesystem\n%s\n' \"${2##*/}\"\n")
+    of_partition, of_volume = "sda2 part\nsda disk\n", "vg lvm\nsda1 part\nsda disk\nsdb disk\n"
+    lines = f"case $6 in sda2) printf '{of_partition}' ;; vg) printf '{of_volume}' ;; esac"
+    (tmp_path / "lsblk").write_text(f"#!/bin/sh\n{lines}\n")
+    for tool in ("df", "lsblk"):
+        (tmp_path / tool).chmod(0o755)
+    script = f'{shell.DRIVE}\nfor each; do drive "$each"; done'
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said = sh(["sh", "-c", script, "sh", "/mnt/sda2", "/mnt/vg", str(tmp_path)], env=own).stdout.decode().split()
+    assert said == ["sda", "sda,sdb", str(tmp_path.stat().st_dev)]
 
 
 def test_ports_count_only_where_a_transport_needs_them_and_are_noted():

@@ -52,6 +52,9 @@ ONLY = {"curl": "namenode", "fio": "datanode", shell.FIO_ENGINE: "datanode", FIN
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
 
 
+SYSTEM = "/"
+
+
 @dataclass(frozen=True)
 class Folder:
     """A folder as a host has it, or would have it."""
@@ -60,6 +63,8 @@ class Folder:
     free_gib: float
     writable: bool
     present: bool
+    drive: str = ""
+    """What tells its drive from others of the host; SYSTEM: it is that of the system."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +239,8 @@ def memory_of(said: str) -> float:
 
 
 def _folder(line: str) -> Folder:
-    free, writable, present, path = line.split(" ", 3)
-    return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes")
+    free, writable, present, drive, path = line.split(" ", 4)
+    return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes", drive)
 
 
 # --- from a report to what is wrong ---------------------------------------------------------------------
@@ -348,6 +353,10 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
+    if shared := {host.place.name: paths for host in talking if (paths := _on_one_drive(host.folders[1:]))}:
+        found.append(f"data: folders on one drive are counted as several: {_grouped(shared)}")
+    if near := {host.place.name: paths for host in talking if (paths := _on_the_systems(host.folders[1:]))}:
+        found.append(f"data: on the drive of the system, which others use too: {_grouped(near)}")
     if blind := [host.place.name for host in talking if not host.shapers]:
         found.append(f"no tc (package iproute2 or iproute-tc), so a shaper would not be seen: {', '.join(blind)}")
     for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
@@ -357,6 +366,17 @@ def notes(hosts: Sequence[Report]) -> list[str]:
         if untold := {h.place.name: why for h in talking if (why := _rate_untold(h, fabric))}:
             found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(untold)}")
     return found
+
+
+def _on_one_drive(folders: Sequence[Folder]) -> str:
+    drives: dict[str, list[str]] = {}
+    for folder in folders:
+        drives.setdefault(folder.drive, []).append(folder.path)
+    return "; ".join(" and ".join(paths) for paths in drives.values() if len(paths) > 1)
+
+
+def _on_the_systems(folders: Sequence[Folder]) -> str:
+    return " and ".join(folder.path for folder in folders if folder.drive == SYSTEM)
 
 
 def _rate_untold(host: Report, fabric: str) -> str:

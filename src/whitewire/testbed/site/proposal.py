@@ -222,12 +222,19 @@ def data_folders(site: Site) -> list[str]:
     return sorted(path for path, count in paths.items() if count == len(site.hosts))
 
 
+def _drives(facts: Facts, folders: Sequence[str]) -> int:
+    """How many drives a host has below these folders."""
+    return len({folder.drive for folder in facts.folders if folder.path in folders})
+
+
 def _paths(site: Site) -> str:
     found = data_folders(site)
     disks = dict.fromkeys(disk for facts in site.facts.values() for disk in facts.disks)
     told = "one a drive"
     if not found:
         told = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
+    elif shared := site.where(lambda facts: _drives(facts, found) < len(found)):
+        told = f"look: some are on one drive on {site.words(shared)}; keep one of each drive"
     listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
     return (
         "# On every host, and local to each: no network file system.\n"

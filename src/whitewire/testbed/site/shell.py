@@ -211,6 +211,15 @@ ABOUT_INTERFACE = {
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
+DRIVE = """
+drive() {
+    source=$(df -Pk "$1" | awk 'NR == 2 { print $1 }')
+    disks=$(lsblk --noheadings --inverse --raw --output NAME,TYPE "$source" | awk '$2 == "disk" { print $1 }')
+    echo ${disks:-$(stat -L -c %d "$1")} | tr ' ' ,
+}
+"""
+"""drive FOLDER: the disks below its file system, also of partitions and volumes, or that file system's number."""
+
 MACHINE = {
     "user": "id -un",
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
@@ -235,19 +244,24 @@ MACHINE = {
         command -v $tool > /dev/null || echo $tool
     done""",
     "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
-    "folders": """shift
+    "folders": DRIVE
+    + """
+    shift
+    system=$(drive /)
     for folder; do
         there=$folder
         while [ ! -d "$there" ]; do there=${there%/*}; there=${there:-/}; done
         writable=no; [ -w "$there" ] && writable=yes
         present=no; [ "$there" = "$folder" ] && present=yes
-        echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $folder"
+        on=$(drive "$there"); [ "$on" = "$system" ] && on=/
+        echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $on $folder"
     done""",
 }
 """What is looked at of a machine before anything is started. Arguments: $1, then the folder `work` and the data
 folders. Of a folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is
-there, its path. `site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
-`listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
+there, its drive (`/`: that of the system), its path. `site`: what configures jobs on a cluster of the site's, whose
+configuration is in the folder $SITE. `listening` are addresses and ports in hexadecimal as the kernel shows them
+(proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
 FIO_ENGINE = "fio-engine-libaio"
@@ -314,12 +328,14 @@ SITE = {
     "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
     "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
     "disks": ABOUT["disks"],
-    "folders": """user=$(id -un)
+    "folders": DRIVE
+    + """
+    user=$(id -un)
     while read -r device mount kind _; do
         case $device in /dev/*) ;; *) [ "$kind" = zfs ] || continue ;; esac
         for folder in "$mount" "${mount%/}/$user"; do
             [ -d "$folder" ] && [ -w "$folder" ] || continue
-            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $folder"
+            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $(drive "$folder") $folder"
         done
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
@@ -330,7 +346,7 @@ SITE = {
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.
 
 `folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
-KiB, device, path. `fallback`: free KiB of /var/tmp."""
+KiB, device, drive, path. `fallback`: free KiB of /var/tmp."""
 
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
