@@ -170,6 +170,22 @@ def test_virtual_machines_of_a_cloud(made):
         assert told in line, line
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_fastest_interface_of_a_network_unless_the_list_names_another(made, named):
+    """`ip` lists the slow one first."""
+    site = lab(3)
+    for number, name in enumerate(site.facts, start=1):
+        nics = [interface("eno1", f"10.1.0.{number}", 16), interface("ens1f0", f"10.1.1.{number}", 16)]
+        site = changed(site, name, number, addresses=json.dumps(nics), speeds="eno1 1000\nens1f0 25000")
+    if named:
+        hosts = [replace(host, addresses=(f"10.1.0.{number}",)) for number, host in enumerate(site.hosts, start=1)]
+        site = Site(hosts, site.facts)
+    config, (line,) = made(site)
+    taken, other = ("eno1", "ens1f0 (25000 Mbit/s)") if named else ("ens1f0", "eno1 (1000 Mbit/s)")
+    assert [fabric["interface"] for fabric in config["fabrics"].values()] == [taken]
+    assert line.endswith(f"look: {other} in the same network")
+
+
 def test_an_experiments_networks_go_before_the_control_network(made):
     """As a manifest lists them; two networks are as fast."""
     site = lab(speeds="eno1 10000\nens1f0 10000")
