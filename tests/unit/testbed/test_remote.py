@@ -515,14 +515,17 @@ def test_unpacking_is_whole_or_not_at_all(tmp_path):
     source = tmp_path / "a.jar"
     source.write_bytes(b"content")
     content = deployment.archive({"hadoop/a.jar": source, "whitewire.jar": source})
-    target = tmp_path / "work/software"
+    target, run = tmp_path / "work/software", tmp_path / "run"
+    run.mkdir()
+    unpack = shell.script(shell.UNPACK, str(target), "2", str(run))
     for length in (0, 100, 512, 600, 1024, 1100, 1536):  # within a file and between two
-        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content[:length]).returncode != 0
+        assert sh(unpack, input=content[:length]).returncode != 0
         assert list((tmp_path / "work").iterdir()) == []
     for _ in range(2):  # a second time, as when two hosts share the folder
-        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content).returncode == 0
+        assert sh(unpack, input=content).returncode == 0
         assert (target / "hadoop/a.jar").read_bytes() == b"content"
         assert [path.name for path in (tmp_path / "work").iterdir()] == ["software"]
+        assert list(run.iterdir()) == []
     with tarfile.open(fileobj=BytesIO(content)) as tar:
         assert {(member.name, member.mode) for member in tar} == {("hadoop/a.jar", 0o644), ("whitewire.jar", 0o644)}
 

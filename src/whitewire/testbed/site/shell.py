@@ -357,8 +357,7 @@ find -L . -name '*.jar' ! -name '*-sources.jar' ! -name '*-javadoc.jar' -print
 
 UNPACK = """
 mkdir -p "${1%/*}" || exit 1
-part=$1.part.$$
-rm -rf -- "$part"
+part=$3/part.$$
 if ! { mkdir "$part" && tar -x -f - -C "$part" && [ "$(find "$part" -type f | wc -l)" -eq "$2" ]; }; then
     rm -rf -- "$part"
     exit 1
@@ -367,7 +366,8 @@ mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 [ -d "$1" ]
 """
 """Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
-once. They are counted because an archive that is cut between two files looks whole to tar."""
+once. They are counted because an archive that is cut between two files looks whole to tar. $3 is the run's folder, on
+the same file system: what is unpacked so far goes with it where this is killed."""
 
 RECEIVE = """
 printf '\\n@@ready\\n'
