@@ -665,7 +665,8 @@ def said(**changes):
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
         "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
-        "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
+        "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90\n"
+                     "0000000000000000FFFF00000100007F:2710",
         "site": "", "folders": "99999999 yes no / /work\n99999999 yes yes sdb /data1",
     } | changes  # fmt: skip
     return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in told.items())

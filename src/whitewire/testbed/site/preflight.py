@@ -222,15 +222,14 @@ def java_version(said: str) -> int:
     return int(match[1]) if match else 0
 
 
+OF_THE_HOST = re.compile("(0{16}FFFF0000)?[0-9A-F]{6}7F|0{24}01000000")
+"""127.x.x.x, also mapped to IPv6, and ::1, in the byte order of the kernel's table on a little-endian machine."""
+
+
 def listening(sockets: Sequence[str]) -> frozenset[int]:
     """Ports that something listens on, but for those that only the host itself reaches."""
     pairs = [socket.rsplit(":", 1) for socket in sockets]
-    # 127.x.x.x and ::1, in the byte order of the kernel's table on a little-endian machine.
-    return frozenset(
-        int(port, 16)
-        for address, port in pairs
-        if not (len(address) == 8 and address.endswith("7F")) and address != "00000000000000000000000001000000"
-    )
+    return frozenset(int(port, 16) for address, port in pairs if not OF_THE_HOST.fullmatch(address))
 
 
 def memory_of(said: str) -> float:
