@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
+from whitewire.paths import HOME
 from whitewire.testbed.site import facts, proposal, shell
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.proposal import Site
@@ -219,6 +220,11 @@ def test_infiniband(made):
 def test_roles(count, clients):
     found = proposal.roles([Listed(f"n{n}", "") for n in range(count)])
     assert found == ["namenode", *["datanode"] * (count - 1 - clients), *["client"] * clients]
+
+
+def test_the_page_says_how_many_hosts_are_clients():
+    page = (HOME / "docs" / "sites" / "first-day.md").read_text()
+    assert f"from {proposal.MANY} hosts on the last {proposal.CLIENTS} are clients" in page
 
 
 def test_roles_that_the_list_says_stay():
