@@ -332,13 +332,14 @@ def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
 
 def test_an_older_ssh_is_told_nothing_that_it_does_not_know(tmp_path, monkeypatch):
     (tmp_path / "ssh").write_text(
-        '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
+        '#!/bin/sh\ncase "$*" in *RemoteCommand* | *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
     )
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     ssh.known_options.cache_clear()
     try:
-        assert not any(name in word for word in ssh.command_line("n", "true") for name in ssh.NEWER_OPTIONS)
+        words = ssh.command_line("n", "true")
+        assert not any(name in word for word in words for name in ("RemoteCommand", *ssh.NEWER_OPTIONS))
     finally:
         ssh.known_options.cache_clear()
 
