@@ -214,8 +214,9 @@ JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${j
 DRIVE = """
 drive() {
     source=$(df -Pk "$1" | awk 'NR == 2 { print $1 }')
-    disks=$(lsblk --noheadings --inverse --raw --output NAME,TYPE "$source" | awk '$2 == "disk" { print $1 }')
-    echo ${disks:-$(stat -L -c %d "$1")} | tr ' ' ,
+    disks=$(lsblk --noheadings --inverse --raw --output NAME,TYPE "$source" |
+        awk '$2 == "disk" { all = all "," $1 } END { print substr(all, 2) }')
+    echo "${disks:-$(stat -L -c %d "$1")}"
 }
 """
 """drive FOLDER: the disks below its file system, also of partitions and volumes, or that file system's number."""
