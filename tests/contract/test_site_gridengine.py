@@ -78,7 +78,7 @@ config = json.loads({config!r})
 with within_its_job(config), JobTestbed(config, {roles!r}, 20) as testbed:
     for host in testbed.hosts:
         host.start(["sleep", "77.5"], pathlib.Path("/tmp/" + host.name))
-    open("{shared}/up", "w").close()
+    pathlib.Path("{shared}/up").write_text(testbed.layout.run)
     time.sleep(300)
 """
 
@@ -103,9 +103,10 @@ def test_the_warning_before_the_end_of_a_job_ends_all_of_it(site, config):
     script = f"export PYTHONPATH={HOME}/src; trap '' USR2; {sys.executable} {site.shared}/program.py; echo status $?"
     with another_job(site, script, "-notify") as job:
         names = [host.name for host in site.testbed.hosts]
-        assert within(60, lambda: site.testbed.inside(["test", "-e", f"{site.shared}/up"]).status == 0)
+        assert within(60, lambda: site.testbed.inside(["test", "-s", f"{site.shared}/up"]).status == 0)
+        run = site.testbed.inside(["cat", f"{site.shared}/up"]).stdout.decode()
         site.checked("qdel", job)
-        assert within(20, lambda: not any(sleepers(site, n) for n in names))
+        assert within(20, lambda: not any(sleepers(site, n) or runs_of(site, n, run) for n in names))
         said = site.testbed.inside(["cat", f"{site.shared}/out"]).stdout.decode()
         assert "whitewire: the job ends (SIGUSR2): finished runs are kept" in said
 

@@ -192,6 +192,16 @@ def test_the_doctor_says_what_the_profile_lacks(slurm_site, slurm_config):
         slurm_site.slurm("scontrol", "reconfigure")
 
 
+def test_a_warning_to_all_steps_leaves_no_folder(slurm_site, slurm_config):
+    """`sbatch --signal=USR1@60` without `B:`."""
+    with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
+        names, run = [host.target for host in testbed.hosts], testbed.layout.run
+        slurm_site.slurm("scancel", "--signal=USR1", slurm_site.job)
+        time.sleep(1)
+        assert all(host.connected for host in testbed.hosts)
+    assert not any(runs_of(slurm_site, name, run) for name in names)
+
+
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
     job = slurm_site.job
     try:

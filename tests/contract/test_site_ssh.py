@@ -185,6 +185,22 @@ def test_a_lost_connection_cleans_its_host_and_no_other(config, ssh_site, tmp_pa
     assert sleepers(ssh_site, "datanode2") == 0
 
 
+def test_a_copy_of_software_that_is_cut_off_leaves_nothing(config, ssh_site):
+    def parts():
+        return ssh_site.testbed.host("datanode1").run(["find", "/tmp/work", "-name", "*part.*"]).stdout
+
+    with SshTestbed(config, SMALL, SCALE) as testbed:
+        host = testbed.host("datanode1")
+        unpack = shell.script(shell.UNPACK, f"{testbed.layout.work}/software-cut", "2", host.folder)
+        command = shell.environment(unpack, {}, testbed.layout.path, host._mark())
+        popen = host.popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert within(5, parts)
+        os.kill(host.watcher.pid, signal.SIGKILL)
+        assert within(15, lambda: not parts())
+        popen.stdin.close()
+        popen.wait(timeout=5)
+
+
 def test_a_host_that_is_lost_while_it_is_sampled_is_named(config):
     with SshTestbed(config, {"namenode": 1, "datanode": 2}, SCALE) as testbed:
         with pytest.raises(CommandFailed, match="sampling of datanode2: ended before the run"):

@@ -111,6 +111,44 @@ def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
     assert site.hdfs.shell("-cat", "/user/someone/hosts").output
 
 
+def test_nothing_is_left_where_a_client_has_died(site, tmp_path, capsys):
+    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
+    there.start()
+    folder = there.folder.rpartition("/")[2]
+    assert folder in " ".join(listing(site))
+    there.clients[0].process.kill()
+    there.stop()
+    assert folder not in " ".join(listing(site))
+    assert not capsys.readouterr().err
+
+
+def copied(site: Stack, folder: str, insert: str = "") -> str:
+    """A copy of the site's configuration on its clients; `insert` comes first in core-site.xml."""
+    for host in site.testbed.by_role("client"):
+        host.run(["rm", "-rf", folder]).check()
+        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
+        host.run(["sed", "-i", f"s|<configuration[^>]*>|&{insert}|", f"{folder}/core-site.xml"]).check()
+    return folder
+
+
+def test_a_final_file_system_of_the_site_is_not_the_clients_root(site, tmp_path):
+    """As Ambari's clusters have it: fs.defaultFS is final. A folder of the site's has the name of a run's."""
+    root = site.hdfs.values["fs.defaultFS"]
+    final = f"<property><name>fs.defaultFS</name><value>{root}</value><final>true</final></property>"
+    folder = copied(site, "/tmp/final-site", final)
+    site.hdfs.shell("-mkdir", "-p", "/data/of-the-site").check("-mkdir")
+    puts = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path, jobs=False)
+    with puts:
+        assert puts.shell("-put", "/etc/hosts", "/data").status == 0
+        assert f"{puts.folder.removeprefix(root)}/data" in listing(site)
+        puts.remove("/data")
+        assert f"{puts.folder.removeprefix(root)}/data" not in listing(site)
+    assert site.hdfs.shell("-test", "-d", "/data/of-the-site").status == 0
+    jobs = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path)
+    with pytest.raises(UserError, match="/tmp/final-site/core-site.xml on client1: fs.defaultFS: found <final>true"):
+        jobs.start()
+
+
 def test_a_history_server_that_cannot_be_reached_stops_jobs_before_they_run(site, tmp_path):
     folder, key = "/tmp/elsewhere", "mapreduce.jobhistory.webapp.address"
     for host in site.testbed.by_role("client"):

@@ -151,8 +151,11 @@ class SshSite(Site):
         client = self._new_key(folder / "id")
         self.write(f"{self.folder}/authorized_keys", client, "600")
         self.write(f"{self.folder}/banner", b"Authorized use only.\nAccess is prohibited.\n", "644")
-        for host in testbed.hosts:  # as many sites have them
-            host.put(b"echo Welcome to the cluster; printf 'no line end'; stty -ixon\n", "/tmp/home/.bashrc")
+        # As many sites have them: on the first host the title of a window, on the others a complaint on standard error.
+        title, complaint = b"printf '\\033]0;%s\\007' \"$HOSTNAME\"", b"printf 'no line end'; stty -ixon"
+        for host in testbed.hosts:
+            last = title if host is testbed.hosts[0] else complaint
+            host.put(b"echo Welcome to the cluster; " + last + b"\n", "/tmp/home/.bashrc")
         self.write_known_hosts(self.public)
         self.write_config(self.proxies)
 

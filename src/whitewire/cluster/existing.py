@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -11,14 +13,15 @@ from pathlib import Path
 
 from whitewire.cluster import history
 from whitewire.cluster.hadoop import LOG4J, Resident, reason, site_xml
-from whitewire.cluster.hdfs import FSCK, GET_CONF, HdfsClients
+from whitewire.cluster.hdfs import FS_SHELL, FSCK, GET_CONF, HdfsClients
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
-from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.base import CommandFailed, Host, Process, Testbed, last_line
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
+from whitewire.tools.site_xml import final
 
 LOG4J_2 = """appenders=console
 appender.console.type=Console
@@ -29,22 +32,29 @@ appender.console.layout.pattern=%d{ISO8601} %p %c{2}: %m%n
 rootLogger.level=info
 rootLogger.appenderRefs=console
 rootLogger.appenderRef.console.ref=console
+logger.configuration.name=org.apache.hadoop.conf.Configuration
+logger.configuration.level=error
 """
-LOGGING = {"log4j.properties": LOG4J, "log4j2.properties": LOG4J_2}
-"""How clients log, whatever the site says: a job's number is read there. The second is for a site's own Hadoop that has
-Log4j 2 in place of the first."""
+LOGGING = {
+    "log4j.properties": f"{LOG4J}log4j.logger.org.apache.hadoop.conf.Configuration=ERROR\n",
+    "log4j2.properties": LOG4J_2,
+}
+"""How clients log, whatever the site says: a job's number is read there. Values of the site that ours replace are not
+mentioned: that would be in the output of each command. The second file is for a site's Hadoop that has Log4j 2."""
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml")
 FOLDERS_OF_JOBS = ("yarn.app.mapreduce.am.staging-dir", "mapreduce.jobhistory.intermediate-done-dir")
 """Where a job's files and its history go: the site's own places, since its history server looks there."""
 
 
 def around(original: str, values: Mapping[str, object]) -> bytes:
-    """A configuration file that says what the file `original` beside it says, and then these values."""
-    body = site_xml(values).decode().partition("<configuration>")[2]
-    include = f'<xi:include href="{original}"/>'
-    return (
-        f'<?xml version="1.0"?>\n<configuration xmlns:xi="http://www.w3.org/2001/XInclude">\n{include}{body}'.encode()
-    )
+    """A configuration file with these values and, for all others, what the file `original` beside it says.
+
+    These come first and are final: Hadoop keeps the first final value, and sites often make fs.defaultFS final.
+    """
+    ours = site_xml(values).decode().replace("</property>", "<final>true</final></property>")
+    root = '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
+    include = f'<xi:include href="{original}"/>\n</configuration>'
+    return ours.replace("<configuration>", root).replace("</configuration>", include).encode()
 
 
 def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
@@ -99,29 +109,58 @@ class Existing(HdfsClients):
             raise UserError(f"{self.site}: fs.defaultFS: found {root!r}, expected hdfs://…")
         self.history_server = self._history_server(hosts[0]) if self.jobs else ""
         self.folder = f"{root}{self.base}/whitewire-{uuid.uuid4().hex[:12]}"
+        if self.jobs:
+            self._refuse_final(hosts[0])
         places = {key: self._configured(hosts[0], key) for key in FOLDERS_OF_JOBS}
         places = {key: whole(place, root) for key, place in places.items()}
         self.values = {"fs.defaultFS": root, "history server": self.history_server, "folder": self.folder, **places}
         view = view_of(self.folder, places)
         for host in hosts:
             self._configure(host, view)
+            self._check_view(host)
         self.clients = [Resident(host, self.installation, self.logs / f"{host.name}.log") for host in hosts]
         for client in self.clients:
             client.wait_ready()
         made = self.shell("-mkdir", "-p", self.folder)
         if made.status != 0:
+            self.folder = ""  # there is none to remove
             raise UserError(f"cluster: folder: {self.base} on {root}: {made.why}")
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
-    def _configured(self, host: Host, key: str) -> str:
+    def _configured(self, host: Host, key: str, folder: str = "") -> str:
+        """A setting as the files in a folder have it: the site's, unless another is named."""
         logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
-        argv = replace(self.installation, configuration=self.site).argv(GET_CONF, 128, logging, ["-confKey", key])
+        asked = replace(self.installation, configuration=folder or self.site)
+        argv = asked.argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
         if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
             return addresses.DEFAULTS[key]
         if done.status != 0:
             raise UserError(f"{self.site} on {host.name}: {key}: {reason(done.stderr)}")
         return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
+
+    def _refuse_final(self, host: Host) -> None:
+        """UserError where the site makes its file system final: a job's processes on its nodes then use no other."""
+        name = "core-site.xml"
+        said = host.run(["cat", f"{self.site}/{name}"]).stdout.decode(errors="replace")
+        try:
+            declared = final(said, name)
+        except Unreadable as error:
+            raise UserError(f"{self.site} on {host.name}: {error}") from None
+        if declared & {"fs.defaultFS", "fs.default.name"}:
+            raise UserError(
+                f"{self.site}/{name} on {host.name}: fs.defaultFS: found <final>true</final>, expected none where jobs "
+                "run: on the site's nodes they could not use the run's own folder; papers without jobs can be measured"
+            )
+
+    def _check_view(self, host: Host) -> None:
+        """UserError unless clients on a host see the run's folder as their root: they remove paths below it."""
+        found = self._configured(host, "fs.defaultFS", self.installation.configuration)
+        if found != VIEW:
+            raise UserError(
+                f"{self.site} on {host.name}: fs.defaultFS: found {found!r} for clients of runs, expected {VIEW!r}; "
+                "is the site's core-site.xml there?"
+            )
 
     def _history_server(self, host: Host) -> str:
         """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
@@ -147,30 +186,57 @@ class Existing(HdfsClients):
             host.put(text.encode(), f"{own}/{name}")
 
     def _configure(self, host: Host, view: Mapping[str, str]) -> None:
-        """A copy of the site's configuration, in which files of our own include the site's, and with our logging."""
+        """A copy of the site's configuration, in which files of our own include the site's, and with our logging.
+
+        Other files there may be unreadable (container-executor.cfg) or lead nowhere. UserError where one of these is.
+        """
         own = self.installation.configuration
         host.run(["mkdir", "-p", own]).check()
-        host.run(["cp", "-R", "-L", f"{self.site}/.", own]).check()
+        copied = host.run(["cp", "-R", "-L", f"{self.site}/.", own])
         self._log_as_ours(host)
         # In each of them, because a later file overrides an earlier one.
         for name in SITE_FILES:
-            if host.run(["test", "-e", f"{own}/{name}"]).status == 0:
-                host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).check()
+            if host.run(["test", "-e", f"{self.site}/{name}"]).status == 0:
+                if host.run(["mv", f"{own}/{name}", f"{own}/site-{name}"]).status != 0:
+                    raise UserError(f"{self.site}/{name} on {host.name}: not copied: {last_line(copied.stderr)}")
                 host.put(around(f"site-{name}", view), f"{own}/{name}")
 
     def stop(self) -> None:
-        """Remove the folder and end the clients."""
-        if self.clients and self.folder and not self.dead():
-            self.shell("-rm", "-r", "-f", "-skipTrash", self.folder)
+        """End the clients and remove the folder."""
         for client in self.clients:
             client.process.kill()
+        if self.clients and self.folder:
+            self._remove_folder()
         self.clients, self.folder = [], ""
+
+    def _remove_folder(self) -> None:
+        """Remove the folder by a JVM of its own, since those of clients may have died; name it where it stays."""
+        argv = self.installation.argv(FS_SHELL, 128, {}, ["-rm", "-r", "-f", "-skipTrash", self.folder])
+        why = ""
+        for host in self.testbed.by_role("client"):
+            try:
+                done = host.run(argv, timeout=60)
+            except (CommandFailed, OSError) as lost:
+                why = str(lost)
+                continue
+            except subprocess.TimeoutExpired:
+                why = "no answer in 60 s"
+                break
+            if done.status == 0:
+                return
+            why = reason(done.stderr)
+            break
+        print(f"cluster: {self.folder} stays: {why}; remove it with hdfs dfs -rm -r -skipTrash", file=sys.stderr)
 
     def processes(self) -> dict[str, Process]:
         """Every client by the name of its host; the daemons are the site's."""
         return {client.host.name: client.process for client in self.clients}
 
     # -- use ----------------------------------------------------------------------------------------------
+
+    def remove(self, path: str) -> None:
+        """As everywhere, but by the path's whole name, which no setting can lead to the site's own root."""
+        super().remove(f"{VIEW}{path.lstrip('/')}")
 
     def blocks(self, path: str) -> str:
         """What fsck says of a path's files, blocks and replicas (verbatim)."""

@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from whitewire.cluster import container_jvms
-from whitewire.cluster.existing import SITE_FILES, Existing, around
-from whitewire.cluster.hadoop import LOG4J, whereabouts
+from whitewire.cluster.existing import LOGGING, SITE_FILES, Existing, around
+from whitewire.cluster.hadoop import whereabouts
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
@@ -407,7 +407,8 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
             host.run(["mv", f"{configuration}/{name}", f"{configuration}/stack-{name}"]).check()
             host.put(around(f"stack-{name}", values), f"{configuration}/{name}")
     # Standard output is for sizes, which HiBench picks out of it: every number there would count.
-    host.put(LOG4J.replace("System.out", "System.err").encode(), f"{configuration}/log4j.properties")
+    logging = LOGGING["log4j.properties"].replace("System.out", "System.err")
+    host.put(logging.encode(), f"{configuration}/log4j.properties")
     found = {match[1].split("-")[0]: jar for jar in software.HADOOP.glob("*.jar")
              if (match := software.UNPACKED.match(jar.name))}  # fmt: skip
     jars = {"examples": f"{folder}/{found['examples'].name}", "sleep": f"{folder}/sleep.jar"}

@@ -348,7 +348,7 @@ class _Site:
 
     def _layout(self, path: str) -> None:
         """The file as long as the effort wants it, or as the drive can write it in the time; past the page cache where
-        the file system offers that (O_DIRECT).
+        the file system offers that (O_DIRECT). Any other fault is no reason to measure memory in its place.
         """
         size, seconds = self.file_bytes, self.plan.layout_seconds
         for mode in fio.MODES:
@@ -357,8 +357,8 @@ class _Site:
             try:
                 written = self._fio(argv, "write", f"layout-{mode}", seconds + size / FLUSH_RATE).bytes
                 break
-            except (CommandFailed, Unreadable):
-                if mode == fio.MODES[-1] or self.place.raw:
+            except (CommandFailed, Unreadable) as fault:
+                if mode == fio.MODES[-1] or self.place.raw or not fio.NO_DIRECT.search(str(fault)):
                     raise
         self.file_bytes = written // fio.LAYOUT_BLOCK * fio.LAYOUT_BLOCK
         if self.file_bytes < LEAST_BYTES:
@@ -367,6 +367,8 @@ class _Site:
     def _fio(self, argv: Sequence[str], operation: str, name: str, seconds: float) -> fio.Result:
         done = self._run(*argv, timeout=seconds + START_SECONDS)
         atomic.write(self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json", done.stdout)
+        if fio.NO_ENGINE.encode() in done.stdout + done.stderr:
+            raise Unreadable(f"{name}: fio has no engine {fio.ENGINE}: install fio-engine-{fio.ENGINE}")
         try:
             result = fio.measurement(done.stdout, operation)
         except Unreadable as fault:

@@ -179,6 +179,7 @@ def _lines(path: str) -> list[str]:
 
 def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
     """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
+    client = testbed.by_role("client")[0]
     return {
         "whitewire": {"version": __version__, **commit()},
         "software": software(),
@@ -196,8 +197,8 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
         },
         "hosts": [{"name": h.name, "role": h.role, "address": h.address} for h in testbed.hosts],
         "tcp": dict(zip([host.name for host in testbed.hosts], on_each(testbed.hosts, _tcp), strict=True)),
-        "link": testbed.by_role("client")[0].run_outside(["tc", "-d", "qdisc", "show", "dev", "eth0"]).stdout.decode(),
-        "offloads": testbed.by_role("client")[0].run_outside(["ethtool", "-k", "eth0"]).stdout.decode(),
+        "link": client.run_outside(["tc", "-d", "qdisc", "show", "dev", client.interface]).stdout.decode(),
+        "offloads": client.run_outside(["ethtool", "-k", client.interface]).stdout.decode(),
         "machines": testbed.describe(),
     }  # fmt: skip
 

@@ -225,6 +225,8 @@ class Host(ABC):
     role: str
     address: str
     """Its IP address on the fabric in use."""
+    interface: str = "eth0"
+    """The network interface that has it."""
     folder: str
     """Where its part of a cluster keeps its files."""
     scratch: str = "/tmp"

@@ -17,6 +17,11 @@ BLOCK = 65536
 """Bytes a call: the packet in which HDFS writes."""
 OPERATIONS = ("write", "read", "randwrite", "randread")
 MODES = ("direct", "buffered")
+ENGINE = "libaio"
+"""What makes calls of mode direct; a package of its own in some distributions (fio-engine-libaio)."""
+NO_ENGINE = "failed to load engine"
+NO_DIRECT = re.compile(r"O_DIRECT|direct=1|Invalid argument|Operation not supported")
+"""What fio says where a file system refuses O_DIRECT: in words of its own, or as the error of open or of a call."""
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 LAYOUT_BLOCK, LAYOUT_DEPTH = 2**20, 4
 
@@ -60,7 +65,7 @@ def _command(path: str, operation: str, mode: str, block: int, depth: int, size:
         f"--percentile_list={':'.join(f'{p:g}' for p in PERCENTILES)}", "--output-format=json+",
     ]  # fmt: skip
     if mode == "direct":
-        argv += ["--ioengine=libaio", f"--iodepth={depth}", "--direct=1"]
+        argv += [f"--ioengine={ENGINE}", f"--iodepth={depth}", "--direct=1"]
     else:
         argv += ["--ioengine=psync", "--direct=0"]
     if threads == 1:

@@ -4,15 +4,18 @@ import json
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.unit.cluster.test_history import INFO
-from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, whole
+from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, around, whole
+from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.yarn import VIEW
 from whitewire.errors import UserError
-from whitewire.testbed.base import Completed
+from whitewire.testbed.base import CommandFailed, Completed
 from whitewire.testbed.installation import Installation
-from whitewire.tools import history
+from whitewire.tools import history, site_xml
 
 
 class Here:
@@ -74,6 +77,86 @@ def test_questions_to_the_sites_configuration_log_as_ours_do(host, site):
     given = dict(word.split("=", 1) for word in options if word.startswith("-D"))  # as for Java, the last one counts
     assert given["-Dlog4j.configuration"] == f"file:{host.scratch}/conf/log4j.properties"
     assert given["-Dlog4j.configurationFile"] == f"file:{host.scratch}/conf/log4j2.properties"
+
+
+def test_our_values_come_before_the_sites_and_are_final():
+    """Hadoop keeps the first value that is declared final, and a site's may be."""
+    first, second, included = ElementTree.fromstring(around("site-core-site.xml", {"a": "1 & 2", "fs.defaultFS": VIEW}))
+    assert [[child.text for child in each] for each in (first, second)] == [
+        ["a", "1 & 2", "true"],
+        ["fs.defaultFS", VIEW, "true"],
+    ]
+    assert (included.tag, included.get("href")) == (site_xml.INCLUDE, "site-core-site.xml")
+
+
+@pytest.mark.parametrize("found", ["hdfs://namenode:9000", "file:///"])
+def test_nothing_begins_where_clients_do_not_see_the_runs_folder_as_their_root(host, site, found):
+    host.settings["fs.defaultFS"] = found
+    with pytest.raises(UserError, match=f"/site on client1: fs.defaultFS: found '{found}' .*, expected 'viewfs:"):
+        site._check_view(host)
+    assert f"{host.scratch}/conf" in host.java[0][-4]  # as clients read it, not as the site has it
+    host.settings["fs.defaultFS"] = VIEW
+    site._check_view(host)
+
+
+@pytest.mark.parametrize("name", ["fs.defaultFS", "fs.default.name"])
+def test_jobs_are_refused_where_the_sites_file_system_is_final(tmp_path, host, site, name):
+    """As Ambari's clusters have it."""
+    file = tmp_path / "site" / "core-site.xml"
+    value = "<value>hdfs://nn:8020</value>"
+    file.write_text(f"<configuration><property><name>{name}</name>{value}</property></configuration>")
+    site._refuse_final(host)
+    file.write_text(file.read_text().replace(value, f"{value}<final>true</final>"))
+    with pytest.raises(UserError, match="/site/core-site.xml on client1: fs.defaultFS: found <final>true</final>"):
+        site._refuse_final(host)
+    file.write_text("<configuration>")
+    with pytest.raises(UserError, match="/site on client1: core-site.xml: no element found"):
+        site._refuse_final(host)
+
+
+def test_paths_are_removed_by_their_whole_names(site):
+    said = []
+    site.clients = [SimpleNamespace(run=lambda tool, words: said.extend(words) or Outcome(0, 0, 0, ""))]
+    site.remove("/data")
+    assert said[-1] == "viewfs://whitewire/data"
+
+
+def test_the_folder_is_removed_though_clients_died_and_named_where_it_stays(host, site, capsys):
+    def lost(argv, timeout):
+        raise CommandFailed("client0: the connection is lost")
+
+    def stopped() -> str:
+        site.folder = "hdfs://namenode:9000/user/me/whitewire-1"
+        site.clients = [SimpleNamespace(process=SimpleNamespace(kill=lambda: None))]
+        site.stop()
+        return capsys.readouterr().err
+
+    site.testbed = SimpleNamespace(by_role=lambda role: [SimpleNamespace(run=lost), host])
+    host.settings["hdfs://namenode:9000/user/me/whitewire-1"] = ""
+    assert stopped() == ""
+    assert host.java[0][-5:-1] == ["-rm", "-r", "-f", "-skipTrash"]
+    host.settings.clear()
+    assert "cluster: hdfs://namenode:9000/user/me/whitewire-1 stays: Configuration hdfs://namenode" in stopped()
+
+
+def test_what_cannot_be_copied_of_the_sites_folder_is_left_out_unless_it_is_needed(tmp_path, host, site, monkeypatch):
+    (tmp_path / "site" / "container-executor.cfg").symlink_to("/nowhere")  # as unreadable as a file of mode 0400
+    (tmp_path / "site" / "hdfs-site.xml").write_text("<configuration/>")
+    site._configure(host, {})
+    own = tmp_path / "scratch" / "conf"
+    assert not (own / "container-executor.cfg").exists()
+    assert (own / "site-hdfs-site.xml").exists() and not (own / "site-yarn-site.xml").exists()
+
+    def unreadable(argv):
+        if argv[0] == "cp":
+            return Completed(argv, 1, b"", b"cp: cannot open 'hdfs-site.xml' for reading: Permission denied\n")
+        return Here.run(host, argv)
+
+    monkeypatch.setattr(host, "run", unreadable)
+    (own / "core-site.xml").write_text("<configuration/>")
+    (own / "hdfs-site.xml").unlink()
+    with pytest.raises(UserError, match="/site/hdfs-site.xml on client1: not copied: cp: cannot open .* denied"):
+        site._configure(host, {})
 
 
 @pytest.mark.parametrize(

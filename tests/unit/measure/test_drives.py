@@ -333,6 +333,34 @@ def test_a_place_that_fails_says_why_keeps_no_file_and_stops_no_other(place, tmp
                                                                                       two.folder: False}  # fmt: skip
 
 
+NO_DIRECT = said(
+    b"fio: pid=15, err=22/file:filesetup.c:805, func=open(/data1/data), error=Invalid argument\n", 1,
+    b"fio: looks like your file system does not support direct=1/buffered=0\n"
+    b"fio: destination does not support O_DIRECT\n",
+)  # fmt: skip
+NO_ENGINE = said(
+    b"", 1,
+    b"fio: engine libaio not loadable\nfio: failed to load engine\n"
+    b"fio: file:ioengines.c:89, func=dlopen, error=libaio: cannot open shared object file: No such file or directory\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (NO_DIRECT, ""),
+        (NO_ENGINE, "layout-direct: fio has no engine libaio: install fio-engine-libaio"),  # axboe/fio#618
+        (said(b"", 1, b"fio: io_u error on file data: Input/output error\n"), "Input/output error"),
+        (said(b"", 1, b"fio: pid=112, err=11/file:engines/libaio.c:407, func=io_queue_init\n"), "io_queue_init"),
+    ],
+)
+def test_memory_is_measured_only_where_the_file_system_refuses_to_pass_it(place, tmp_path, answer, problem):
+    host = Local("h1", lambda argv: answer if "--direct=1" in argv else fake_fio(argv))
+    (found,) = storage.measure([place(host)], "smoke", tmp_path / "raw").places
+    assert problem in found["problem"] and bool(found["problem"]) == bool(problem)
+    assert found["mode"] == ("direct" if problem else "buffered")
+
+
 def test_an_interrupt_leaves_no_file(place, tmp_path):
     def interrupted(argv):
         if argv[0] == "fio" and "--time_based" in argv:

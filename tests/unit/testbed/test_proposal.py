@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
+from whitewire.paths import HOME
 from whitewire.testbed.site import facts, proposal, shell
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.proposal import Site
@@ -51,8 +52,8 @@ def said(number, **parts):
         "machine": "Dell Inc.\nPowerEdge R640",
         "virtual": "",
         "disks": "nvme0n1 1875385008 0 [none] mq-deadline\nsda 7814037168 1 [mq-deadline] none",
-        "folders": "1701209960 /dev/sda1 /data1\n880000000 /dev/nvme0n1p1 /data2\n880000000 /dev/nvme0n1p1 /srv/x\n"
-                   "5000000 /dev/sdb1 /boot/efi\n90000000 /dev/sdb2 /",
+        "folders": "1701209960 /dev/sda1 sda /data1\n880000000 /dev/nvme0n1p1 nvme0n1 /data2\n"
+                   "880000000 /dev/nvme0n1p1 nvme0n1 /srv/x\n5000000 /dev/sdb1 sdb /boot/efi\n90000000 /dev/sdb2 sdb /",
         "fallback": "90000000",
         "java": 'openjdk version "17.0.13" 2024-10-15\nOpenJDK Runtime Environment (build 17.0.13+11-Debian-2deb12u1)',
         "apptainer": "apptainer version 1.3.4",
@@ -137,13 +138,21 @@ def test_nodes_of_slurm_have_one_name_for_an_interface(made):
     assert line.endswith("look: another interface on node04, expected the same on all nodes")
 
 
+def test_data_folders_on_one_drive(made):
+    """Two partitions, or two volumes of one group: st_dev differs, the drive does not."""
+    folders = "900000000 /dev/sda1 sda /data1\n900000000 /dev/mapper/vg-data2 sda /data2"
+    config, (line,) = made(changed(lab(), "node04", 4, folders=folders))
+    assert config["data"] == ["/data1", "/data2"]
+    assert "look: some are on one drive on node04; keep one of each drive" in line
+
+
 def test_virtual_machines_of_a_cloud(made):
     """Addresses have no network of their own, and drivers no speed."""
     parts = {
         "speeds": "ens4 -1", "drivers": "ens4 virtio_net", "default": "default via 10.128.0.1 dev ens4", "rdma": "",
         "virtual": "hypervisor", "machine": "Google\nGoogle Compute Engine", "memory": "MemTotal: 4025284 kB",
-        "folders": "30000000 /dev/sda1 /", "fallback": "30000000", "java": "sh: 1: java: not found", "apptainer": "",
-        "missing": "iperf3\nfio\ncurl",
+        "folders": "30000000 /dev/sda1 sda /", "fallback": "30000000", "java": "sh: 1: java: not found",
+        "apptainer": "", "missing": "iperf3\nfio\ncurl",
     }  # fmt: skip
     site = lab(3)
     for number, name in enumerate(site.facts, start=1):
@@ -160,6 +169,22 @@ def test_virtual_machines_of_a_cloud(made):
         "curl (needed on a namenode) is missing on all hosts; fio (needed on a datanode) is missing",
     ), strict=True):  # fmt: skip
         assert part in line, line
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_fastest_interface_of_a_network_unless_the_list_names_another(made, named):
+    """`ip` lists the slow one first."""
+    site = lab(3)
+    for number, name in enumerate(site.facts, start=1):
+        nics = [interface("eno1", f"10.1.0.{number}", 16), interface("ens1f0", f"10.1.1.{number}", 16)]
+        site = changed(site, name, number, addresses=json.dumps(nics), speeds="eno1 1000\nens1f0 25000")
+    if named:
+        hosts = [replace(host, addresses=(f"10.1.0.{number}",)) for number, host in enumerate(site.hosts, start=1)]
+        site = Site(hosts, site.facts)
+    config, (line,) = made(site)
+    taken, other = ("eno1", "ens1f0 (25000 Mbit/s)") if named else ("ens1f0", "eno1 (1000 Mbit/s)")
+    assert [fabric["interface"] for fabric in config["fabrics"].values()] == [taken]
+    assert line.endswith(f"look: {other} in the same network")
 
 
 def test_an_experiments_networks_go_before_the_control_network(made):
@@ -195,6 +220,11 @@ def test_infiniband(made):
 def test_roles(count, clients):
     found = proposal.roles([Listed(f"n{n}", "") for n in range(count)])
     assert found == ["namenode", *["datanode"] * (count - 1 - clients), *["client"] * clients]
+
+
+def test_the_page_says_how_many_hosts_are_clients():
+    page = (HOME / "docs" / "sites" / "first-day.md").read_text()
+    assert f"from {proposal.MANY} hosts on the last {proposal.CLIENTS} are clients" in page
 
 
 def test_roles_that_the_list_says_stay():
@@ -241,7 +271,7 @@ def test_answers_that_are_cut_short():
 HOSTILE = st.lists(st.sampled_from([
     "ens1f0 10000", "ens1f0 99999999999999999999", "a: b", "- x", "# look: y", "\x1b[31m", "\u2028kind: slurm",
     "\x85evil: 1", "'", '"', "{}", "kB", "MemTotal: 131869216 kB", "MemTotal: 999999999999999999 kB", "17",
-    "10 /dev/sda /x y", "99999999 /dev/sda /d'a\"t{a}#", "99999999 /dev/sda /d\u2028ata", "sda 100000000 1",
+    "10 /dev/sda sda /x y", "99999999 /dev/sda sda /d'a\"t{a}#", "99999999 /dev/sda sda /d\u2028ata", "sda 100000000 1",
     'version "17.0.1"', " dev x#y",
 ]), max_size=4).map("\n".join)  # fmt: skip
 

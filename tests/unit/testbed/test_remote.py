@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -331,13 +332,14 @@ def test_what_a_users_configuration_says_of_sessions_does_not_count(tmp_path):
 
 def test_an_older_ssh_gets_no_option_that_it_does_not_know(tmp_path, monkeypatch):
     (tmp_path / "ssh").write_text(
-        '#!/bin/sh\ncase "$*" in *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
+        '#!/bin/sh\ncase "$*" in *RemoteCommand* | *SessionType* | *StdinNull* | *Fork* | *Channel*) exit 255 ;; esac\n'
     )
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     ssh.known_options.cache_clear()
     try:
-        assert not any(name in word for word in ssh.command_line("n", "true") for name in ssh.NEWER_OPTIONS)
+        words = ssh.command_line("n", "true")
+        assert not any(name in word for word in words for name in ("RemoteCommand", *ssh.NEWER_OPTIONS))
     finally:
         ssh.known_options.cache_clear()
 
@@ -365,10 +367,11 @@ def test_status_and_words_are_found_between_those_of_the_carrier(said, number, c
 
 
 def test_questions_are_answered_under_their_names():
-    parts = {"one": "echo a; echo b", "none": "false", "noise": "echo hidden >&2", "last": "printf 'no line end'"}
+    parts = {"one": "echo a; echo b", "none": "false", "noise": "echo hidden >&2", "cut": "printf 'no line end'"}
+    parts["last"] = "echo c"
     said = sh(["sh", "-c", shell.asking(parts)]).stdout.decode()
-    assert shell.answers("before\n" + said) == {
-        "": "before", "one": "a\nb", "none": "", "noise": "", "last": "no line end"}  # fmt: skip
+    assert shell.answers("before" + said) == {
+        "": "before", "one": "a\nb", "none": "", "noise": "", "cut": "no line end", "last": "c"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -469,6 +472,19 @@ def test_a_watcher_ends_the_run_and_nothing_else(watched, end):
                 popen.wait()
 
 
+@pytest.mark.parametrize("name", ["USR1", "USR2", "ALRM", "XCPU", "QUIT", "TERM", "HUP", "INT"])
+def test_a_watcher_cleans_up_after_a_signal_to_all_its_processes(watched, name):
+    """As schedulers send one before the end of a job: `sbatch --signal=USR1@60`, `qsub -notify`."""
+    watcher = watched()
+    for process in [psutil.Process(watcher.popen.pid), *psutil.Process(watcher.popen.pid).children(recursive=True)]:
+        process.send_signal(signal.Signals[f"SIG{name}"])
+    assert gone(watcher.popen, 0.5) in (None, 0)
+    watcher.popen.stdin.close()
+    assert gone(watcher.popen) == 0
+    assert not watcher.folder.exists()
+    assert not watcher.data.exists()
+
+
 def test_a_second_watcher_does_not_take_the_folders_of_the_first(watched):
     first, second = watched(), watched(name="another.host")
     assert first.said == b"@@ready\n"
@@ -500,21 +516,25 @@ def test_unpacking_is_whole_or_not_at_all(tmp_path):
     source = tmp_path / "a.jar"
     source.write_bytes(b"content")
     content = deployment.archive({"hadoop/a.jar": source, "whitewire.jar": source})
-    target = tmp_path / "work/software"
+    target, run = tmp_path / "work/software", tmp_path / "run"
+    run.mkdir()
+    unpack = shell.script(shell.UNPACK, str(target), "2", str(run))
     for length in (0, 100, 512, 600, 1024, 1100, 1536):  # within a file and between two
-        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content[:length]).returncode != 0
+        assert sh(unpack, input=content[:length]).returncode != 0
         assert list((tmp_path / "work").iterdir()) == []
     for _ in range(2):  # a second time, as when two hosts share the folder
-        assert sh(shell.script(shell.UNPACK, str(target), "2"), input=content).returncode == 0
+        assert sh(unpack, input=content).returncode == 0
         assert (target / "hadoop/a.jar").read_bytes() == b"content"
         assert [path.name for path in (tmp_path / "work").iterdir()] == ["software"]
+        assert list(run.iterdir()) == []
     with tarfile.open(fileobj=BytesIO(content)) as tar:
         assert {(member.name, member.mode) for member in tar} == {("hadoop/a.jar", 0o644), ("whitewire.jar", 0o644)}
 
 
 def test_samples_and_readings_of_this_machine():
-    popen = subprocess.Popen(["sh", "-c", shell.BEST_SHELL, "x", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE)
-    lines = [popen.stdout.readline().decode() for _ in range(4)]
+    started = f"""printf '\\033]0;node01\\007'; {shell.BEST_SHELL}"""  # after a start file that names a window
+    popen = subprocess.Popen(["sh", "-c", started, "x", shell.SAMPLE, "y", "lo"], stdout=subprocess.PIPE)
+    lines = [popen.stdout.readline().decode() for _ in range(5)]
     popen.kill()
     popen.wait()
     popen.stdout.close()
@@ -646,8 +666,9 @@ def said(**changes):
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
         "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
-        "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90",
-        "site": "", "folders": "99999999 yes no /work\n99999999 yes yes /data1",
+        "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90\n"
+                     "0000000000000000FFFF00000100007F:2710",
+        "site": "", "folders": "99999999 yes no / /work\n99999999 yes yes sdb /data1",
     } | changes  # fmt: skip
     return "noise\n" + "\n".join(f"{shell.SECTION}{name}\n{text}" for name, text in answers.items())
 
@@ -655,6 +676,19 @@ def said(**changes):
 def seen(skew=0.0, role="datanode", **changes):
     where = inventory.Place("datanode1", role, "node4", "hosts[3]", {"10gbe": {"interface": "eno1"}})
     return preflight.report(where, skew, said(**changes))
+
+
+def test_a_fio_without_the_engine_that_measures_drives_is_named(tmp_path):
+    """A package of its own, without which fio itself works."""
+    for tool in shell.PROGRAMS:
+        (tmp_path / tool).write_text("#!/bin/sh\necho 'IO engine libaio has no options'\n")
+        (tmp_path / tool).chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert sh(["sh", "-c", shell.SOFTWARE["programs"]], env=path).stdout == b""
+    (tmp_path / "fio").write_text(
+        "#!/bin/sh\necho 'fio: engine libaio not loadable'; echo 'IO engine libaio not found'\n"
+    )
+    assert sh(["sh", "-c", shell.SOFTWARE["programs"]], env=path).stdout == b"fio-engine-libaio\n"
 
 
 def test_a_good_host_has_no_problem():
@@ -675,6 +709,7 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
+        (lambda: seen(programs="fio-engine-libaio"), "no fio-engine-libaio"),
         (
             lambda: seen(iperf3="iperf 3.9 (cJSON 1.7.13)"),
             "iperf3 3.9: its clock starts 40 ms before the data; 3.10 to 3.14 or 3.16 or newer is needed",
@@ -717,6 +752,35 @@ ABLE = {"ports": "mlx5_0/1 ACTIVE eno1 eno1.100\nmlx5_1/1 DOWN eno2", "locked": 
 def test_what_a_host_lacks_for_a_transport_is_named(changes, problem):
     found = preflight.problems(seen(**ABLE | changes), OVER_RDMA)
     assert len(found) == bool(problem) and problem in "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("folders", "noted"),
+    [
+        ("sdb /data1\n99999999 yes yes sdc /data2", []),
+        ("sdb /data1\n99999999 yes yes sdb /data2", ["data: folders on one drive are counted as several: /data1 and"]),
+        ("/ /var/tmp", ["data: on the drive of the system, which others use too: /var/tmp on datanode1"]),
+    ],
+)
+def test_data_folders_that_are_no_drive_of_their_own_are_noted(folders, noted):
+    found = seen(folders=f"99999999 yes no / /work\n99999999 yes yes {folders}")
+    assert preflight.problems(found, NEEDS) == []
+    said = [note for note in preflight.notes([found]) if note.startswith("data: ")]
+    assert [note.startswith(begin) for note, begin in zip(said, noted, strict=True)] == [True] * len(noted)
+
+
+def test_a_folders_drive_is_that_below_its_partition(tmp_path):
+    """`lsblk` as it is on a host with partitions, and for what is no block device."""
+    (tmp_path / "df").write_text("#!/bin/sh\nprintf 'Filesystem\n%s\n' \"${2##*/}\"\n")
+    of_partition, of_volume = "sda2 part\nsda disk\n", "vg lvm\nsda1 part\nsda disk\nsdb disk\n"
+    lines = f"case $6 in sda2) printf '{of_partition}' ;; vg) printf '{of_volume}' ;; esac"
+    (tmp_path / "lsblk").write_text(f"#!/bin/sh\n{lines}\n")
+    for tool in ("df", "lsblk"):
+        (tmp_path / tool).chmod(0o755)
+    script = f'{shell.DRIVE}\nfor each; do drive "$each"; done'
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said = sh(["sh", "-c", script, "sh", "/mnt/sda2", "/mnt/vg", str(tmp_path)], env=own).stdout.decode().split()
+    assert said == ["sda", "sda,sdb", str(tmp_path.stat().st_dev)]
 
 
 def test_ports_count_only_where_a_transport_needs_them_and_are_noted():

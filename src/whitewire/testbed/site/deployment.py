@@ -156,7 +156,8 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
     content = archive(files)
 
     def one(host: RemoteHost) -> str:
-        done = host.run_outside(shell.script(shell.UNPACK, folder, str(len(files))), stdin=content, timeout=COPY_S)
+        argv = shell.script(shell.UNPACK, folder, str(len(files)), host.folder)
+        done = host.run_outside(argv, stdin=content, timeout=COPY_S)
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
     progress, faults = Progress("software", []), []

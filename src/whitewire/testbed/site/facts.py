@@ -39,10 +39,11 @@ class Nic:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder that may be written, on a local drive."""
+    """A folder that may be written, on a local drive, which `drive` tells from others of the host."""
 
     path: str
     free_gib: float
+    drive: str
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,10 @@ def _folders(said: str) -> Iterator[Folder]:
     """One of each drive: a device may be mounted more than once."""
     seen = set()
     for line in said.splitlines():
-        free, device, path = (line.split(" ", 2) + ["", ""])[:3]
+        free, device, drive, path = (line.split(" ", 3) + [""] * 3)[:4]
         if FOLDER.fullmatch(path) and not OF_THE_SYSTEM.fullmatch(path) and device not in seen and _gib(free):
             seen.add(device)
-            yield Folder(path, _gib(free))
+            yield Folder(path, _gib(free), drive)
 
 
 def _disks(said: str) -> Iterator[str]:

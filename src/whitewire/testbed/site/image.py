@@ -72,7 +72,7 @@ class Image:
         asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
         inside = self.around(f"exec {shell.environment(asked, {'PRELOAD': preload}, path)}", path)
         outside = shlex.join(shell.script(shell.asking(shell.IMAGE), self.file))
-        return f"{outside}\necho '{shell.SECTION}exec'\n( {inside} ) 2>&1"
+        return f"{outside}\n{shell.section('exec')}\n( {inside} ) 2>&1"
 
 
 def of(config: Mapping[str, Any], source: str) -> Image | None:

@@ -47,9 +47,12 @@ PORTS = {
 """That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
 IPERF3_PORT = 5201
 FINCORE = "fincore"
-ONLY = {"curl": "namenode", "fio": "datanode", FINCORE: ""}
+ONLY = {"curl": "namenode", "fio": "datanode", shell.FIO_ENGINE: "datanode", FINCORE: ""}
 """Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
 measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
+
+
+SYSTEM = "/"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Folder:
     free_gib: float
     writable: bool
     present: bool
+    drive: str = ""
+    """What tells its drive from others of the host; SYSTEM: it is that of the system."""
 
 
 @dataclass(frozen=True)
@@ -217,15 +222,14 @@ def java_version(said: str) -> int:
     return int(match[1]) if match else 0
 
 
+OF_THE_HOST = re.compile("(0{16}FFFF0000)?[0-9A-F]{6}7F|0{24}01000000")
+"""127.x.x.x, also mapped to IPv6, and ::1, in the byte order of the kernel's table on a little-endian machine."""
+
+
 def listening(sockets: Sequence[str]) -> frozenset[int]:
     """Ports that something listens on, but for those that only the host itself reaches."""
     pairs = [socket.rsplit(":", 1) for socket in sockets]
-    # 127.x.x.x and ::1, in the byte order of the kernel's table on a little-endian machine.
-    return frozenset(
-        int(port, 16)
-        for address, port in pairs
-        if not (len(address) == 8 and address.endswith("7F")) and address != "00000000000000000000000001000000"
-    )
+    return frozenset(int(port, 16) for address, port in pairs if not OF_THE_HOST.fullmatch(address))
 
 
 def memory_of(said: str) -> float:
@@ -234,8 +238,8 @@ def memory_of(said: str) -> float:
 
 
 def _folder(line: str) -> Folder:
-    free, writable, present, path = line.split(" ", 3)
-    return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes")
+    free, writable, present, drive, path = line.split(" ", 4)
+    return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes", drive)
 
 
 # --- from a report to what is wrong ---------------------------------------------------------------------
@@ -262,7 +266,8 @@ def problems(host: Report, needs: Needs) -> list[str]:
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
         found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
     needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
-    if missing := [f"{name}{inside}" if name in shell.PROGRAMS else name for name in needed]:
+    inside_too = (*shell.PROGRAMS, shell.FIO_ENGINE)
+    if missing := [f"{name}{inside}" if name in inside_too else name for name in needed]:
         found.append(f"no {', '.join(missing)}")
     found += filter(None, [host.iperf3])
     for number, folder in enumerate(host.folders):
@@ -347,6 +352,10 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {_grouped(saving)}")
+    if shared := {host.place.name: paths for host in talking if (paths := _on_one_drive(host.folders[1:]))}:
+        found.append(f"data: folders on one drive are counted as several: {_grouped(shared)}")
+    if near := {host.place.name: paths for host in talking if (paths := _on_the_systems(host.folders[1:]))}:
+        found.append(f"data: on the drive of the system, which others use too: {_grouped(near)}")
     if blind := [host.place.name for host in talking if not host.shapers]:
         found.append(f"no tc (package iproute2 or iproute-tc), so a shaper would not be seen: {', '.join(blind)}")
     for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
@@ -356,6 +365,17 @@ def notes(hosts: Sequence[Report]) -> list[str]:
         if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
             found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(unknown)}")
     return found
+
+
+def _on_one_drive(folders: Sequence[Folder]) -> str:
+    drives: dict[str, list[str]] = {}
+    for folder in folders:
+        drives.setdefault(folder.drive, []).append(folder.path)
+    return "; ".join(" and ".join(paths) for paths in drives.values() if len(paths) > 1)
+
+
+def _on_the_systems(folders: Sequence[Folder]) -> str:
+    return " and ".join(folder.path for folder in folders if folder.drive == SYSTEM)
 
 
 def _rate_unknown(host: Report, fabric: str) -> str:

@@ -62,13 +62,15 @@ class Site:
 class Network:
     """A network that all hosts are on: its subnet (empty: that of their default routes), and each host's interface.
 
-    `declared`: the list of hosts says that it is for experiments; `default`: default routes leave by it.
+    `declared`: the list of hosts says that it is for experiments; `default`: default routes leave by it; `beside`:
+    other interfaces that hosts have on it, in words.
     """
 
     subnet: str
     nics: Mapping[str, Nic]
     declared: bool = False
     default: bool = False
+    beside: Sequence[str] = ()
 
     @property
     def rate(self) -> int | None:
@@ -128,25 +130,37 @@ def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
 
     A network of a host's own (Docker's, a virtual machine's) has the same address on several hosts.
     """
-    found: dict[str, dict[str, tuple[Nic, str]]] = {}
+    found: dict[str, dict[str, list[tuple[Nic, str]]]] = {}
     for host in site.hosts:
         for nic in site.facts[host.ssh].nics:
             for address, bits in nic.addresses:
                 if bits < 32:
                     subnet = str(ipaddress.IPv4Network((address, bits), strict=False))
-                    found.setdefault(subnet, {}).setdefault(host.ssh, (nic, address))
-    shared = {subnet: of for subnet, of in found.items() if len({address for _, address in of.values()}) == len(of) > 1}
-    whole = [_network(site, subnet, of) for subnet, of in shared.items() if len(of) == len(site.hosts)]
+                    found.setdefault(subnet, {}).setdefault(host.ssh, []).append((nic, address))
+    first = {subnet: _likeliest(site, of) for subnet, of in found.items()}
+    shared = {subnet: of for subnet, of in first.items() if len({address for _, address in of.values()}) == len(of) > 1}
+    whole = [_network(site, subnet, of, found[subnet]) for subnet, of in shared.items() if len(of) == len(site.hosts)]
     if not whole and (routed := _routed(site)):  # hosts with a subnet each, as some clouds give them
         whole = [Network("", routed, default=True)]
     whole.sort(key=lambda each: (not each.declared, -(each.rate or 0), each.default))
     return whole, {subnet: [*of] for subnet, of in shared.items() if len(of) < len(site.hosts)}
 
 
-def _network(site: Site, subnet: str, of: Mapping[str, tuple[Nic, str]]) -> Network:
+def _likeliest(site: Site, of: Mapping[str, Sequence[tuple[Nic, str]]]) -> dict[str, tuple[Nic, str]]:
+    """Of each host's interfaces on a network, the one that the list of hosts names, or else the fastest."""
+    listed = {host.ssh: host.addresses for host in site.hosts}
+    return {ssh: max(each, key=lambda one, ssh=ssh: (one[1] in listed[ssh], one[0].speed or 0))
+            for ssh, each in of.items()}  # fmt: skip
+
+
+def _network(site: Site, subnet: str, of: Mapping[str, tuple[Nic, str]],
+             all_of: Mapping[str, Sequence[tuple[Nic, str]]]) -> Network:  # fmt: skip
     nics = {ssh: nic for ssh, (nic, _) in of.items()}
+    beside = [nic for ssh, each in all_of.items() for nic, _ in each if nic.name != nics[ssh].name]
+    words = dict.fromkeys(f"{nic.name} ({nic.speed or 'unknown'} Mbit/s)" for nic in beside)
     declared = all(of[host.ssh][1] in host.addresses for host in site.hosts)
-    return Network(subnet, nics, declared, any(site.facts[ssh].default == nic.name for ssh, nic in nics.items()))
+    default = any(site.facts[ssh].default == nic.name for ssh, nic in nics.items())
+    return Network(subnet, nics, declared, default, list(words))
 
 
 def _routed(site: Site) -> dict[str, Nic]:
@@ -205,6 +219,8 @@ def _of_network(site: Site, network: Network, by_host: bool) -> str:
         notes.append("look: the driver names no speed, this rate is a guess")
     elif faster := [ssh for ssh, nic in nics.items() if nic.speed != network.rate]:
         notes.append(f"look: faster on {site.words(faster)}")
+    if network.beside:
+        notes.append(f"look: {' and '.join(network.beside)} in the same network")
     unlike = [ssh for ssh, nic in nics.items() if nic.name != network.interface]
     if unlike and not by_host:
         notes.append(f"look: another interface on {site.words(unlike)}, expected the same on all nodes")
@@ -222,12 +238,19 @@ def data_folders(site: Site) -> list[str]:
     return sorted(path for path, count in paths.items() if count == len(site.hosts))
 
 
+def _drives(facts: Facts, folders: Sequence[str]) -> int:
+    """How many drives a host has below these folders."""
+    return len({folder.drive for folder in facts.folders if folder.path in folders})
+
+
 def _paths(site: Site) -> str:
     found = data_folders(site)
     disks = dict.fromkeys(disk for facts in site.facts.values() for disk in facts.disks)
     note = "one a drive"
     if not found:
         note = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
+    elif shared := site.where(lambda facts: _drives(facts, found) < len(found)):
+        note = f"look: some are on one drive on {site.words(shared)}; keep one of each drive"
     listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
     return (
         "# On every host, and local to each: no network file system.\n"

@@ -91,7 +91,9 @@ class RemoteTestbed(Testbed):
         lost = [str(host) for host in self.hosts if not host.closed(deadline - time.monotonic())]
         if lost:
             by_itself = f"a host that lost the connection does so by itself within {shell.PATIENCE_S} s"
-            print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}", file=sys.stderr)
+            folders = ", ".join([self.layout.folder, *self.layout.drives])
+            stay = f"where the watcher was killed, remove {folders}"
+            print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}; {stay}", file=sys.stderr)
         if self._janitor is not None:
             piped(self._janitor.stdin).close()
             self._janitor.wait()

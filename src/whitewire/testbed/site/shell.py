@@ -42,7 +42,7 @@ some two seconds. Apptainer's own processes hold the marker within another varia
 WATCH = (
     SWEEP
     + """
-trap '' HUP INT TERM PIPE
+trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU
 patience=$1; marker=$2; folder=$3; drives=$4; shift 4
 mkdir -p "${folder%/*}" && mkdir "$folder" || exit 1
 mkdir "$folder/tmp" "$folder/pids" "$folder/conf" "$drives" || exit 1
@@ -63,8 +63,9 @@ for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 )
 """The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
 every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
-and removes its folders; then once more, for what was starting: every command begins in a folder of the run. Arguments:
-those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
+and removes its folders; then once more, for what was starting: every command begins in a folder of the run. No signal
+ends it but SIGKILL: some that a scheduler sends before the end of a job end what it waits for, and it cleans up.
+Arguments: those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
 
@@ -97,7 +98,7 @@ CLOCK = f"printf '\\n{READY}\\n'" + "; read -r _; date +%s.%N" * CLOCK_ASKS
 SAMPLE = """
 set -- "/sys/class/net/$1/statistics" "$2"
 read -r up _ < /proc/uptime
-echo "base $(date +%s.%N) $up"
+printf '\\nbase %s %s\\n' "$(date +%s.%N)" "$up"
 while :; do
     now=${EPOCHREALTIME:-}
     if [ -z "$now" ]; then read -r now _ < /proc/uptime; fi
@@ -115,7 +116,8 @@ done
 """
 """Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received; and `still` with
 the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where
-the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the first line relates to the time of day."""
+the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the line `base` relates to the time of day.
+An empty line comes first, because a start file may have printed something without the end of a line."""
 
 BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
 
@@ -209,6 +211,16 @@ ABOUT_INTERFACE = {
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
+DRIVE = """
+drive() {
+    source=$(df -Pk "$1" | awk 'NR == 2 { print $1 }')
+    disks=$(lsblk --noheadings --inverse --raw --output NAME,TYPE "$source" |
+        awk '$2 == "disk" { all = all "," $1 } END { print substr(all, 2) }')
+    echo "${disks:-$(stat -L -c %d "$1")}"
+}
+"""
+"""drive FOLDER: the disks below its file system, also of partitions and volumes, or that file system's number."""
+
 MACHINE = {
     "user": "id -un",
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
@@ -233,26 +245,34 @@ MACHINE = {
         command -v $tool > /dev/null || echo $tool
     done""",
     "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
-    "folders": """shift
+    "folders": DRIVE
+    + """
+    shift
+    system=$(drive /)
     for folder; do
         there=$folder
         while [ ! -d "$there" ]; do there=${there%/*}; there=${there:-/}; done
         writable=no; [ -w "$there" ] && writable=yes
         present=no; [ "$there" = "$folder" ] && present=yes
-        echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $folder"
+        on=$(drive "$there"); [ "$on" = "$system" ] && on=/
+        echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $on $folder"
     done""",
 }
 """What is looked at of a machine before anything is started. Arguments: $1, then the folder `work` and the data
 folders. Of a folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is
-there, its path. `site`: what configures jobs on a cluster of the site's, whose configuration is in the folder $SITE.
-`listening` are addresses and ports in hexadecimal as the kernel shows them (proc_net_tcp(5))."""
+there, its drive (`/`: that of the system), its path. `site`: what configures jobs on a cluster of the site's, whose
+configuration is in the folder $SITE. `listening` are addresses and ports in hexadecimal as the kernel shows them
+(proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
+FIO_ENGINE = "fio-engine-libaio"
+"""The package of what fio measures drives with, where a distribution keeps it apart."""
 SOFTWARE = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
     "java_home": JAVA_HOME,
     "iperf3": "iperf3 --version",
-    "programs": f"for tool in {' '.join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done",
+    "programs": f"""for tool in {" ".join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done
+    if fio --enghelp=libaio 2>&1 | grep -q 'engine libaio not found'; then echo {FIO_ENGINE}; fi""",
 }
 """Likewise of what commands find: in the image, where a host has one. $1: the java command."""
 PREFLIGHT = SOFTWARE | MACHINE
@@ -309,12 +329,14 @@ SITE = {
     "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
     "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
     "disks": ABOUT["disks"],
-    "folders": """user=$(id -un)
+    "folders": DRIVE
+    + """
+    user=$(id -un)
     while read -r device mount kind _; do
         case $device in /dev/*) ;; *) [ "$kind" = zfs ] || continue ;; esac
         for folder in "$mount" "${mount%/}/$user"; do
             [ -d "$folder" ] && [ -w "$folder" ] || continue
-            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $folder"
+            echo "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }') $device $(drive "$folder") $folder"
         done
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
@@ -325,7 +347,7 @@ SITE = {
 """What is looked at for the file of a new testbed; nothing is written. $1: the java command.
 
 `folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
-KiB, device, path. `fallback`: free KiB of /var/tmp."""
+KiB, device, drive, path. `fallback`: free KiB of /var/tmp."""
 
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
@@ -336,8 +358,7 @@ find -L . -name '*.jar' ! -name '*-sources.jar' ! -name '*-javadoc.jar' -print
 
 UNPACK = """
 mkdir -p "${1%/*}" || exit 1
-part=$1.part.$$
-rm -rf -- "$part"
+part=$3/part.$$
 if ! { mkdir "$part" && tar -x -f - -C "$part" && [ "$(find "$part" -type f | wc -l)" -eq "$2" ]; }; then
     rm -rf -- "$part"
     exit 1
@@ -346,7 +367,8 @@ mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 [ -d "$1" ]
 """
 """Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
-once. They are counted because an archive that is cut between two files looks whole to tar."""
+once. They are counted because an archive that is cut between two files looks whole to tar. $3 is the run's folder, on
+the same file system: what is unpacked so far goes with it where this is killed."""
 
 RECEIVE = """
 printf '\\n@@ready\\n'
@@ -374,9 +396,14 @@ def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:
     return ["sh", "-c", text, name, *map(str, arguments)]
 
 
+def section(name: str) -> str:
+    """The command that begins an answer on a line of its own, whether or not what came before has the end of a line."""
+    return f"printf '\\n{SECTION}{name}\\n'"
+
+
 def asking(parts: Mapping[str, str]) -> str:
     """A script that answers several questions (name → sh), each under its own line; see answers()."""
-    return "\n".join(f"echo '{SECTION}{name}'\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
+    return "\n".join(f"{section(name)}\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
 
 
 def answers(said: str) -> dict[str, str]:

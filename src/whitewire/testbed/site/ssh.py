@@ -44,7 +44,6 @@ OPTIONS = {
     "ForwardX11": "no",
     "ForwardAgent": "no",
     "PermitLocalCommand": "no",
-    "RemoteCommand": "none",
     "RequestTTY": "no",
     "EscapeChar": "none",
     "VisualHostKey": "no",
@@ -53,6 +52,7 @@ OPTIONS = {
 """Over whatever the user's configuration says (ssh_config(5)). Variables that it sends are left to it: a command sees
 none of them (shell.environment)."""
 NEWER_OPTIONS = {
+    "RemoteCommand": "none",  # since 7.6
     "SessionType": "default",
     "StdinNull": "no",
     "ForkAfterAuthentication": "no",
