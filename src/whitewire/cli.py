@@ -267,7 +267,8 @@ def plan(args: argparse.Namespace) -> None:
 
 
 def again(args: argparse.Namespace) -> None:
-    """Print the block.json files of the blocks whose runs a busy machine disturbed: for `snakemake --forcerun`."""
+    """Print what of earlier starts is outdated, and with AGAIN the blocks that a busy machine disturbed: for `snakemake
+    --forcerun`."""
     from whitewire.workflow.plan import print_again
 
     print_again()

@@ -32,7 +32,7 @@ BLOCKS = "results/{testbed}/{{paper}}/raw/{{block}}/block.json"
 
 def print_claim() -> None:
     """Say what the claim of the environment takes, or its answer where nothing is to be measured; for `snakemake
-    --forcerun` the block.json files of its paper. Raises UserError."""
+    --forcerun` the block.json files of its paper, and what of it is outdated. Raises UserError."""
     names.check({names.CLAIM: "", **os.environ})
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
@@ -42,7 +42,7 @@ def print_claim() -> None:
         return
     preflight(testbed)
     print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}", file=sys.stderr)
-    print(*plan.blocks(BLOCKS.format(testbed=plan.testbed)))
+    print(*plan.outdated, *plan.blocks(BLOCKS.format(testbed=plan.testbed)))
 
 
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:

@@ -31,7 +31,7 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_floors_seconds, expected_seconds
-from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts, read_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -41,7 +41,7 @@ from whitewire.measure.floors import FLOOR_RUNS, FURTHER
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import disturbed, left_of, not_made
+from whitewire.records.journal import BlockRecord, disturbed, left_of, not_made
 from whitewire.records.reasons import BUDGET, ELSE, FAILED, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
@@ -241,6 +241,23 @@ class Plan:
         return [pattern.format(paper=name, block=block) for name, block in pairs]
 
     @property
+    def outdated(self) -> list[str]:
+        """Files that this start is to make again, by what they say themselves: designs with other rows,
+        and blocks whose last start had another budget, or was for one claim.
+
+        Snakemake compares parameters too, but needs records of its own for that, which copied results lack.
+        """
+        seconds, found = budget.seconds_of(self.budget), []
+        for name in self.papers:
+            design = f"results/{self.testbed}/{name}/design.csv"
+            if not _is_design(root() / design, self.designs[name]):
+                found.append(design)
+        for block in self.blocks(f"results/{self.testbed}/{{paper}}/raw/{{block}}/block.json"):
+            if (record := block_record(root() / block)) and _goes_on(record, seconds):
+                found.append(block)
+        return found
+
+    @property
     def stamps(self) -> list[str]:
         """What the rules of tables and pages make once they are through, below the testbed's results, without .done.
 
@@ -380,6 +397,24 @@ def _override(given: Mapping[str, Any]) -> None:
             )
         # Through the environment, so that the stages' commands see the same.
         os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
+
+
+def _is_design(path: Path, rows: Sequence[DesignRow]) -> bool:
+    """Whether a design.csv has these rows; also where there is none, or one that cannot be read, as its readers say."""
+    try:
+        there = read_csv(path)
+    except UserError:
+        return True
+    return [{name: str(cell) for name, cell in row.items()} for row in there] == [
+        {name: str(cell) for name, cell in row.items()} for row in rows
+    ]
+
+
+def _goes_on(record: BlockRecord, seconds: float) -> bool:
+    """Whether a start with so many seconds makes further runs of a finished block. Old records do not say their own."""
+    codes = {why.code for why in left_of(record).values()}
+    had = record.get("start_budget_seconds", seconds)
+    return ELSE in codes or bool(codes & {BUDGET, FAILED}) and (math.inf if had is None else had) != seconds
 
 
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
@@ -633,16 +668,16 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
 
 
 def print_again() -> None:
-    """For `snakemake --forcerun`: the blocks that AGAIN asks to go on with."""
+    """For `snakemake --forcerun`: what is outdated, and the blocks that AGAIN asks to go on with."""
     plan = Plan.load()
     found = []
     for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
         record = block_record(root() / name)
-        if record and disturbed((root() / name).parent, record):
+        if os.environ.get("AGAIN") and record and disturbed((root() / name).parent, record):
             found.append(name)
-    if not found:
+    if os.environ.get("AGAIN") and not found:
         print("whitewire: AGAIN=busy: found no run of these papers that a busy machine disturbed", file=sys.stderr)
-    print(*found)
+    print(*plan.outdated, *found)
 
 
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
