@@ -22,6 +22,7 @@ from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
+from whitewire.records.run import DesignRow
 from whitewire.report import comparison, one_claim
 
 LIKELY = 0.5
@@ -125,6 +126,8 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
         unfinished.append(paper)
         return f"{told}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
+    if {row["block"] for row in _rows(folder)} - {path.parent.name for path in blocks}:
+        unfinished.append(paper)
     return f"{told}; {shown(report)}"
 
 
@@ -157,9 +160,13 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
 
 def _made(paper: Path) -> int:
     """Number of finished runs of the current design; runs of earlier designs stay in the folder and do not count."""
+    return sum((paper / "raw" / row["block"] / "runs" / row["run_id"] / "run.json").is_file() for row in _rows(paper))
+
+
+def _rows(paper: Path) -> list[DesignRow]:
+    """Rows of the current design; none where there is no design yet."""
     design = paper / "design.csv"
-    rows = read_csv(design) if design.is_file() else []
-    return sum((paper / "raw" / row["block"] / "runs" / row["run_id"] / "run.json").is_file() for row in rows)
+    return read_csv(design) if design.is_file() else []
 
 
 def _failed(paper: Path, stage: str) -> Path | None:

@@ -239,3 +239,11 @@ def test_a_time_that_is_to_fall_is_so_many_times_the_time(one):
     numbers, estimand = "0.54,0.49,0.6,6,0.4,0.35,0.45,,", "completion_time: sort 10gbe / sort 1gbe"
     judged(one, "E-C02", "direction only", numbers, estimand=estimand)
     assert next(ending.lines()).startswith("E-C02: claimed 0.4 times the time; reference 6.24; here 0.54 ")
+
+
+def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(results):
+    """A later block that took the next k sets the runs of finished ones aside."""
+    paper(results, "a", [("emulated", "reproduced")], {})
+    with (results / "a" / "design.csv").open("a") as design:
+        design.write("9,quick-2,1,e,hdfs_put,4,1\n")
+    assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
