@@ -106,6 +106,8 @@ class Budget:
     """Seconds that all runs of a block should take."""
     earlier: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Seconds that blocks took earlier in this start, by what was done, and in TOGETHER."""
+    began: float = field(default_factory=time.time, compare=False)
+    """When the start began, by the wall clock, with which records say when they were made."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
@@ -119,7 +121,7 @@ class Budget:
         until = None if ends is None else time.time() + ends - time.monotonic()
         return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
                            "expected": dict(self.expected), "claims": dict(self.claims),
-                           "whole": dict(self.whole), "earlier": {**self.earlier}})  # fmt: skip
+                           "whole": dict(self.whole), "earlier": {**self.earlier}, "began": self.began})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -130,7 +132,16 @@ class Budget:
         ends, seconds = (math.inf if told[name] is None else told[name] for name in ("ends", "seconds"))
         if math.isfinite(ends) and told["machine"] != boot_id():
             ends = time.monotonic() + told["until"] - time.time()
-        return cls(ends, told["expected"], told["claims"], seconds, told["lanes"], told["whole"], told["earlier"])
+        return cls(
+            ends,
+            told["expected"],
+            told["claims"],
+            seconds,
+            told["lanes"],
+            told["whole"],
+            told["earlier"],
+            began=told["began"],
+        )
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first look needs."""
@@ -146,12 +157,6 @@ class Budget:
             partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
             self.seconds, self.began, self.earlier.get(block, {}),
         )  # fmt: skip
-
-    @property
-    def began(self) -> float:
-        """When the start began, by the wall clock; now where nothing tells."""
-        ago = time.monotonic() - (self.ends - self.seconds)
-        return time.time() - (ago if math.isfinite(ago) else 0.0)
 
     def own(self, block: str) -> float:
         """Seconds that a block should take until its first look; infinite without an end, or if that look is over."""

@@ -37,17 +37,19 @@ def run(options: Sequence[str]) -> int:
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
-    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds).text()}
+    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds, began).text()}
     return _snakemake([*options, "--forcerun", *(_file(plan, block) for block in blocks), "--rerun-incomplete"])
 
 
-def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float,
+            began: float) -> Budget:  # fmt: skip
     """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
     whole = plan.whole()
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: {**record.get("spent", {}), TOGETHER: record["seconds"]} for block, record in blocks.items()},
+        began=began,
     )  # fmt: skip
 
 
