@@ -18,6 +18,13 @@ WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",)}
 """Variables that take one of a few words."""
 CLAIM = "WHITEWIRE_CLAIM"
 """The variable with the claim that `make claim` measures by itself."""
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+"""Names of testbeds and papers, which become folders."""
+OWN = {
+    "testbeds": ("appendix", "calibration", "compare", "crates", "opened", "reference"),
+    "papers": ("calibration", "index", "links", "logs", "reports", "testbed", "trust"),
+}
+"""Names that something else has in results/ and in a testbed's folder there: no testbed and no paper bears them."""
 _CLAIMS = re.compile(r"^claims:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"\bid:\s*[\"']?([\w.-]+)")
 
@@ -81,13 +88,22 @@ def check(environ: Mapping[str, str]) -> None:
         paper_of(environ[CLAIM], listed(asked))
 
 
+def unfit(name: str, folder: str) -> str:
+    """What a name of a folder of config/ should be instead; empty where it can be one."""
+    if not PLAIN.fullmatch(name):
+        return "expected at most 60 letters, digits, - and _, a letter or digit first"
+    return f"expected another name than {', '.join(OWN[folder])}" if name in OWN[folder] else ""
+
+
 def known(name: str, names: Sequence[str], where: str, folder: str) -> None:
-    """Raise a UserError unless a name is one of those of a folder of config/."""
+    """Raise a UserError unless a name is one of those of a folder of config/, and can name a folder of results."""
     if name not in names:
         raise UserError(
             f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
             f"of config/{folder}{suggestion(name, names)}"
         )
+    if why := unfit(name, folder):
+        raise UserError(f"{where}: found {quoted(name)}, {why}: rename config/{folder}/{name}.yaml")
 
 
 def check_budget(text: str, where: str) -> None:

@@ -83,3 +83,19 @@ def test_nothing_is_set_up_for_a_wrong_name(tmp_path, target):
     done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and 'found "nope", expected one of' in done.stderr
     assert not (tmp_path / "set-up").exists()
+
+
+@pytest.mark.parametrize("folder, name", [("testbeds", "compare"), ("testbeds", "lab.v2"), ("papers", "links")])
+def test_a_name_that_cannot_name_a_folder_of_results_is_refused(tmp_path, monkeypatch, folder, name):
+    """`make clean` and the survey of links remove what lies there."""
+    (tmp_path / "config" / folder).mkdir(parents=True)
+    (tmp_path / "config" / folder / f"{name}.yaml").touch()
+    monkeypatch.setattr(names, "root", lambda: tmp_path)
+    with pytest.raises(UserError, match=rf'found "{name}", expected .*: rename config/{folder}/{name}\.yaml'):
+        names.check({"papers": {"PAPERS": name}, "testbeds": {"TESTBED": name}}[folder])
+
+
+def test_no_paper_or_testbed_of_the_repository_bears_a_name_of_its_own():
+    described = [*((each, "papers") for each in names.papers()), *((each, "testbeds") for each in names.testbeds())]
+    described += [(path.stem, "papers") for path in (HOME / "config" / "calibration").glob("*.yaml")]
+    assert {names.unfit(*each) for each in described} == {""}
