@@ -49,7 +49,7 @@ def lines() -> Iterator[str]:
     unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
-    more = _command(f"BUDGET={prospects.BUDGET}")
+    more = _command(f"BUDGET={prospects.longer(config['budget'])}")
     if short[BUDGET]:
         yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
     if short[OTHERS]:
@@ -67,9 +67,10 @@ def lines() -> Iterator[str]:
             yield f"{what}: {shown(page)}"
 
 
-def _command(*first: str) -> str:
-    """The command that this start was asked with, with a variable before it."""
-    return " ".join([*first, start_command(), *_given("PAPERS", "TESTBED", "EFFORT")])
+def _command(first: str = "") -> str:
+    """The command that this start was asked with, with a variable before it in place of its own."""
+    others = [name for name in ("PAPERS", "EFFORT", "BUDGET", "LANES", "OUTLIERS") if name != first.partition("=")[0]]
+    return " ".join([*filter(None, [first]), start_command(), *_given(*others)])
 
 
 def _given(*names: str) -> list[str]:
@@ -84,7 +85,7 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
     if row is None or failed or not _finished(results / name, config["effort"]):
         why = f": see {shown(failed)}" if failed else ""
-        again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
+        again = " ".join(["make claim", f"CLAIM={claim}", *_given("PAPERS", "TESTBED", "EFFORT", "BUDGET")])
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
         return
     testbed = load_testbed(config["testbed"])

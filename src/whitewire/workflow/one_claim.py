@@ -80,7 +80,7 @@ def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[
         (results / "raw").symlink_to(raw)
         try:
             tidy(paper.id, results)
-            write(paper, testbed, results, plan.seed)
+            write(paper, testbed, results, plan.seed, plan.budget)
         except UserError:  # the block says so before it is measured further
             return None
         return said.row_of(results.parent, paper.id, plan.claim)

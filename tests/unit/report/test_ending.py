@@ -16,7 +16,7 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(ending, "load_config", lambda: config)
     monkeypatch.setattr(ending, "root", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
-    for name in ("PAPERS", "TESTBED", "EFFORT"):
+    for name in ("PAPERS", "TESTBED", "EFFORT", "BUDGET", "LANES", "OUTLIERS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "results" / "emulated"
 
@@ -247,3 +247,15 @@ def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(resul
     with (results / "a" / "design.csv").open("a") as design:
         design.write("9,quick-2,1,e,hdfs_put,4,1\n")
     assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
+
+
+def test_a_start_goes_on_as_it_was_asked_for_and_with_a_longer_budget_where_its_own_ended(monkeypatch, results):
+    """With another budget finished blocks would be measured further; with the same one nothing would be."""
+    config = {"papers": ["a", "b"], "testbed": "emulated", "effort": "quick", "budget": "4h"}
+    monkeypatch.setattr(ending, "load_config", lambda: config)
+    for name, value in {"BUDGET": "4h", "TESTBED": "lab", "OUTLIERS": "mark"}.items():
+        monkeypatch.setenv(name, value)
+    paper(results, "a", [("emulated", "inconclusive")], {"1": "the budget ended"})
+    *_, short, unfinished, _ = ending.lines()
+    assert short.endswith("before 1 runs: BUDGET=8h make papers TESTBED=lab OUTLIERS=mark goes on")
+    assert unfinished.endswith(" is kept, and make papers TESTBED=lab BUDGET=4h OUTLIERS=mark goes on")
