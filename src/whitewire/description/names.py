@@ -72,7 +72,10 @@ def paper_of(claim: str, among: Sequence[str] = ()) -> str:
 
 
 def check(environ: Mapping[str, str]) -> None:
-    """Raise a UserError where PAPERS, TESTBED, EFFORT, AGAIN, BUDGET or the claim name what there is not."""
+    """Raise a UserError where PAPERS, TESTBED, EFFORT, AGAIN, BUDGET or the claim name what there is not.
+
+    Also where ARGS sets what they do: Snakemake would read it, but none of the commands that make starts beside it.
+    """
     asked = environ.get("PAPERS", "")
     for index, paper in enumerate(listed(asked)):
         known(paper, papers(), f"PAPERS={asked}: papers[{index}]", "papers")
@@ -84,6 +87,9 @@ def check(environ: Mapping[str, str]) -> None:
             raise UserError(f"{name}={found}: {name.lower()}: {told}")
     if time := environ.get("BUDGET"):
         check_budget(time, f"BUDGET={time}")
+    for word in environ.get("ARGS", "").split():
+        if word == "-C" or word.partition("=")[0] == "--config":
+            raise UserError(f"ARGS: found {word}, expected a variable of make in its place, such as OUTLIERS=mark")
     if CLAIM in environ:
         paper_of(environ[CLAIM], listed(asked))
 

@@ -21,6 +21,7 @@ WRONG = {
     "EFFORT=quik": 'EFFORT=quik: effort: found "quik", expected one of smoke, quick, full; did you mean "quick"?',
     "BUDGET=soon": 'BUDGET=soon: found "soon", expected a time such as 30m or 1h30m, or none',
     "AGAIN=bsy": 'AGAIN=bsy: again: found "bsy", expected busy; did you mean "busy"?',
+    "ARGS=--config budget=30m": "ARGS: found --config, expected a variable of make in its place, such as OUTLIERS=mark",
     "WHITEWIRE_CLAIM=E_C02": "expected the id of a claim of a paper in config/papers, as its page prints it; "
     'did you mean "E-C02"?',
     "WHITEWIRE_CLAIM=": 'CLAIM=: found "", expected the id of a claim of a paper in config/papers',
