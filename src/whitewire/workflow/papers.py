@@ -33,7 +33,7 @@ def run(options: Sequence[str]) -> int:
     status = _snakemake(options)
     seconds = budget.seconds_of(load_config()["budget"])
     left = seconds - (time.monotonic() - clock)
-    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(), began)):
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(again=True), began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)

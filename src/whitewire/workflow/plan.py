@@ -131,7 +131,7 @@ class Plan:
     in_all: tuple[int, int] = (1, 1)
     """How many lanes there are, also for rounds of one block, and how many there may come to be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
-    """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
+    """Blocks that this start measures (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     whole: Callable[[], Mapping[str, float]] = field(default=dict, repr=False)
     """The seconds that all runs should take which these blocks lack; a start asks once, and none of its jobs."""
     goes_on: bool = False
@@ -142,11 +142,12 @@ class Plan:
     """Whether a start begins with it; not where a job of it reads all files again, on a node of its own."""
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True) -> Plan:
+    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True,
+             again: bool = False) -> Plan:  # fmt: skip
         """Read and cross-check every file that a run uses. `given` overrides the configuration.
 
         `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
-        `begins`: see the field.
+        `begins`: see the field. `again`: what finished blocks left counts as waiting too.
         """
         deployment = frozenset(deployment)
         _override(given or {})
@@ -176,7 +177,8 @@ class Plan:
             held = parent_watch.hold(HOME / ".cache" / "parents")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         asked = _asked(config["claim"], described, designs)
-        lacking = _by_block(asked, config["testbed"])
+        again = again or bool(config["claim"])
+        lacking = _by_block(asked, config["testbed"], again, budget.seconds_of(config["budget"]))
         goes_on = bool(os.environ.get(GOES_ON))
         handed_on = Budget.read(os.environ[budget.VARIABLE]).expected if goes_on else None
         waiting = handed_on if handed_on is not None else _waiting(described, lacking, testbed)
@@ -209,7 +211,8 @@ class Plan:
     def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
         """Of each paper those of them that this start is to make."""
         results = root() / "results" / self.testbed
-        return {name: _lacking(results / name, self.asked[name], again=bool(self.claim)) for name in self.described}
+        seconds = budget.seconds_of(self.budget)
+        return {name: _lacking(results / name, self.asked[name], bool(self.claim), seconds) for name in self.described}
 
     @property
     def allowed(self) -> str:
@@ -410,11 +413,13 @@ def _is_design(path: Path, rows: Sequence[DesignRow]) -> bool:
     ]
 
 
-def _goes_on(record: BlockRecord, seconds: float) -> bool:
-    """Whether a start with so many seconds makes further runs of a finished block. Old records do not say their own."""
-    codes = {why.code for why in left_of(record).values()}
+def _goes_on(record: BlockRecord, seconds: float | None) -> bool:
+    """Whether a start goes on with a finished block: after one for a single claim, or after one that might measure for
+    another time, which old records do not say."""
+    left = [why for why in left_of(record).values() if why.kind.again]
     had = record.get("start_budget_seconds", seconds)
-    return ELSE in codes or bool(codes & {BUDGET, FAILED}) and (math.inf if had is None else had) != seconds
+    other = seconds is not None and seconds != (math.inf if had is None else had)
+    return bool(left) and (other or any(why.code == ELSE for why in left))
 
 
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
@@ -472,11 +477,12 @@ def _whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow
     return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
 
 
-def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str) -> dict[str, list[DesignRow]]:
-    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`."""
+def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None
+              ) -> dict[str, list[DesignRow]]:  # fmt: skip
+    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`; see `_lacking`."""
     found: dict[str, list[DesignRow]] = {}
     for paper, rows in designs.items():
-        for row in _lacking(root() / "results" / name / paper, rows, again=True):
+        for row in _lacking(root() / "results" / name / paper, rows, again, seconds):
             found.setdefault(f"{paper}/{row['block']}", []).append(row)
     return found
 
@@ -593,9 +599,9 @@ def print_plan() -> None:
     at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
     print(outlook_of(plan, testbed))
-    low, high, _ = speed.pace(root() / "results" / plan.testbed)
+    within, (low, high, _) = budget.seconds_of(plan.budget), speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
+        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name], seconds=within)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks != 1 else ""
         total = len(plan.designs[name])
@@ -680,12 +686,13 @@ def print_again() -> None:
     print(*plan.outdated, *found)
 
 
-def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
-    """Rows whose runs are still to be made.
+def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, seconds: float | None = None
+             ) -> list[DesignRow]:  # fmt: skip
+    """Rows whose runs are still to be made, by a start that may measure for so many seconds.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
     another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
-    where the last start was for one claim.
+    where the last start had another budget or was for one claim.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -694,7 +701,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
             left = left_of(finished)
-            goes_on = again or busy or any(why.code == ELSE for why in left.values())
+            goes_on = again or busy or _goes_on(finished, seconds)
             later = {name for name, why in left.items() if goes_on and why.kind.again}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]

@@ -37,7 +37,7 @@ def started(monkeypatch):
         monkeypatch.setenv(budget.VARIABLE, "")
         monkeypatch.setattr(papers, "time", SimpleNamespace(time=lambda: 500.0, monotonic=lambda: next(clock)))
         monkeypatch.setattr(papers, "load_config", lambda: {"budget": within})
-        monkeypatch.setattr(papers.Plan, "load", lambda: MADE)
+        monkeypatch.setattr(papers.Plan, "load", lambda again: MADE)
         records = {f"{name}/quick-1": BLOCK | {"seconds": 300.0, "spent": {"runs": 200.0}} for name in late}
         monkeypatch.setattr(papers, "cut_short", lambda *_: records)
         monkeypatch.setattr(papers, "_snakemake", lambda options: calls.append(options) or next(left))

@@ -268,6 +268,22 @@ def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, mon
     assert planned(two, budget="100m").outdated == [f"results/nowhere/{name}/{files[what]}" for what in found]
 
 
+@pytest.mark.parametrize("seconds, again, waits", [(6000.0, False, False), (7200.0, False, True), (6000.0, True, True)])
+def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
+    two, tmp_path, monkeypatch, seconds, again, waits
+):
+    """Others keep the second lane to themselves while they wait, and time of the budget with one."""
+    _, _, designs = two
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    rows = designs["chelsio-iwarp"]
+    folder = tmp_path / "results" / "nowhere" / "chelsio-iwarp" / "raw" / "quick-1"
+    folder.mkdir(parents=True)
+    told = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
+    (folder / "block.json").write_text(json.dumps(BLOCK | told | {"start_budget_seconds": 6000.0}))
+    found = plan._by_block(designs, "nowhere", again, seconds)
+    assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found
+
+
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):
     testbed, papers, designs = two
     none = plan.Plan(list(papers), "nowhere", "quick", 1, dict.fromkeys(designs, []), described=papers, waiting={})
