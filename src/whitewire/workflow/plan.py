@@ -267,7 +267,13 @@ class Plan:
         A page alone may be one kept from before, because its rule failed.
         """
         stages = [f"{paper}/logs/{stage}" for paper in self.papers for stage in ending.STAGES]
-        return ["logs/links-tables", "logs/index", "logs/testbed", *stages]
+        tables = ["links-tables"] if "testbed" in self.pages else []
+        return [*(f"logs/{name}" for name in [*tables, *self.pages]), *stages]
+
+    @property
+    def pages(self) -> list[str]:
+        """Pages of all papers together; none of the testbed where no paper has a run, and so nobody asks for hosts."""
+        return ["index", *(["testbed"] if any(self.designs.values()) else [])]
 
     def nodes(self, paper: str, block: str) -> int:
         """Nodes of a block's job."""
