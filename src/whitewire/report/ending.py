@@ -106,7 +106,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     except UserError as error:
         unfinished.append(paper)
         return str(error)
-    if not verdicts.is_file() or not blocks:
+    if not verdicts.is_file() or (_rows(folder) and not blocks):
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
     for path in blocks:

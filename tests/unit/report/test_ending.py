@@ -32,6 +32,7 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
         (block / "runs" / str(number) / "run.json").write_text("{}")
     design = "".join(f"{number},quick-1,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
     (folder / "design.csv").write_text(f"run_id,block,order,experiment,workload,replicate,seed\n{design}")
+    block.mkdir(parents=True, exist_ok=True)
     (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     if report:
         (results / "reports").mkdir(exist_ok=True)
@@ -259,3 +260,11 @@ def test_a_start_goes_on_as_it_was_asked_for_and_with_a_longer_budget_where_its_
     *_, short, unfinished, _ = ending.lines()
     assert short.endswith("before 1 runs: BUDGET=8h make papers TESTBED=lab OUTLIERS=mark goes on")
     assert unfinished.endswith(" is kept, and make papers TESTBED=lab BUDGET=4h OUTLIERS=mark goes on")
+
+
+def test_a_paper_without_runs_is_finished_without_a_block(results):
+    paper(results, "a", [("arithmetic", "consistent")], {}, runs=0)
+    (results / "a" / "raw" / "quick-1" / "block.json").unlink()
+    first, *_ = ending.lines()
+    assert first == "a: 0 runs; 0 of 0 claims that runs judge are decided; results/emulated/reports/a.html"
+    assert "not finished: b; what was measured is kept, and make papers goes on" in ending.lines()
