@@ -354,7 +354,7 @@ def crate(args: argparse.Namespace) -> None:
 
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
-    papers = config["papers"] if os.environ.get("PAPERS") else crate.begun(results) or config["papers"]
+    papers = config["papers"] if os.environ.get("PAPERS") else crate.judged(results) or config["papers"]
     made = crate.make(results, papers, args.raw, args.output, keeps_private(args.private))
     for line in crate.pages_lacking(results, papers):
         print(f"whitewire: {line}", file=sys.stderr)
