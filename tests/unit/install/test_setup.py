@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import descendants, still_alive
-from tests.support.repository import environment, repository
 
 HOME = Path(__file__).resolve().parents[3]
 SCRIPTS = ["scripts/setup", "scripts/lint", "scripts/clean", "scripts/software", ".ci/run"]
@@ -315,13 +314,3 @@ def test_a_conda_environment_is_made_once_and_then_updated(tmp_path):
     assert setup() == []  # the environment's own Quarto asks for nothing more
     assert setup("report") == setup("testbed") == setup() == []  # what needs less takes nothing away
     assert setup("tests") == ["env update"] * 4
-
-
-def test_clean_keeps_what_snakemake_knows_of_the_measurements(tmp_path):
-    home = repository(tmp_path / "wire")
-    for name in ("metadata", "log", "conda"):
-        (home / ".snakemake" / name).mkdir(parents=True)
-        (home / ".snakemake" / name / "of-a-run").touch()
-    subprocess.run([str(home / "scripts" / "clean")], env=environment(), check=True, capture_output=True, timeout=30)
-    assert [path.name for path in (home / ".snakemake").iterdir()] == ["metadata"]
-    assert (home / ".snakemake" / "metadata" / "of-a-run").is_file() and not (home / ".venv").exists()
