@@ -250,7 +250,8 @@ class Plan:
 
         Snakemake compares parameters too, but needs records of its own for that, which copied results lack.
         """
-        seconds, found = budget.seconds_of(self.budget), []
+        seconds = budget.seconds_of(self.budget)
+        found = []
         for name in self.papers:
             design = f"results/{self.testbed}/{name}/design.csv"
             if not _is_design(root() / design, self.designs[name]):
