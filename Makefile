@@ -75,7 +75,7 @@ define measured
 	@$(exclusive) true
 	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
 	@$(within) whitewire validate
-	@again=$${AGAIN:+$$($(within) whitewire again)} || exit; \
+	@again=$$($(within) whitewire again) || exit; \
 	$(bound) $(exclusive) $(within) whitewire papers -- $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
 endef
 

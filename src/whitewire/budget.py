@@ -107,6 +107,8 @@ class Budget:
     """Seconds that blocks took earlier in this start."""
     spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """What of that went into what (runs, start, warm-up)."""
+    began: float = field(default_factory=time.time, compare=False)
+    """When the start began, by the wall clock, with which records say when they were made."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
@@ -120,8 +122,8 @@ class Budget:
         until = None if ends is None else time.time() + ends - time.monotonic()
         return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
                            "expected": dict(self.expected), "claims": dict(self.claims),
-                           "whole": dict(self.whole), "earlier": dict(self.earlier),
-                           "spent": dict(self.spent)})  # fmt: skip
+                           "whole": dict(self.whole), "earlier": dict(self.earlier), "spent": dict(self.spent),
+                           "began": self.began})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -133,7 +135,7 @@ class Budget:
         if math.isfinite(ends) and stored["machine"] != boot_id():
             ends = time.monotonic() + stored["until"] - time.time()
         return cls(ends, stored["expected"], stored["claims"], seconds, stored["lanes"], stored["whole"],
-                   stored["earlier"], stored["spent"])  # fmt: skip
+                   stored["earlier"], stored["spent"], stored["began"])  # fmt: skip
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now on within which a block (`<paper>/<block>`) may begin what its first analysis needs."""
@@ -149,12 +151,6 @@ class Budget:
             partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
             self.seconds, self.began, self.earlier.get(block, 0.0), self.spent.get(block, {}),
         )  # fmt: skip
-
-    @property
-    def began(self) -> float:
-        """When the start began, by the wall clock; now where there is no end."""
-        ago = time.monotonic() - (self.ends - self.seconds)
-        return time.time() - (ago if math.isfinite(ago) else 0.0)
 
     def own(self, block: str) -> float:
         """Seconds that a block should take until its first interim analysis; infinite without an end, or after it."""

@@ -267,7 +267,8 @@ def plan(args: argparse.Namespace) -> None:
 
 
 def again(args: argparse.Namespace) -> None:
-    """Print the block.json files of the blocks whose runs a busy machine disturbed: for `snakemake --forcerun`."""
+    """Print what of earlier starts is outdated, and with AGAIN the blocks that a busy machine disturbed: for `snakemake
+    --forcerun`."""
     from whitewire.workflow.plan import print_again
 
     print_again()
@@ -353,7 +354,7 @@ def crate(args: argparse.Namespace) -> None:
 
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
-    papers = config["papers"] if os.environ.get("PAPERS") else crate.begun(results) or config["papers"]
+    papers = config["papers"] if os.environ.get("PAPERS") else crate.judged(results) or config["papers"]
     made = crate.make(results, papers, args.raw, args.output, keeps_private(args.private))
     for line in crate.pages_lacking(results, papers):
         print(f"whitewire: {line}", file=sys.stderr)

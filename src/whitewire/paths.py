@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,7 +52,14 @@ MAKE_PAPERS = "make papers"
 
 def start_command() -> str:
     """What makes the results of the folder in use; scripts/calibrate has one of its own, and none for one claim."""
-    return "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
+    made = "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
+    return f"{made}{asked_testbed()}"
+
+
+def asked_testbed() -> str:
+    """The end of a command that measures on the testbed which this start was asked for; empty for the usual one."""
+    testbed = os.environ.get("TESTBED")
+    return f" TESTBED={shlex.quote(testbed)}" if testbed else ""
 
 
 def elsewhere() -> str:

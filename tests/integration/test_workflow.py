@@ -293,6 +293,17 @@ def test_the_testbed_alone_needs_no_measurement_of_a_paper(project):
     assert found == dict.fromkeys(rules, 1)
 
 
+def test_a_paper_without_runs_at_an_effort_is_judged_and_reported_without_links(project):
+    """Which hosts to measure links of, papers say by their runs."""
+    for kind, folder in (("yaml", project / "config" / "papers"), ("qmd", project / "paper")):
+        shutil.copy(HOME / "docs" / "template" / f"paper.{kind}", folder / f"made-up-2026.{kind}")
+    path = project / "config" / "papers" / "made-up-2026.yaml"
+    path.write_text(path.read_text().replace("  workload: hdfs_put\n", "  workload: hdfs_put\n  efforts: [full]\n"))
+    found = jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="quick"))
+    assert found == dict.fromkeys(("design", "tidy", "analysis", "paper", "index", "all"), 1)
+    assert jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="full"))["testbed_page"] == 1
+
+
 @pytest.mark.parametrize("part", ["network", "drives", "rdma"])
 def test_what_one_tool_measures_can_be_asked_for_by_itself(project, part):
     assert jobs(snakemake(project, f"links_{part}", "--dry-run")) == {f"links_{part}": 1}

@@ -58,6 +58,8 @@ test_that("a cell of the table has the first clause of a reason, and folds the r
 test_that("a claim that runs judge has its command", {
   expect_identical(make_text(row(route = "emulated")), "[`make claim CLAIM=E-C06`]{.make}")
   expect_identical(make_text(row(route = "arithmetic")), "")
+  withr::local_envvar(WHITEWIRE_START = "make papers TESTBED=lab")
+  expect_identical(make_text(row(route = "emulated")), "[`make claim CLAIM=E-C06 TESTBED=lab`]{.make}")
 })
 
 test_that("a set of published measurements has the command of sets, and none for one claim", {

@@ -78,11 +78,11 @@ def test_clean_leaves_what_it_says(tmp_path):
     kept = ["results/a/links/links.json", "results/a/trust/trust.json", "results/a/trust/tables/x.csv",
             "results/a/p/raw/b/block.json", "results/a/p/design.csv", "results/crates/a.zip",
             "results/reference/p/tidy/runs.csv", "results/reference/links/tables/x.csv",
-            "results/calibration/a/p/raw/b/block.json"]  # fmt: skip
+            "results/calibration/a/p/raw/b/block.json", ".snakemake/metadata/x"]  # fmt: skip
     gone = ["results/a/links/tables/x.csv", "results/a/p/tidy/runs.csv", "results/a/p/analysis/x.csv",
             "results/calibration/a/p/analysis/x.csv",
             "results/a/reports/index.html", "results/opened/r/x", "results/compare/x", "results/appendix/x",
-            ".venv/x", ".cache/x", "whitewire-tmp/x", "build/docs/keys.md"]  # fmt: skip
+            ".venv/x", ".cache/x", "whitewire-tmp/x", ".snakemake/log/x", "build/docs/keys.md"]  # fmt: skip
     for name in (*kept, *gone, "src/x.py", "tests/x.py"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).touch()

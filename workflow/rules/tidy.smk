@@ -30,7 +30,8 @@ rule tidy:
     input:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
-        ),
+        )
+        or f"{RESULTS}/{wildcards.paper}/design.csv",  # of a paper without runs
         program=program("tidy.tables"),
     output:
         update(expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES)),

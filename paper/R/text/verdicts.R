@@ -150,7 +150,7 @@ why_text <- function(table, paper = paper_id()) {
 
 # The command that measures a claim, beside it on a page; of claims that no run judges here nothing.
 make_text <- function(table) {
-  ifelse(by_runs(table) & !is_set(), sprintf("[`make claim CLAIM=%s`]{.make}", table$claim), "")
+  ifelse(by_runs(table) & !is_set(), sprintf("[`make claim CLAIM=%s%s`]{.make}", table$claim, asked_testbed()), "")
 }
 
 # A claim for a command to name: the headline's, else the first.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import atomic, estimands, factors, propagation, statistics, workloads
+from whitewire import atomic, budget, estimands, factors, propagation, statistics, workloads
 from whitewire.analysis import (
     asked,
     claims,
@@ -467,11 +467,12 @@ def analyse(paper: str, testbed: str, results: Path | str) -> None:
     """The analysis stage: read `results`/tidy, write `results`/analysis."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
-    write(loaded, description, Path(results), project.load_config()["seed"])
+    config = project.load_config()
+    write(loaded, description, Path(results), config["seed"], config["budget"])
 
 
-def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) -> None:
-    """All tables of the analysis of one paper on one testbed."""
+def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, had: str = budget.NONE) -> None:
+    """All tables of the analysis of one paper on one testbed; `had`: the budget of the start."""
     if faults := checked.tables(results / "tidy"):
         raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
     source = results / "tidy" / "runs.csv"
@@ -499,7 +500,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int) ->
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
     asked_table = _read(ledger) if ledger.is_file() else None
-    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table))
+    outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table), had=had)
     judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
                                 asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
     folder = results / "analysis"

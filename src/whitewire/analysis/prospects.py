@@ -9,14 +9,14 @@ from typing import Any, cast
 import pandas as pd
 import scipy
 
-from whitewire import estimands, statistics, workloads
+from whitewire import budget, estimands, statistics, workloads
 from whitewire.analysis import claims
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
 from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
 from whitewire.levels import Cell, cell_id, cell_ids
-from whitewire.paths import MAKE_PAPERS, start_command
+from whitewire.paths import MAKE_PAPERS, asked_testbed, start_command
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 
@@ -24,12 +24,20 @@ START_S = 90.0
 """Seconds until a cluster makes its first run."""
 OVERHEADS = 4
 """Startup overheads that are measured per kind of job."""
-BUDGET = "2h"
-"""What a command names where an earlier budget has ended."""
+LEAST_H = 2
+"""Hours at least of the budget that a command names where an earlier one has ended."""
 JOBS, OTHERS = 0.10, 0.03
 """Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
 USUAL = "if the paper's number is right and runs scatter as usual"
 """What a chance before any run assumes."""
+
+
+def longer(had: str) -> str:
+    """The budget that a command names where this one has ended."""
+    hours = LEAST_H
+    while math.inf > budget.seconds_of(had) >= hours * 3600:
+        hours *= 2
+    return f"{hours}h"
 
 
 def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequence[Cell]) -> float:
@@ -85,14 +93,15 @@ def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> 
                    for low, high in within)  # fmt: skip
 
 
-def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mapping[str, Any], row: Mapping[str, Any]
-            ) -> dict[str, Any]:  # fmt: skip
+def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mapping[str, Any], row: Mapping[str, Any],
+            had: str = budget.NONE) -> dict[str, Any]:  # fmt: skip
     """Columns `minutes`, `chance`, `command` and `claim_command` of an open claim in verdicts.csv.
 
     `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
     effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
     Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
-    `busy` of the row: other programs disturbed runs before the budget ended. Nothing for claims on no particular cells.
+    `busy` of the row: other programs disturbed runs before the budget ended. `had`: that budget. Nothing for claims on
+    no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimands.of(claim["test"]).cells()
@@ -109,11 +118,11 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + overheads
         found = chance(row, most, anew)
         # The budget before has ended, and makes nothing more.
-        start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={BUDGET} "
-        one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}"
+        start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={longer(had)} "
+        one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}{asked_testbed()}"
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
                 "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",
-                "claim_command": one if start_command() == MAKE_PAPERS else None}  # fmt: skip
+                "claim_command": one if start_command().startswith(MAKE_PAPERS) else None}  # fmt: skip
     took = START_S + needed * seconds(paper, testbed, effort, cells)
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 

@@ -52,9 +52,10 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
             raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
-    for part in ("scale", "replicates", "blocks"):
-        if raw.get("experiments") and part not in raw:
-            raise _fault(paper, part, None, "one, since there are experiments")
+    needed = [*((part, "experiments") for part in ("scale", "replicates", "blocks")), ("blocks", "replicates")]
+    for part, since in needed:
+        if raw.get(since) and part not in raw:
+            raise _fault(paper, part, None, f"one, since there are {since}")
     for key, ks in scale_candidates(paper.as_written or raw):
         if any(left >= right for left, right in itertools.pairwise(ks)):
             raise _fault(paper, key, ks, "a list of k that increases")

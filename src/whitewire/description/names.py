@@ -14,10 +14,18 @@ from whitewire.paths import root
 from whitewire.text import one_of, quoted, suggestion
 
 EFFORTS = ("smoke", "quick", "full")
-WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",)}
+WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",), "OUTLIERS": ("stop", "mark")}
 """Variables that take one of a few words."""
+MOST_LANES = 64
 CLAIM = "WHITEWIRE_CLAIM"
 """The variable with the claim that `make claim` measures by itself."""
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+"""Names of testbeds and papers, which become folders."""
+OWN = {
+    "testbeds": ("appendix", "calibration", "compare", "crates", "opened", "reference"),
+    "papers": ("calibration", "index", "links", "logs", "reports", "testbed", "trust"),
+}
+"""Names that something else has in results/ and in a testbed's folder there: no testbed and no paper bears them."""
 _CLAIMS = re.compile(r"^claims:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"\bid:\s*[\"']?([\w.-]+)")
 
@@ -65,9 +73,15 @@ def paper_of(claim: str, among: Sequence[str] = ()) -> str:
 
 
 def check(environ: Mapping[str, str]) -> None:
-    """Raise a UserError where PAPERS, TESTBED, EFFORT, AGAIN, BUDGET or the claim name what there is not."""
+    """Raise a UserError where a variable of make names what there is not.
+
+    Also where ARGS sets what they do: Snakemake would read it, but none of the commands that make starts beside it.
+    """
     asked = environ.get("PAPERS", "")
-    for index, paper in enumerate(listed(asked)):
+    named = listed(asked)
+    if asked and (not named or len({*named}) < len(named)):
+        raise UserError(f"PAPERS={asked}: papers: found {quoted(asked)}, expected names of papers, each once")
+    for index, paper in enumerate(named):
         known(paper, papers(), f"PAPERS={asked}: papers[{index}]", "papers")
     if testbed := environ.get("TESTBED"):
         known(testbed, testbeds(), f"TESTBED={testbed}: testbed", "testbeds")
@@ -75,19 +89,35 @@ def check(environ: Mapping[str, str]) -> None:
         if (found := environ.get(name)) and found not in words:
             fault = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
             raise UserError(f"{name}={found}: {name.lower()}: {fault}")
+    if (lanes := environ.get("LANES")) and lanes != "auto":
+        number = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else 0
+        if not 1 <= number <= MOST_LANES:
+            raise UserError(f"LANES={lanes}: lanes: found {quoted(lanes)}, expected 1 to {MOST_LANES}, or auto")
     if time := environ.get("BUDGET"):
         check_budget(time, f"BUDGET={time}")
+    for word in environ.get("ARGS", "").split():
+        if word == "-C" or word.partition("=")[0] == "--config":
+            raise UserError(f"ARGS: found {word}, expected a variable of make in its place, such as OUTLIERS=mark")
     if CLAIM in environ:
-        paper_of(environ[CLAIM], listed(asked))
+        paper_of(environ[CLAIM], named)
+
+
+def unfit(name: str, folder: str) -> str:
+    """What a name of a folder of config/ should be instead; empty where it can be one."""
+    if not PLAIN.fullmatch(name):
+        return "expected at most 60 letters, digits, - and _, a letter or digit first"
+    return f"expected another name than {', '.join(OWN[folder])}" if name in OWN[folder] else ""
 
 
 def known(name: str, names: Sequence[str], where: str, folder: str) -> None:
-    """Raise a UserError unless a name is one of those of a folder of config/."""
+    """Raise a UserError unless a name is one of those of a folder of config/, and can name a folder of results."""
     if name not in names:
         raise UserError(
             f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
             f"of config/{folder}{suggestion(name, names)}"
         )
+    if why := unfit(name, folder):
+        raise UserError(f"{where}: found {quoted(name)}, {why}: rename config/{folder}/{name}.yaml")
 
 
 def check_budget(text: str, where: str) -> None:

@@ -194,7 +194,7 @@ def _at_candidate(raw: Mapping[str, Any], candidate: int) -> Mapping[str, Any]:
 
     if not any(scale_candidates(raw)):
         return raw
-    found = settled(dict(raw)) | {"experiments": [settled(each) for each in raw["experiments"]]}
+    found = settled(dict(raw)) | {"experiments": [settled(each) for each in raw.get("experiments", ())]}
     return found | ({"biases": [known(each) for each in raw["biases"]]} if "biases" in raw else {})
 
 

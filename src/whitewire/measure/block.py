@@ -207,10 +207,12 @@ class Block:
             raise Faults([*faults, remedy])
 
     def _raise_k(self, why: str) -> None:
-        """Take the next k; what counted at the one before counts no more."""
-        for row in self.rows:
-            if self.journal.has(row["run_id"]):
-                self.journal.set_aside(row["run_id"], Reason("other_k", {"why": why}))
+        """Take the next k; runs at the one before count no more. The paper's other blocks are measured again, too."""
+        others = dict.fromkeys(self.journal.folder.with_name(row["block"]) for row in self.others)
+        for journal in [self.journal, *map(Journal, filter(Path.is_dir, others))]:
+            journal.begin()
+            for record in sorted(journal.runs.glob("[!.]*/run.json")):
+                journal.set_aside(record.parent.name, Reason("other_k", {"why": why}))
         self.candidates.raise_k(why)
         print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
 

@@ -25,7 +25,7 @@ from whitewire.testbed.site.inventory import of_lane
 STOP, MARK = "stop", "mark"
 """What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
 figures says so."""
-GO_ON = "put it right and remove {folder}, or go on and mark every figure with ARGS='--config outliers=mark'"
+GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
 
 Carried = Mapping[tuple[str, str, str], float]
 """Mbit/s by fabric and what ssh or the scheduler calls the sender and the receiver."""

@@ -9,7 +9,6 @@ which every stage works as it does here.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from whitewire.analysis.trust import OF_TRUST
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.files import schema as schema_of
+from whitewire.description.names import PLAIN
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
 from whitewire.design.rows import effort_of, make_design, read_csv, rows_of
@@ -63,8 +63,6 @@ OPENED, REFERENCE = "opened", "reference"
 """The folder of results/ with a project per opened bundle, and that with the bundle which the repository has."""
 UNKNOWN = "unknown"
 """The commit of a run whose code no git knows."""
-PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
-"""Names of testbeds and papers, which become folders."""
 
 
 class PaperRecord(TypedDict):

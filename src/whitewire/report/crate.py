@@ -133,9 +133,14 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
         raise UserError(f"{name}: found other content than a moment ago, expected results that nobody writes to")
 
 
-def begun(results: Path) -> list[str]:
-    """The papers that have a design in a testbed's results."""
-    return sorted(path.parent.name for path in results.glob(f"*/{bundle.DESIGN}"))
+def judged(results: Path) -> list[str]:
+    """The papers of a testbed's results that have verdicts; where none has, those with a design. Others are named."""
+    begun = sorted(path.parent.name for path in results.glob(f"*/{bundle.DESIGN}"))
+    found = [paper for paper in begun if (results / paper / "analysis" / bundle.VERDICTS).is_file()]
+    if found and (others := [paper for paper in begun if paper not in found]):
+        left_out = f"left out, since they have no verdicts yet: {', '.join(others)}; `make papers` goes on"
+        print(f"whitewire: {left_out}", file=sys.stderr)
+    return found or begun
 
 
 def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:

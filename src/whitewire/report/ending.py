@@ -22,6 +22,7 @@ from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
+from whitewire.records.run import DesignRow
 from whitewire.report import comparison, one_claim
 
 LIKELY = 0.5
@@ -48,7 +49,7 @@ def lines() -> Iterator[str]:
     unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
-    more = _command(f"BUDGET={prospects.BUDGET}")
+    more = _command(f"BUDGET={prospects.longer(config['budget'])}")
     if short[BUDGET]:
         yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
     if short[OTHERS]:
@@ -66,9 +67,10 @@ def lines() -> Iterator[str]:
             yield f"{what}: {shown(page)}"
 
 
-def _command(*first: str) -> str:
-    """The command that this start was asked with, with a variable before it."""
-    return " ".join([*first, start_command(), *_given("PAPERS", "TESTBED", "EFFORT")])
+def _command(first: str = "") -> str:
+    """The command that this start was asked with, with a variable before it in place of its own."""
+    others = [name for name in ("PAPERS", "EFFORT", "BUDGET", "LANES", "OUTLIERS") if name != first.partition("=")[0]]
+    return " ".join([*filter(None, [first]), start_command(), *_given(*others)])
 
 
 def _given(*names: str) -> list[str]:
@@ -83,7 +85,7 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
     if row is None or failed or not _finished(results / name, config["effort"]):
         why = f": see {shown(failed)}" if failed else ""
-        again = " ".join(["make claim", f"CLAIM={claim}", *_given("TESTBED", "EFFORT")])
+        again = " ".join(["make claim", f"CLAIM={claim}", *_given("PAPERS", "TESTBED", "EFFORT", "BUDGET")])
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
         return
     testbed = load_testbed(config["testbed"])
@@ -104,7 +106,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     except UserError as error:
         unfinished.append(paper)
         return str(error)
-    if not verdicts.is_file() or not blocks:
+    if not verdicts.is_file() or (_rows(folder) and not blocks):
         unfinished.append(paper)
         return f"{made} runs; no verdicts yet"
     for path in blocks:
@@ -125,6 +127,8 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfin
     if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
         unfinished.append(paper)
         return f"{text}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
+    if {row["block"] for row in _rows(folder)} - {path.parent.name for path in blocks}:
+        unfinished.append(paper)
     return f"{text}; {shown(report)}"
 
 
@@ -157,9 +161,13 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
 
 def _made(paper: Path) -> int:
     """Number of finished runs of the current design; runs of earlier designs stay in the folder and do not count."""
+    return sum((paper / "raw" / row["block"] / "runs" / row["run_id"] / "run.json").is_file() for row in _rows(paper))
+
+
+def _rows(paper: Path) -> list[DesignRow]:
+    """Rows of the current design; none where there is no design yet."""
     design = paper / "design.csv"
-    rows = read_csv(design) if design.is_file() else []
-    return sum((paper / "raw" / row["block"] / "runs" / row["run_id"] / "run.json").is_file() for row in rows)
+    return read_csv(design) if design.is_file() else []
 
 
 def _failed(paper: Path, stage: str) -> Path | None:

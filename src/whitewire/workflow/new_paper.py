@@ -14,6 +14,7 @@ import yaml
 
 from whitewire import atomic, printed, quantities
 from whitewire.description.files import dotted, validate
+from whitewire.description.names import unfit
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
@@ -100,6 +101,8 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     Raises UserError, and writes nothing, where an answer is wrong or one of the files is there.
     """
     _check(answers, source)
+    if why := unfit(answers["id"], "papers"):
+        raise UserError(f"{source}: id: found {quoted(answers['id'])}, {why}")
     paths = root() / "config" / "papers" / f"{answers['id']}.yaml", root() / "paper" / f"{answers['id']}.qmd"
     for path in paths:
         if path.exists():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whitewire import atomic
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.names import unfit
 from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
@@ -30,7 +30,6 @@ from whitewire.workflow.new_paper import sections
 
 KEPT = ("data_fraction", "limits", "probes")
 """Keys of the example that are no question of hosts."""
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 MOST_BYTES = 10_000_000
 """Of a list of hosts."""
 ASKING = Layout(run="", work="/", data=(), path=SYSTEM_PATH, java="java")
@@ -74,8 +73,8 @@ def _listed(given: Path | None) -> tuple[str, str, list[Listed]]:
 
 def _free(name: str) -> Path:
     """The file of a new testbed. Raises UserError where it is there, or for a name that is none."""
-    if not NAME.fullmatch(name) or name.endswith(".example"):
-        raise UserError(f"site: found the name {quoted(name)}, expected letters, digits, dots and hyphens")
+    if why := unfit(name, "testbeds"):
+        raise UserError(f"site: found the name {quoted(name)}, {why}")
     path = root() / "config" / "testbeds" / f"{name}.yaml"
     if path.exists():
         raise UserError(f"{shown(path)}: is there already, and is not written over; take another name")

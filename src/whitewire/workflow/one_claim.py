@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from whitewire.analysis import judging, one_claim
-from whitewire.analysis.analyse import model_runs
+from whitewire.analysis.analyse import model_runs, write
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.analysis.so_far import as_read
 from whitewire.description import names
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import write_csv
+from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.report import one_claim as said
+from whitewire.tidy.tables import tidy
 from whitewire.workflow.plan import Plan, outlook_of
 
 BLOCKS = "results/{testbed}/{{paper}}/raw/{{block}}/block.json"
@@ -27,7 +32,7 @@ BLOCKS = "results/{testbed}/{{paper}}/raw/{{block}}/block.json"
 
 def print_claim() -> None:
     """Say what the claim of the environment takes, or its answer where nothing is to be measured; for `snakemake
-    --forcerun` the block.json files of its paper. Raises UserError."""
+    --forcerun` the block.json files of its paper, and what of it is outdated. Raises UserError."""
     names.check({names.CLAIM: "", **os.environ})
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
@@ -37,7 +42,7 @@ def print_claim() -> None:
         return
     preflight(testbed)
     print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}", file=sys.stderr)
-    print(*plan.blocks(BLOCKS.format(testbed=plan.testbed)))
+    print(*plan.outdated, *plan.blocks(BLOCKS.format(testbed=plan.testbed)))
 
 
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:
@@ -50,13 +55,35 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
         other = f"; EFFORT={makes[0]} does" if makes else ""
         yield f"{plan.claim}: effort {plan.effort} does not make all its cells{other}"
         return
-    results = root() / "results" / plan.testbed
-    blocks = plan.blocks(BLOCKS.format(testbed=plan.testbed))
-    row = said.row_of(results, paper.id, plan.claim)
-    if row is None or not all(block_record(root() / block) for block in blocks):
-        return
-    if row["verdict"] != INCONCLUSIVE or not plan.lacking[paper.id]:
+
+    def open_still(row: Mapping[str, Any]) -> bool:
+        return row["verdict"] == INCONCLUSIVE and bool(plan.lacking[paper.id])
+
+    before = said.row_of(root() / "results" / plan.testbed, paper.id, plan.claim)
+    row = None if before and open_still(before) else judged_now(plan, paper, testbed)
+    if row and not open_still(row):
         yield from said.lines(paper, plan.claim, row)
+
+
+def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The row of verdicts.csv that the paper as it is now gets from the runs of its blocks at this effort.
+
+    The verdicts.csv that is there may be of another effort, design or tolerance. None where a block is not finished or
+    is of another design.
+    """
+    raw = root() / "results" / plan.testbed / paper.id / "raw"
+    if not all(block_record(raw / row["block"] / "block.json") for row in plan.designs[paper.id]):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder, plan.testbed, paper.id)
+        write_csv(plan.designs[paper.id], paper, results / "design.csv")
+        (results / "raw").symlink_to(raw)
+        try:
+            tidy(paper.id, results)
+            write(paper, testbed, results, plan.seed, plan.budget)
+        except UserError:  # the block says so before it is measured further
+            return None
+        return said.row_of(results.parent, paper.id, plan.claim)
 
 
 def without_runs(paper: Paper, testbed: Mapping[str, Any], effort: str, name: str) -> Mapping[str, Any] | None:

@@ -33,15 +33,16 @@ def run(options: Sequence[str]) -> int:
     status = _snakemake(options)
     seconds = budget.seconds_of(load_config()["budget"])
     left = seconds - (time.monotonic() - clock)
-    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(), began)):
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(again=True), began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
-    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds).text()}
+    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds, began).text()}
     return _snakemake([*options, "--forcerun", *(_file(plan, block) for block in blocks), "--rerun-incomplete"])
 
 
-def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float,
+            began: float) -> Budget:  # fmt: skip
     """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
     whole = plan.whole()
     return Budget(
@@ -49,6 +50,7 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: record["seconds"] for block, record in blocks.items()},
         {block: record.get("spent", {}) for block, record in blocks.items()},
+        began=began,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from whitewire.description.project import document_path, load_config, paper_path
 from whitewire.description.testbed import check_lanes_hold, digest, fabric_names, lane_count, load_testbed
 from whitewire.design import amounts, shapes, treatments
 from whitewire.design.durations import all_overheads_seconds, expected_seconds
-from whitewire.design.rows import check_number, levels_of, make_design, most_hosts
+from whitewire.design.rows import check_number, levels_of, make_design, most_hosts, read_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.lanes import Lanes
@@ -41,7 +41,7 @@ from whitewire.measure.overheads import FURTHER, OVERHEAD_RUNS
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
 from whitewire.records.checked import block_record
-from whitewire.records.journal import disturbed, left_of, not_made
+from whitewire.records.journal import BlockRecord, disturbed, left_of, not_made
 from whitewire.records.reasons import BUDGET, ELSE, FAILED, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import ending
@@ -131,7 +131,7 @@ class Plan:
     in_all: tuple[int, int] = (1, 1)
     """How many lanes there are, also for rounds of one block, and how many there may come to be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
-    """Blocks that are not finished (`<paper>/<block>`) and the seconds that they should take, in their turn."""
+    """Blocks that this start measures (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     whole: Callable[[], Mapping[str, float]] = field(default=dict, repr=False)
     """The seconds that all runs should take which these blocks lack; a start asks once, and none of its jobs."""
     goes_on: bool = False
@@ -142,11 +142,12 @@ class Plan:
     """Whether a start begins with it; not where a job of it reads all files again, on a node of its own."""
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True) -> Plan:
+    def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True,
+             again: bool = False) -> Plan:  # fmt: skip
         """Read and cross-check every file that a run uses. `given` overrides the configuration.
 
         `deployment` is how rules get their software: `conda`, `apptainer`, both or, empty, what `make setup` made.
-        `begins`: see the field.
+        `begins`: see the field. `again`: what finished blocks left counts as waiting too.
         """
         deployment = frozenset(deployment)
         _override(given or {})
@@ -176,7 +177,8 @@ class Plan:
             held = parent_watch.hold(HOME / ".cache" / "parents")
             _show_containers([HOME, *(_conda() if "conda" in deployment else [])])
         asked = _asked(config["claim"], described, designs)
-        lacking = _by_block(asked, config["testbed"])
+        again = again or bool(config["claim"])
+        lacking = _by_block(asked, config["testbed"], again, budget.seconds_of(config["budget"]))
         goes_on = bool(os.environ.get(GOES_ON))
         handed_on = Budget.read(os.environ[budget.VARIABLE]).expected if goes_on else None
         waiting = handed_on if handed_on is not None else _waiting(described, lacking, testbed)
@@ -209,7 +211,8 @@ class Plan:
     def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
         """Of each paper those of them that this start is to make."""
         results = root() / "results" / self.testbed
-        return {name: _lacking(results / name, self.asked[name], again=bool(self.claim)) for name in self.described}
+        seconds = budget.seconds_of(self.budget)
+        return {name: _lacking(results / name, self.asked[name], bool(self.claim), seconds) for name in self.described}
 
     @property
     def allowed(self) -> str:
@@ -241,13 +244,37 @@ class Plan:
         return [pattern.format(paper=name, block=block) for name, block in pairs]
 
     @property
+    def outdated(self) -> list[str]:
+        """Files that this start is to make again, by what they say themselves: designs with other rows,
+        and blocks whose last start had another budget, or was for one claim.
+
+        Snakemake compares parameters too, but needs records of its own for that, which copied results lack.
+        """
+        seconds = budget.seconds_of(self.budget)
+        found = []
+        for name in self.papers:
+            design = f"results/{self.testbed}/{name}/design.csv"
+            if not _is_design(root() / design, self.designs[name]):
+                found.append(design)
+        for block in self.blocks(f"results/{self.testbed}/{{paper}}/raw/{{block}}/block.json"):
+            if (record := block_record(root() / block)) and _goes_on(record, seconds):
+                found.append(block)
+        return found
+
+    @property
     def stamps(self) -> list[str]:
         """What the rules of tables and pages make once they are through, below the testbed's results, without .done.
 
         A page alone may be one kept from before, because its rule failed.
         """
         stages = [f"{paper}/logs/{stage}" for paper in self.papers for stage in ending.STAGES]
-        return ["logs/links-tables", "logs/index", "logs/testbed", *stages]
+        tables = ["links-tables"] if "testbed" in self.pages else []
+        return [*(f"logs/{name}" for name in [*tables, *self.pages]), *stages]
+
+    @property
+    def pages(self) -> list[str]:
+        """Pages of all papers together; none of the testbed where no paper has a run, and so nobody asks for hosts."""
+        return ["index", *(["testbed"] if any(self.designs.values()) else [])]
 
     def nodes(self, paper: str, block: str) -> int:
         """Nodes of a block's job."""
@@ -382,6 +409,26 @@ def _override(given: Mapping[str, Any]) -> None:
         os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
 
 
+def _is_design(path: Path, rows: Sequence[DesignRow]) -> bool:
+    """Whether a design.csv has these rows; also where there is none, or one that cannot be read, as its readers say."""
+    try:
+        there = read_csv(path)
+    except UserError:
+        return True
+    return [{name: str(cell) for name, cell in row.items()} for row in there] == [
+        {name: str(cell) for name, cell in row.items()} for row in rows
+    ]
+
+
+def _goes_on(record: BlockRecord, seconds: float | None) -> bool:
+    """Whether a start goes on with a finished block: after one for a single claim, or after one that might measure for
+    another time, which old records do not say."""
+    left = [why for why in left_of(record).values() if why.kind.again]
+    had = record.get("start_budget_seconds", seconds)
+    other = seconds is not None and seconds != (math.inf if had is None else had)
+    return bool(left) and (other or any(why.code == ELSE for why in left))
+
+
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
     """How many lanes there are, and how many there may come to be while processors stay idle.
 
@@ -437,11 +484,12 @@ def _whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow
     return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
 
 
-def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str) -> dict[str, list[DesignRow]]:
-    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`."""
+def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None
+              ) -> dict[str, list[DesignRow]]:  # fmt: skip
+    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`; see `_lacking`."""
     found: dict[str, list[DesignRow]] = {}
     for paper, rows in designs.items():
-        for row in _lacking(root() / "results" / name / paper, rows, again=True):
+        for row in _lacking(root() / "results" / name / paper, rows, again, seconds):
             found.setdefault(f"{paper}/{row['block']}", []).append(row)
     return found
 
@@ -558,9 +606,9 @@ def print_plan() -> None:
     at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
     print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
     print(outlook_of(plan, testbed))
-    low, high, _ = speed.pace(root() / "results" / plan.testbed)
+    within, (low, high, _) = budget.seconds_of(plan.budget), speed.pace(root() / "results" / plan.testbed)
     for name, paper in plan.described.items():
-        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name])
+        left = _lacking(root() / "results" / plan.testbed / name, plan.designs[name], seconds=within)
         blocks = len({row["block"] for row in plan.designs[name]})
         plural = "s" if blocks != 1 else ""
         total = len(plan.designs[name])
@@ -635,24 +683,25 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
 
 
 def print_again() -> None:
-    """For `snakemake --forcerun`: the blocks that AGAIN asks to go on with."""
+    """For `snakemake --forcerun`: what is outdated, and the blocks that AGAIN asks to go on with."""
     plan = Plan.load()
     found = []
     for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
         record = block_record(root() / name)
-        if record and disturbed((root() / name).parent, record):
+        if os.environ.get("AGAIN") and record and disturbed((root() / name).parent, record):
             found.append(name)
-    if not found:
+    if os.environ.get("AGAIN") and not found:
         print("whitewire: AGAIN=busy: found no run of these papers that a busy machine disturbed", file=sys.stderr)
-    print(*found)
+    print(*plan.outdated, *found)
 
 
-def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> list[DesignRow]:
-    """Rows whose runs are still to be made.
+def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, seconds: float | None = None
+             ) -> list[DesignRow]:  # fmt: skip
+    """Rows whose runs are still to be made, by a start that may measure for so many seconds.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
     another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
-    where the last start was for one claim.
+    where the last start had another budget or was for one claim.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -661,7 +710,7 @@ def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False) -> l
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
             left = left_of(finished)
-            goes_on = again or busy or any(why.code == ELSE for why in left.values())
+            goes_on = again or busy or _goes_on(finished, seconds)
             later = {name for name, why in left.items() if goes_on and why.kind.again}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]

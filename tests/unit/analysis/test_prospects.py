@@ -103,3 +103,16 @@ def test_no_effort_is_named_that_makes_no_such_runs():
                             "puts_per_client": 8}}}  # fmt: skip
     found = prospects.outlook(LOADED, TESTBED, "smoke", CLAIM | {"test": test}, OPEN | {"n": 0, "runs_needed": 3})
     assert found["command"].endswith("EFFORT=quick")
+
+
+def test_commands_measure_on_the_testbed_of_the_start(monkeypatch):
+    monkeypatch.setenv("TESTBED", "lab")
+    found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN)
+    assert found["command"] == "BUDGET=2h make papers TESTBED=lab PAPERS=emulex-2012 EFFORT=quick"
+    assert found["claim_command"] == "BUDGET=2h make claim CLAIM=E-C06 EFFORT=quick TESTBED=lab"
+
+
+@pytest.mark.parametrize("had, more", [("30m", "2h"), ("2h", "4h"), ("5h", "8h"), ("none", "2h")])
+def test_a_command_names_a_longer_budget_than_the_one_that_ended(had, more):
+    found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN, had)
+    assert found["claim_command"] == f"BUDGET={more} make claim CLAIM=E-C06 EFFORT=quick"

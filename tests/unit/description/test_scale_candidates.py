@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support import quick_yaml
 from tests.support.papers import TESTBED, edited
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
@@ -9,6 +10,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.paths import HOME
 
 FABRICS = TESTBED["fabrics"]
 
@@ -89,3 +91,27 @@ def test_bounds_on_processors_belong_to_the_kind_of_testbed(tmp_path, monkeypatc
     path.write_text("".join(line for line in text.splitlines(keepends=True) if "cpu_late_ms" not in line))
     with pytest.raises(UserError, match=r"limits\.cpu_late_ms: found none, expected a number"):
         load_testbed("emulated")
+
+
+def without_experiments(tmp_path, change):
+    """The template's paper with its arithmetic claim alone."""
+    data = quick_yaml.load((HOME / "docs" / "template" / "paper.yaml").read_text())
+    for key in ("experiments", "controls", "scale", "replicates", "blocks"):
+        del data[key]
+    data |= {"claims": [claim for claim in data["claims"] if claim["id"] == "N-C02"]}
+    data |= {"finding": "N-C02", "headline": "N-C02"} | change
+    path = tmp_path / "made-up-2026.yaml"
+    path.write_text(quick_yaml.dump(data))
+    return load_paper(path, FABRICS)
+
+
+def test_a_ladder_without_experiments_is_a_ladder(tmp_path):
+    paper = without_experiments(tmp_path, {"scale": {"k": [128, 256], "block_granule_bytes": 512}})
+    assert [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)] == [128, 256]
+
+
+@pytest.mark.parametrize("more", [{}, {"looks": {effort: [3, 6] for effort in ("smoke", "quick", "full")}}])
+def test_replicates_without_blocks_are_one_line(tmp_path, more):
+    runs = dict.fromkeys(("smoke", "quick", "full"), {"claimed": 6, "other": 0})
+    with pytest.raises(UserError, match=r"made-up-2026\.yaml: blocks: .*expected one, since there are replicates"):
+        without_experiments(tmp_path, {"replicates": runs} | more)

@@ -1,4 +1,4 @@
-"""What PAPERS, TESTBED, EFFORT, BUDGET, AGAIN and CLAIM name is checked before the set-up, without any package."""
+"""What variables of make name is checked before the set-up, without any package."""
 
 import os
 import shutil
@@ -21,6 +21,12 @@ WRONG = {
     "EFFORT=quik": 'EFFORT=quik: effort: found "quik", expected one of smoke, quick, full; did you mean "quick"?',
     "BUDGET=soon": 'BUDGET=soon: found "soon", expected a time such as 30m or 1h30m, or none',
     "AGAIN=bsy": 'AGAIN=bsy: again: found "bsy", expected busy; did you mean "busy"?',
+    "OUTLIERS=foo": 'OUTLIERS=foo: outliers: found "foo", expected one of stop, mark',
+    "LANES=two": 'LANES=two: lanes: found "two", expected 1 to 64, or auto',
+    "LANES=0": 'LANES=0: lanes: found "0", expected 1 to 64, or auto',
+    "PAPERS=hibench hibench": "papers: found \"hibench hibench\", expected names of papers, each once",
+    "PAPERS=,": 'PAPERS=,: papers: found ",", expected names of papers, each once',
+    "ARGS=--config budget=30m": "ARGS: found --config, expected a variable of make in its place, such as OUTLIERS=mark",
     "WHITEWIRE_CLAIM=E_C02": "expected the id of a claim of a paper in config/papers, as its page prints it; "
     'did you mean "E-C02"?',
     "WHITEWIRE_CLAIM=": 'CLAIM=: found "", expected the id of a claim of a paper in config/papers',
@@ -43,8 +49,9 @@ def test_a_wrong_name_is_one_line(text):
 
 
 def test_right_names_and_none_pass_in_silence():
-    right = {"PAPERS": "hibench,emulex-2012", "TESTBED": "emulated", "EFFORT": "full", "BUDGET": "2h", "AGAIN": "busy"}
-    for given in (right, dict.fromkeys(right, ""), {}, {"WHITEWIRE_CLAIM": "E-C02"}):
+    right = {"PAPERS": "hibench,emulex-2012", "TESTBED": "emulated", "EFFORT": "full", "BUDGET": "2h", "AGAIN": "busy",
+             "OUTLIERS": "mark", "LANES": "2"}  # fmt: skip
+    for given in (right, dict.fromkeys(right, ""), {}, {"WHITEWIRE_CLAIM": "E-C02"}, {"LANES": "auto"}):
         done = asked(**given)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -68,8 +75,11 @@ def test_a_claim_belongs_to_one_paper(tmp_path, monkeypatch):
     assert names.paper_of("A-C1", ["b"]) == "b"
 
 
-def test_efforts_are_those_of_the_schema():
-    assert list(names.EFFORTS) == schema("config")["properties"]["effort"]["enum"]
+def test_words_and_lanes_are_those_of_the_schema():
+    known = schema("config")["properties"]
+    assert list(names.EFFORTS) == known["effort"]["enum"]
+    assert list(names.WORDS["OUTLIERS"]) == known["outliers"]["enum"]
+    assert (known["lanes"]["minimum"], known["lanes"]["maximum"]) == (1, names.MOST_LANES)
 
 
 @pytest.mark.parametrize("target", ["papers", "claim", "calibrate", "testbed", "trust", "lab"])
@@ -83,3 +93,19 @@ def test_nothing_is_set_up_for_a_wrong_name(tmp_path, target):
     done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and 'found "nope", expected one of' in done.stderr
     assert not (tmp_path / "set-up").exists()
+
+
+@pytest.mark.parametrize("folder, name", [("testbeds", "compare"), ("testbeds", "lab.v2"), ("papers", "links")])
+def test_a_name_that_cannot_name_a_folder_of_results_is_refused(tmp_path, monkeypatch, folder, name):
+    """`make clean` and the survey of links remove what lies there."""
+    (tmp_path / "config" / folder).mkdir(parents=True)
+    (tmp_path / "config" / folder / f"{name}.yaml").touch()
+    monkeypatch.setattr(names, "root", lambda: tmp_path)
+    with pytest.raises(UserError, match=rf'found "{name}", expected .*: rename config/{folder}/{name}\.yaml'):
+        names.check({"papers": {"PAPERS": name}, "testbeds": {"TESTBED": name}}[folder])
+
+
+def test_no_paper_or_testbed_of_the_repository_bears_a_name_of_its_own():
+    described = [*((each, "papers") for each in names.papers()), *((each, "testbeds") for each in names.testbeds())]
+    described += [(path.stem, "papers") for path in (HOME / "config" / "calibration").glob("*.yaml")]
+    assert {names.unfit(*each) for each in described} == {""}

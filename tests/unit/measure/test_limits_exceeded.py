@@ -37,7 +37,7 @@ def test_a_paper_that_uses_a_slow_host_does_not_start(slow):
         before(slow, CONFIG, paper(4), ROWS, STOP)
     first, *_, last = stopped.value.lines
     assert first.startswith("datanode4 on 10gbe: 30% of what is expected; likely cause: its link, cable or port")
-    assert last.endswith("or go on and mark every figure with ARGS='--config outliers=mark'")
+    assert last.endswith("or go on and mark every figure with OUTLIERS=mark")
 
 
 def test_it_starts_with_marks_by_the_users_word(slow):

@@ -651,18 +651,29 @@ def test_the_validator_finds_no_fault(described, tmp_path, monkeypatch):
     assert [line for line in issues if not line.startswith(FETCHED)] == []
 
 
-def test_without_names_it_has_all_papers_that_were_measured(project, monkeypatch):
+def test_without_names_it_has_all_papers_that_were_judged(project, monkeypatch, capsys):
     """Those of config.yaml may be others, of which nothing was measured."""
     monkeypatch.delenv("PAPERS", raising=False)
     results = project / "results" / "emulated"
-    assert crate.begun(results) == [PAPER]
+    assert crate.judged(results) == [PAPER] and capsys.readouterr().err == ""
     asked = []
     monkeypatch.setattr(crate, "make", lambda at, papers, *_: asked.append(papers) or results / "x.zip")
     assert main(["crate", str(results)]) == 0
-    monkeypatch.setattr(crate, "begun", pytest.fail)
+    monkeypatch.setattr(crate, "judged", pytest.fail)
     monkeypatch.setenv("PAPERS", PAPER)
     assert main(["crate", str(results)]) == 0
     assert asked == [[PAPER], [PAPER]]
+
+
+def test_a_paper_that_an_interrupted_start_only_designed_is_left_out_and_named(tmp_path, capsys):
+    for name in ("emulex-2012", "hibench"):
+        (tmp_path / name / "analysis").mkdir(parents=True)
+        (tmp_path / name / "design.csv").touch()
+    assert crate.judged(tmp_path) == ["emulex-2012", "hibench"], "a crate of nothing says what it lacks"
+    (tmp_path / "hibench" / "analysis" / "verdicts.csv").touch()
+    assert crate.judged(tmp_path) == ["hibench"]
+    said = "whitewire: left out, since they have no verdicts yet: emulex-2012; `make papers` goes on\n"
+    assert capsys.readouterr().err == said
 
 
 # -- more than the memory holds ----------------------------------------------------------------------------

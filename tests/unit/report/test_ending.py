@@ -16,7 +16,7 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(ending, "load_config", lambda: config)
     monkeypatch.setattr(ending, "root", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
-    for name in ("PAPERS", "TESTBED", "EFFORT"):
+    for name in ("PAPERS", "TESTBED", "EFFORT", "BUDGET", "LANES", "OUTLIERS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "results" / "emulated"
 
@@ -32,6 +32,7 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
         (block / "runs" / str(number) / "run.json").write_text("{}")
     design = "".join(f"{number},quick-1,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
     (folder / "design.csv").write_text(f"run_id,block,order,experiment,workload,replicate,seed\n{design}")
+    block.mkdir(parents=True, exist_ok=True)
     (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     if report:
         (results / "reports").mkdir(exist_ok=True)
@@ -239,3 +240,31 @@ def test_a_time_that_is_to_fall_is_so_many_times_the_time(one):
     numbers, estimand = "0.54,0.49,0.6,6,0.4,0.35,0.45,,", "completion_time: sort 10gbe / sort 1gbe"
     judged(one, "E-C02", "direction only", numbers, estimand=estimand)
     assert next(ending.lines()).startswith("E-C02: claimed 0.4 times the time; reference 6.24; here 0.54 ")
+
+
+def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(results):
+    """A later block that took the next k sets the runs of finished ones aside."""
+    paper(results, "a", [("emulated", "reproduced")], {})
+    with (results / "a" / "design.csv").open("a") as design:
+        design.write("9,quick-2,1,e,hdfs_put,4,1\n")
+    assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
+
+
+def test_a_start_goes_on_as_it_was_asked_for_and_with_a_longer_budget_where_its_own_ended(monkeypatch, results):
+    """With another budget finished blocks would be measured further; with the same one nothing would be."""
+    config = {"papers": ["a", "b"], "testbed": "emulated", "effort": "quick", "budget": "4h"}
+    monkeypatch.setattr(ending, "load_config", lambda: config)
+    for name, value in {"BUDGET": "4h", "TESTBED": "lab", "OUTLIERS": "mark"}.items():
+        monkeypatch.setenv(name, value)
+    paper(results, "a", [("emulated", "inconclusive")], {"1": "the budget ended"})
+    *_, short, unfinished, _ = ending.lines()
+    assert short.endswith("before 1 runs: BUDGET=8h make papers TESTBED=lab OUTLIERS=mark goes on")
+    assert unfinished.endswith(" is kept, and make papers TESTBED=lab BUDGET=4h OUTLIERS=mark goes on")
+
+
+def test_a_paper_without_runs_is_finished_without_a_block(results):
+    paper(results, "a", [("arithmetic", "consistent")], {}, runs=0)
+    (results / "a" / "raw" / "quick-1" / "block.json").unlink()
+    first, *_ = ending.lines()
+    assert first == "a: 0 runs; 0 of 0 claims that runs judge are decided; results/emulated/reports/a.html"
+    assert "not finished: b; what was measured is kept, and make papers goes on" in ending.lines()

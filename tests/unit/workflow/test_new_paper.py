@@ -106,6 +106,7 @@ def claim(**more):
 FAULTS = {
     "an unknown key": ({"titel": "T"}, 'titel: found an unknown key, expected one of'),
     "an id that is no name": ({"id": "Acme 2019"}, 'id: found "Acme 2019", expected text like'),
+    "an id that results use": ({"id": "links"}, 'id: found "links", expected another name than calibration, '),
     "an unknown network": (claim(fabric="10gb"), 'claims[0].fabric: found "10gb", expected one of'),
     "an unknown exhibit": (claim(exhibit="fig2"), 'claims[0].exhibit: found "fig2", expected one of fig1, table1'),
     "no number": (claim(printed="fast"), 'claims[0].printed: found "fast", expected text that begins with a'),

@@ -37,10 +37,18 @@ def test_without_a_list_and_outside_of_a_job(project, capsys):
     assert "expected --from FILE with one of a CloudLab manifest (RSpec, XML), `tofu output -json`, hosts of" in said
 
 
-@pytest.mark.parametrize("name", ["../lab", "", "-x", "a b", "lab.example", "ü"])
+@pytest.mark.parametrize("name", ["../lab", "", "-x", "a b", "lab.example", "lab.v2", "a" * 61, "ü"])
 def test_a_name_that_is_none(project, capsys, name):
     (project / "hosts").write_text("node01\n")
-    assert "expected letters, digits, dots and hyphens" in refused(project, capsys, "--from", "hosts", "--", name)
+    assert "expected at most 60 letters, digits, - and _" in refused(project, capsys, "--from", "hosts", "--", name)
+
+
+def test_a_name_that_results_have_for_something_else(project, capsys):
+    (project / "hosts").write_text("node01\n")
+    said = refused(project, capsys, "--from", "hosts", "compare")
+    assert said.startswith(
+        'site: found the name "compare", expected another name than appendix, calibration, compare, '
+    )
 
 
 def test_a_file_that_is_there_is_not_written_over(project, capsys):

@@ -1,10 +1,15 @@
 """What `make claim` says before it measures: a claim that needs no runs is answered, what others take is printed."""
 
+import re
+import shutil
+
 import pytest
 
+from tests.support import kept, trusted
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.design.rows import make_design
 from whitewire.workflow import one_claim, plan
 
 TESTBED = load_testbed("emulated")
@@ -59,3 +64,38 @@ def test_an_effort_that_makes_none_of_it_names_one_that_does(said):
     few = next(claim for claim in emulated if made[claim][:1] == ["quick"])
     output = said(few, EFFORT="smoke")
     assert output.out == "" and output.err == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"
+
+
+@pytest.fixture
+def measured(said, monkeypatch, tmp_path):
+    """A finished block at quick effort, on whose links of 10 Gbit/s runs take a tenth of the time; a verdicts.csv of an
+    earlier start that says six."""
+    folder = kept.project(tmp_path)
+    path = folder / "config" / "papers" / f"{kept.PAPER}.yaml"
+    path.write_text(path.read_text().replace("k: 30", "k: 20"))  # that of the run which the block's are made from
+    own = kept.results(folder) / kept.PAPER
+    shutil.rmtree(own / "raw")
+    paper = load_paper(path, fabric_names(TESTBED))
+    trusted.block(own / "raw" / "quick-1", paper, make_design(paper, TESTBED, "quick", 7))
+    monkeypatch.chdir(folder)
+
+    def changed(old, new):
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        return said("N-C01")
+
+    return changed
+
+
+NARROW, WIDE = "relative: 0.1\n    no_effect", "relative: 0.8\n    no_effect"
+
+
+@pytest.mark.parametrize("tolerance, verdict", [(NARROW, "more than claimed"), (WIDE, "reproduced")])
+def test_a_claim_that_is_decided_is_judged_as_its_paper_is_now(measured, tolerance, verdict):
+    output = measured(NARROW, tolerance)
+    found = re.match(r"N-C01: claimed 6 times; here ([\d.]+) \(.*\), 6 runs a cell: (.*)\n", output.err)
+    assert output.out == "" and found and (float(found[1]), found[2]) == (pytest.approx(10, rel=0.02), verdict)
+
+
+def test_a_claim_whose_runs_became_others_is_measured(measured):
+    assert measured("puts_per_client: 4", "puts_per_client: 3").out.endswith("raw/quick-1/block.json\n")

@@ -14,7 +14,7 @@ from whitewire.budget import Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design.rows import make_design
+from whitewire.design.rows import make_design, write_csv
 from whitewire.measure.load import burning
 from whitewire.workflow import plan, speed
 
@@ -221,6 +221,7 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     _, _, designs = two
     monkeypatch.setattr(plan, "root", lambda: tmp_path)
     monkeypatch.setattr(plan.Plan, "load", lambda: planned(two))
+    monkeypatch.setenv("AGAIN", "busy")
     folders = {}
     for name, rows in designs.items():
         folders[name] = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
@@ -233,6 +234,54 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     plan.print_again()
     assert capsys.readouterr().out == "results/nowhere/emulex-2012/raw/quick-1/block.json\n"
+
+
+@pytest.mark.parametrize("last, found", [
+    ({}, []),
+    ({"left": "the budget ended", "start_budget_seconds": 6000.0}, []),
+    ({"left": "the budget ended", "start_budget_seconds": 1200.0}, ["block"]),
+    ({"left": "the budget ended", "start_budget_seconds": None}, ["block"]),
+    ({"left": "the budget ended"}, []),
+    ({"left": "decided after 3 runs of each cell", "start_budget_seconds": 1200.0}, []),
+    ({"left": "measuring ended with claim C-C01", "start_budget_seconds": 6000.0}, ["block"]),
+    ({"design": "smoke"}, ["design"]),
+    ({"design": "older"}, []),
+])  # fmt: skip
+def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, monkeypatch, last, found):
+    """Where Snakemake has no records: after `make clean`, or where results were copied without them."""
+    testbed, papers, designs = two
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    name, rows = "chelsio-iwarp", designs["chelsio-iwarp"]
+    paper, own = papers[name], tmp_path / "results" / "nowhere" / name
+    there = make_design(paper, testbed, "smoke", 1) if last.get("design") == "smoke" else rows
+    write_csv(there, paper, own / "design.csv")
+    if last.get("design") == "older":  # before there was the column `effort`
+        text = [line.split(",") for line in (own / "design.csv").read_text().splitlines()]
+        (own / "design.csv").write_text("".join(",".join(cells[:2] + cells[3:]) + "\n" for cells in text))
+        (own / "manifest.json").unlink()
+    told = BLOCK | {"runs": [row["run_id"] for row in rows]}
+    told |= {"left": {rows[0]["run_id"]: last["left"]}} if "left" in last else {}
+    told |= {key: last[key] for key in ("start_budget_seconds",) if key in last}
+    (own / "raw" / "quick-1").mkdir(parents=True)
+    (own / "raw" / "quick-1" / "block.json").write_text(json.dumps(told))
+    files = {"design": "design.csv", "block": "raw/quick-1/block.json"}
+    assert planned(two, budget="100m").outdated == [f"results/nowhere/{name}/{files[what]}" for what in found]
+
+
+@pytest.mark.parametrize("seconds, again, waits", [(6000.0, False, False), (7200.0, False, True), (6000.0, True, True)])
+def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
+    two, tmp_path, monkeypatch, seconds, again, waits
+):
+    """Others keep the second lane to themselves while they wait, and time of the budget with one."""
+    _, _, designs = two
+    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    rows = designs["chelsio-iwarp"]
+    folder = tmp_path / "results" / "nowhere" / "chelsio-iwarp" / "raw" / "quick-1"
+    folder.mkdir(parents=True)
+    told = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
+    (folder / "block.json").write_text(json.dumps(BLOCK | told | {"start_budget_seconds": 6000.0}))
+    found = plan._by_block(designs, "nowhere", again, seconds)
+    assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found
 
 
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):
