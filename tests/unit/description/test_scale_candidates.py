@@ -105,9 +105,9 @@ def without_experiments(tmp_path, change):
     return load_paper(path, FABRICS)
 
 
-def test_a_ladder_without_experiments_is_a_ladder(tmp_path):
+def test_several_k_without_experiments_are_candidates(tmp_path):
     paper = without_experiments(tmp_path, {"scale": {"k": [128, 256], "block_granule_bytes": 512}})
-    assert [paper.on(rung).raw["scale"]["k"] for rung in range(paper.rungs)] == [128, 256]
+    assert [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)] == [128, 256]
 
 
 @pytest.mark.parametrize("more", [{}, {"looks": {effort: [3, 6] for effort in ("smoke", "quick", "full")}}])

@@ -189,10 +189,10 @@ def test_what_was_made_at_another_k_counts_no_more_in_the_papers_other_blocks_ei
     kept = sorted((tmp_path / "full-1" / "runs").iterdir())
     block = begun(tmp_path, [64], "full-2")
     block.others = [*finished.rows, {"run_id": "e-r9", "block": "full-3"}]
-    block._climb("k = 64 is too small")
+    block._raise_k("k = 64 is too small")
     assert not any(path.exists() for path in kept), "they count no more"
     assert not (tmp_path / "full-1" / "block.json").exists(), "the block is measured again"
     assert not (tmp_path / "full-3").exists()
     again = begun(tmp_path, [128], "full-1")
     again._resume()
-    assert again.paper.rung == 1
+    assert again.paper.candidate == 1
