@@ -51,7 +51,7 @@ AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
 MODEL = "max-min flow"
 DRAWS = 4
 UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes", "transport"}
-"""What the max-min model knows nothing of."""
+"""Factors that the max-min model leaves out."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
 SIMULATED = ["metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "link_gbit_per_s"]
@@ -121,7 +121,7 @@ AUDIT_COLUMNS = [
 
 
 def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
-    """One row a cell and metric: medians with order-statistic intervals, as measured and at full scale."""
+    """One row per cell and metric: medians with order-statistic intervals, as measured and at full scale."""
     rows = []
     keys = ["experiment", *paper.factors, "metric", "unit"]
     table = runs.table
@@ -195,7 +195,7 @@ def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[N
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
-    """Of rates the harmonic mean, which is that over equal volumes; of times, bytes and the like the arithmetic one."""
+    """Harmonic mean of rates, which is that over equal volumes; arithmetic mean of times, bytes and the like."""
     if not len(values):
         return None
     if unit.endswith("/s") and values.min() > 0:
@@ -373,7 +373,7 @@ def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int
 
 
 def _needed(row: Mapping[str, Any]) -> str:
-    """How many more runs would decide an open claim; where no effort makes so many, what they would take."""
+    """Words for the further runs that would decide an open claim, and their minutes where no effort makes as many."""
     needed = row.get("runs_needed")
     if needed is None:
         return ""

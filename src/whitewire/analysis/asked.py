@@ -1,4 +1,4 @@
-"""Whether a claim was asked before the runs that its verdict rests on were made, by itself, and judged before."""
+"""When a claim was asked: before the runs that its verdict rests on, alone, or judged before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ and judged earlier with fewer runs, at the end of a start, by an analysis that s
 
 @dataclass(frozen=True)
 class Noted:
-    """What the ledger says of a paper's claims."""
+    """The ledger's entries for a paper's claims."""
 
     since: Mapping[str, str] = field(default_factory=dict)
     """BEFORE or AFTER by claim."""
@@ -33,7 +33,7 @@ class Noted:
 
     @classmethod
     def of(cls, paper: Paper, table: pd.DataFrame | None) -> Noted:
-        """By tidy/asked.csv; None where there is none."""
+        """Read from tidy/asked.csv; `table` is None without one."""
         return cls(of_claims(paper, table), judged_before(table), by_themselves(table))
 
     def word(self, claim: str, row: Mapping[str, Any]) -> str:

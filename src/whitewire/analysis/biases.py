@@ -32,7 +32,7 @@ def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
 
 
 def own_error(paper: Paper, test: Mapping[str, Any]) -> float:
-    """By which share what was measured may be wrong, either way."""
+    """Share by which a measured value may be wrong, in either direction."""
     low, high, _ = factors(paper, test)
     return max(high, 1 / low) - 1
 

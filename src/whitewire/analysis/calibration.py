@@ -31,7 +31,7 @@ KINDS = {
     "fabric": "network", "replication": "copies", "nodes": "nodes", "count": "drives", "drive": "drives",
     "block_size_bytes": "block size", "store": "coding",
 }  # fmt: skip
-"""What a ratio is of, by the factor that its two cells differ in."""
+"""Kind of a ratio, by the factor in which its two cells differ."""
 LARGE, SMALL, OTHER, NONE = "effect too large", "effect too small", "other direction", "effect where none is printed"
 HIGH, LOW = "too high", "too low"
 ASSUMED = "assumption: "
@@ -55,7 +55,7 @@ def half_of(name: str) -> str:
 
 
 def kind_of(test: Mapping[str, Any]) -> str:
-    """What a claim's ratio is of: `network`, `network and drives`; `absolute` where there is no second cell."""
+    """Kind of a claim's ratio: `network`, `network and drives`; `absolute` without a second cell."""
     if "numerator" not in test:
         return ABSOLUTE
     one, other = test["numerator"]["where"], test["denominator"]["where"]
@@ -131,7 +131,7 @@ def _shares(half: str, by: str, name: str, rows: Sequence[Cells]) -> Cells:
 
 
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
-    """What a set assumes: of its set-up (`testbed.assumed`), of its drives, and what its source does not state."""
+    """Assumptions of a set: its set-up (`testbed.assumed`), its drives, and what its source leaves out."""
     found: dict[str, str] = dict(raw["testbed"].get("assumed", {}))
     for experiment in raw["experiments"]:
         hardware = experiment.get("hardware", {})

@@ -28,10 +28,10 @@ INCONSISTENT = "inconsistent"
 MEASURED = ("emulated", "measured")
 """Routes that rest on runs."""
 BY_RUNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED)
-"""What runs decide."""
+"""Verdicts by runs."""
 VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
-"""What a claim asks for: that there is no effect to speak of; that there is one, on a side; that it is so large."""
+"""Kinds of claims: no effect that matters, an effect in one direction, an effect of a size."""
 EPSILON = 1e-9
 SMALLEST_EFFECT = 0.02
 """Smallest effect that matters, as a share, where a claim of direction names none."""
@@ -50,7 +50,7 @@ class Target:
     upper: float | None
     no_effect: float | None = None
     smallest: float = 0.0
-    """Of a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect does."""
+    """For a claim of direction: the smallest effect that matters, as a share of no effect; 0: any effect matters."""
     own: tuple[float, float] = (1.0, 1.0)
     """The emulation's own error, by which intervals are widened."""
 
@@ -168,7 +168,7 @@ def kinds(paper: Paper) -> dict[str, list[str]]:
 
 
 def kinds_said(paper: Paper) -> str:
-    """The same in a line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
+    """Those counts in one line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
     found = kinds(paper)
     named = ", ".join(found[EQUIVALENCE])
     parts = [
@@ -313,7 +313,7 @@ def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, s
 
 
 MORE, LESS = "more than claimed", "less than claimed"
-"""What a reader sees of `direction only`."""
+"""Words for `direction only` on pages."""
 
 
 def words(row: Mapping[str, Any], no_effect: float) -> str:

@@ -38,7 +38,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Control:
-    """One metric of one control, judged. `row` is its line of analysis/controls.csv."""
+    """The judgement of one metric of one control. `row` is its line of analysis/controls.csv."""
 
     spec: Mapping[str, Any]
     row: Mapping[str, Any]

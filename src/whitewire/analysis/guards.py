@@ -18,7 +18,7 @@ from whitewire.records.jobs import NET, WHOLE
 from whitewire.workloads.base import Workload
 
 NET_SHARE = 0.2
-"""Least time of a cell's jobs beyond their startup overhead, as a share of it, that an estimate may rest on."""
+"""Least time of a cell's jobs beyond their startup overhead, as a share of that overhead, for an estimate."""
 AT_ONCE_SHARE = 0.75
 """Least share of a run's tasks that are at it at once, for a rate that is said of all of them together."""
 SHORT_SHARE = 0.5
@@ -37,7 +37,7 @@ class Unusable:
 
 
 class MeasuredCells(Protocol):
-    """What guards ask of a paper's runs; analysis.runs has them."""
+    """The protocol of runs that guards read; analysis.runs implements it."""
 
     paper: Paper
 

@@ -93,7 +93,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
 
 
 def _noise(points: Sequence[Sample], seed: int) -> np.ndarray:
-    """What the centres are multiplied by (draws, rates): each source of error a Student's t, the same for all rates."""
+    """Factors on the centres (draws, rates): each source of error is a Student's t, the same for all rates."""
     rng = np.random.Generator(np.random.PCG64(seed))
     found = np.zeros((DRAWS, len(points)))
     drawn: dict[Hashable, np.ndarray] = {}

@@ -85,7 +85,7 @@ def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[st
 
 def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
              ) -> tuple[claims.Target, Evidence, claims.Verdict, str]:  # fmt: skip
-    """What a test asks, the evidence, the verdict by it, and words for the emulation's own error where it counts."""
+    """Target, evidence and verdict of a test, and words for the emulation's own error where it counts."""
     target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, unit=evidence.unit, missing=evidence.missing)
@@ -106,7 +106,7 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
 def judged(
     paper: Paper, test: Mapping[str, Any], route: str, runs: Runs, checked: Sequence[controls.Control]
 ) -> dict[str, Any]:
-    """What a row of analysis/verdicts.csv or readings.csv says of one test, and whether more runs may say more."""
+    """The row of a test in analysis/verdicts.csv or readings.csv, and whether further runs may decide it."""
     target, evidence, verdict, said = _decided(paper, test, route, runs)
     reason = verdict.reason
     if evidence.note:
@@ -165,7 +165,7 @@ def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
 
 
 def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
-    """What of the cells of a test no guard could check, and lanes that may make their difference."""
+    """Cautions: guards that had nothing to check, and lanes that are confounded with the cells."""
     estimand = estimands.of(test)
     asked = list(zip(estimand.cells(), estimand.metrics(), strict=True))
     found = [f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports"

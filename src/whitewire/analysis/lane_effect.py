@@ -52,7 +52,7 @@ class Difference:
 @dataclass(frozen=True)
 class _Fit:
     effects: np.ndarray
-    """Of each lane."""
+    """Effect of each lane."""
     lane: np.ndarray
     """Index of each value's lane."""
     covariance: np.ndarray
@@ -84,7 +84,7 @@ def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
 
 
 def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Series) -> Effect:
-    """What lanes add to the logarithms of these values, which are positive; nothing in a block of one lane."""
+    """Effects of lanes on the logarithms of positive values; none in a block of one lane."""
     logs, shift, lost = np.log(values.to_numpy(dtype=float)), np.zeros(len(values)), 0
     errors: dict[tuple[str, int], tuple[np.ndarray, int]] = {}
     confounded: set[str] = set()
@@ -108,7 +108,7 @@ def _tukey(confidence: float, count: int, freedom: float) -> float:
 
 
 def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence: float = 0.95) -> Difference | None:
-    """By how much the lanes of one block differ; None where nobody can say."""
+    """Difference between the lanes of one block; None where it cannot be estimated."""
     found = _fit(np.log(values.to_numpy(dtype=float)), cells.to_numpy(), lanes.to_numpy())
     if found is None:
         return None

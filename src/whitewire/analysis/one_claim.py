@@ -1,4 +1,4 @@
-"""One claim by itself: the cells that it and its controls rest on, and the claims that a start for it alone sets back.
+"""One claim alone: the cells of it and its controls, and the claims that a start for it alone sets back.
 Pure."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an open claim would take: minutes to a verdict on this testbed, the chance of one, the command."""
+"""What would decide an open claim: minutes to a verdict on this testbed, its chance, the command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAST_H = 2
 JOBS, OTHERS = 0.10, 0.03
 """Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
 USUAL = "if the paper's number is right and runs scatter as usual"
-"""What a chance before any run assumes."""
+"""The assumption of a chance that is given before there are runs."""
 
 
 def longer(had: str) -> str:

@@ -30,7 +30,7 @@ MORE_BYTES = "more bytes a run are needed"
 LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
 """Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
-"""From an experiment and the levels of its factors to how a run of them is scaled."""
+"""Function from an experiment and the levels of its factors to the scale of a run."""
 
 
 Found = TypeVar("Found")
@@ -72,7 +72,7 @@ class Runs:
                  ways: Collection[str] | None = None) -> None:  # fmt: skip
         self.analyses, self.ended = tuple(analyses), ended
         self.answers: dict[tuple[str, str], Any] = {}
-        """By method and what it was asked; see once()."""
+        """Results by method and arguments; see once()."""
         self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
                               overheads=overheads, scaling=scaling, analyses=analyses, ways=ways)  # fmt: skip
         self.overheads = net.OverheadErrors(overheads)
@@ -95,7 +95,7 @@ class Runs:
         self.lost: dict[tuple[str, str], int] = {}
         """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
         self.lane_errors: dict[tuple[str, str], dict[tuple[str, ...], tuple[pd.Series, int]]] = {}
-        """Errors of what lanes add, by name and metric: by source what each row has of it, with degrees of freedom."""
+        """Errors of the lanes' effects, by name and metric: per source the part of each row, and degrees of freedom."""
         self.confounded: dict[tuple[str, str], frozenset[str]] = {}
         """Blocks whose lanes are confounded with cells, by name and metric."""
         self._measured = table
@@ -136,7 +136,7 @@ class Runs:
                 yield (str(experiment), str(metric)), rows
 
     def lane_differences(self) -> list[dict[str, Any]]:
-        """By how much the lanes of each block differ: a row of LANES for each experiment and metric that claims ask."""
+        """Differences between the lanes of each block: a row of LANES per experiment and metric that claims use."""
         if LANE not in self.table:
             return []
         tests = [test for claim in self.paper.claims for test in tests_of(claim)]
@@ -152,7 +152,7 @@ class Runs:
         return found
 
     def first(self, n: int) -> Runs:
-        """What was known when each cell had so many valid runs, or all that it has: the first by their number."""
+        """The first n valid runs of each cell by their number, or all of them where there are fewer."""
         keys = ["experiment", *self.paper.factors]
         good = self.table[self.table["valid"]].drop_duplicates([*keys, "replicate"])
         number = pd.to_numeric(good["replicate"]).groupby([good[key] for key in keys]).rank()
@@ -185,7 +185,7 @@ class Runs:
         return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
 
     def interim(self) -> Runs:
-        """The same runs as if more were to come."""
+        """The same runs, with more of them to come."""
         found = copy.copy(self)
         found.ended = False
         return found
@@ -272,7 +272,7 @@ class Runs:
         return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """Of the cells that one matches, those that the effort of the runs makes and this machine can."""
+        """Those cells that match a cell, that the effort makes and that this machine can make."""
         found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
         return [cell for cell in found if stem(*cell) in self._made] if self._made else found
 
@@ -290,7 +290,7 @@ class Runs:
         return f"{cell_name(experiment, levels)}: {found}" if found else ""
 
     def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
-        """That more bytes a run would help, or that nothing does: the runs moved all of the paper's already."""
+        """Remedy: more bytes per run, or nothing where the runs moved all of the paper's bytes already."""
         if self.scaling and self.scaling(experiment, levels).data_fraction >= 1:
             return "nothing helps here: the runs moved all of the paper's bytes already"
         return MORE_BYTES
@@ -300,7 +300,7 @@ class Runs:
         return self.scaling is None or self.k > 1 or self.scaling(experiment, levels).k > 1
 
     def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> list[str]:
-        """Of each cell without a value, why: it was tried in vain, or its experiment belongs to other efforts."""
+        """Why each cell without a value has none: all attempts failed, or its experiment belongs to other efforts."""
         lines = []
         for (experiment, _), sample in zip(cells, samples, strict=True):
             if len(sample.values):
@@ -343,7 +343,7 @@ class Runs:
         return frozenset(zip(good["block"], pd.to_numeric(good[LANE]).fillna(1), strict=True))
 
     def _with_overheads(self, sample: Sample, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
-        """The same sample with the errors of its overheads, where it rests on some."""
+        """The sample with the errors of its startup overheads, if it rests on any."""
         weights = self.overhead_weights(experiment, levels, metric)
         if not weights or metric == "job_floor":
             return sample
@@ -389,7 +389,7 @@ class Runs:
 
 
 def status_on(testbed: Mapping[str, Any]) -> str:
-    """What runs on a testbed are: `emulated` or `measured`."""
+    """Status of the runs of a testbed: `emulated` or `measured`."""
     return "emulated" if is_emulated(testbed) else "measured"
 
 
@@ -413,7 +413,7 @@ def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, l
 
 
 def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> np.ndarray:
-    """Which rows are of a cell; levels left out match every level."""
+    """Mask of the rows of a cell; levels left out match every level."""
     found = np.ones(len(rows), dtype=bool)
     for factor, level in levels.items():
         found &= rows[factor].to_numpy() == text(level)

@@ -1,4 +1,4 @@
-"""What an emulated run must have in common with full scale, and whether it has: the table of similitude.
+"""Similitude: the dimensionless numbers of an emulated run beside those of full scale, as a table.
 
 Rates and sizes are divided by k and times stay, so every ratio of sizes, every ratio of times and every time is to be
 the same on both sides. Each quantity is computed twice by the same functions that set it in a run: with k = 1, and with
@@ -55,7 +55,7 @@ AS_RUN = Fixed(
     float(terasort.SAMPLED_ROWS * terasort.ROW_BYTES),
 )
 REDUCE_MEMORY = 200 * 2**20
-"""Bytes of a reduce task's heap by Hadoop 1's default."""
+"""Heap of a reduce task by Hadoop 1's default, bytes."""
 SHUFFLE_SHARE, SEGMENT_SHARE, MERGE_SHARE = 0.7, 0.25, 0.66
 """Hadoop's defaults: the part of a reduce task's memory that holds its input; of that, the largest output of a map that
 is held at all, and how full it gets before it is merged to a file."""
@@ -65,7 +65,7 @@ MERGED_AT_ONCE = 10
 
 @dataclass(frozen=True)
 class Quantity:
-    """One row: what it is, its unit, and what follows where it is larger, or smaller, than at full scale.
+    """One row: the quantity, its unit, and the effect of a value larger, or smaller, than at full scale.
 
     `study`: the kind of study that shows how much hangs on it. `by_link`: whether it depends on the link's rate.
     """
@@ -249,7 +249,7 @@ FOLLOWS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of an experiment, the same on both sides."""
+    """A cell of an experiment, at full scale and as run."""
 
     paper: Paper
     experiment: Mapping[str, Any]
@@ -282,7 +282,7 @@ class Cell:
 
     @property
     def rate(self) -> float:
-        """Of a link at full scale, Mbit/s."""
+        """Rate of a link at full scale, Mbit/s."""
         return float(self.testbed["fabrics"][self.fabric]["rate_mbit_per_s"])
 
     def full_scale(self, run: Scale) -> Scale:
@@ -320,7 +320,7 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 
 def _part(cell: Cell, scale: Scale) -> float:
-    """Bytes of a file; of jobs that share an input, a worker's part of it."""
+    """Bytes of a file; for jobs that share an input, one worker's part of it."""
     return cell.workload.part(scale.file_bytes, cell.parameters, cell.workers)
 
 
@@ -399,7 +399,7 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
 
 
 def _written(cell: Cell, scale: Scale) -> float:
-    """Bytes that a run writes to all drives, where that is known beforehand."""
+    """Bytes that a run writes to all drives, where they are known beforehand."""
     workload, parameters = cell.workload, cell.parameters
     return scale.file_bytes * workload.files(parameters) * workload.written(parameters)
 
@@ -562,7 +562,7 @@ def _bias(paper: Paper, quantity: Quantity, full: float, emulated: float) -> str
 
 
 def studied(paper: Paper, quantity: Quantity) -> str:
-    """Which experiments of a paper study what a quantity does; empty where none does."""
+    """Experiments of a paper that study the effect of a quantity; empty without any."""
     studies = _studies(paper, quantity.study)
     return f"Studied by {', '.join(studies)} at full effort." if studies else ""
 

@@ -37,7 +37,7 @@ def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
               ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """What tidy/runs.csv and tidy/floors.csv would say of one block's folder by now, of all runs or those by id."""
+    """The rows of tidy/runs.csv and tidy/floors.csv for one block's folder as it is now, of all runs or of some ids."""
     return as_read(paper, *tables.so_far(paper, block, designed))
 
 

@@ -18,7 +18,7 @@ from whitewire.description.paper import Paper
 from whitewire.levels import text
 
 MOST_ROWS = 10_000
-"""Of one sweep."""
+"""Most rows of one sweep."""
 COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
 
 
@@ -60,7 +60,7 @@ def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _own_names(paper: Paper, sweep: Mapping[str, Any]) -> dict[str, Any]:
-    """What the expressions of a sweep may name beside the paper's values."""
+    """Names that expressions of a sweep may use, besides the paper's values."""
     name = sweep.get("experiment")
     if name is None:
         return {}

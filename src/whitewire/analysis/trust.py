@@ -45,9 +45,9 @@ AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 BIAS = 0.02
 """How far load from outside, other lanes, or the place in a block, may move what counts, as a share."""
 METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
-"""What is compared between k, of those that a cell has at full scale."""
+"""Metrics that are compared between k, where a cell has them at full scale."""
 TIMED = "completion_time"
-"""What every run has: it is set against the run's place in its block."""
+"""The metric of every run, which is compared with the run's place in its block."""
 PERMUTATIONS = 4000
 OVERHEAD = "floor"
 """The kind of overhead runs in lanes.csv."""
@@ -55,9 +55,9 @@ ALL = "all"
 """The row of all sources, or ratios, together."""
 CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
 RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
-"""What is read of papers' analysis/controls.csv and tidy/runs.csv."""
+"""Columns that are read from papers' analysis/controls.csv and tidy/runs.csv."""
 Tables = tuple[pd.DataFrame, pd.DataFrame]
-"""What tidy/runs.csv and tidy/floors.csv would say."""
+"""The tables tidy/runs.csv and tidy/floors.csv, before they are written."""
 Starts = Mapping[tuple[str, int], float]
 """Seconds since 1970 at which attempts began, by run and attempt."""
 AGAIN = ".venv/bin/whitewire trust --parts {}"
@@ -79,7 +79,7 @@ OF_TRUST: dict[str, tuple[str, ...]] = {
 
 
 def outcome(value: float, low: float, high: float, goal: tuple[float, float]) -> str:
-    """Whether a goal is met: the value lies in it. Not met: its interval has no part of it. Else it is open."""
+    """Whether a goal is met: the value lies within it. Missed: no part of its interval does. Otherwise open."""
     least, most = goal
     if not math.isfinite(value):
         return OPEN
@@ -159,17 +159,17 @@ def read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0)
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured, as rows of tables."""
+    """Measured parts as rows of tables."""
 
     folder: Path
     results: Path
     testbed: Mapping[str, Any]
     record: records.TrustRecord
     blocks: dict[Path, Read] = field(default_factory=dict)
-    """Those that were read already."""
+    """Results that were read already."""
 
     def makers(self) -> dict[str, Callable[[], Iterator[Cells]]]:
-        """What makes each table of those parts that were measured."""
+        """The function that makes each table, for the parts that were measured."""
         made = {
             records.LINKS: self.links, records.RATIO: self.ratio, records.SAME: self.same,
             records.SCALES: self.scales, records.LOAD: self.load, records.LANES: self.lanes, records.ORDER: self.order,
@@ -405,7 +405,7 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
 
 
 def _of_start(read: Tables, start: str) -> Tables:
-    """The same tables, with the start in the names of its blocks: each start has overhead runs of its own."""
+    """The same tables with the start in the names of blocks, since each start has overhead runs of its own."""
     runs, overheads = (each.assign(block=each["block"].astype(str) + f".{start}") for each in read)
     return runs, overheads
 

@@ -1,4 +1,4 @@
-"""The table of estimands: one line each. A test of a paper is asked through the estimand that `of` makes of it."""
+"""The table of estimands, a line each. `of` makes the estimand of a paper's test."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ TABLE: dict[str, type[Estimand]] = {
 
 
 def of(test: Mapping[str, Any]) -> Estimand:
-    """What a test asks for. KeyError for an estimand that the table lacks, which the schema refuses beforehand."""
+    """The estimand of a test. KeyError for an unknown one, which the schema refuses beforehand."""
     return TABLE[test["estimand"]](test)

@@ -20,7 +20,7 @@ Problem = tuple[str, Any, str, Collection[str]]
 METRIC = {"description": "Metric that is compared.", "$ref": "#/$defs/metric"}
 LEVEL = {"type": ["string", "number", "integer", "boolean"]}
 COMPARABLE = ("within", "above", "below", "equal")
-"""Relations of a number to what is expected of it."""
+"""Relations of an estimate to its expected value."""
 
 
 def _number(description: str, **more: Any) -> dict[str, Any]:
@@ -96,11 +96,11 @@ COMPARES = list_of(
 
 
 class Estimand:
-    """What one typed test asks for. Class attributes say what is alike in all tests of the kind."""
+    """A typed test of one kind. Class attributes hold what all tests of the kind share."""
 
     name: ClassVar[str]
     meaning: ClassVar[str]
-    """What it is, in the words of the schema."""
+    """Description of the kind, in the schema."""
 
     # --- what a paper may write ---
 
@@ -118,7 +118,7 @@ class Estimand:
         "What makes the claim hold, throughout the interval. within: between the ends of the range. above, below: "
         "strictly beyond `expected`. equal: exactly `expected`."
     )
-    """What its relations mean, in the words of the schema."""
+    """Meaning of its relations, in the schema."""
     routes: ClassVar[tuple[str, ...]] = ("emulated", "measured", "modelled")
     """Routes that a claim on it may take."""
 
@@ -139,7 +139,7 @@ class Estimand:
         }
 
     def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
-        """What is wrong with its own keys; UserError for an expression without a value."""
+        """Faults of its own keys; UserError for an expression without a value."""
         return iter(())
 
     # --- the cells that it rests on ---
@@ -181,7 +181,7 @@ class Estimand:
         raise NotImplementedError
 
     def same_as(self) -> list[Any]:
-        """What two tests have alike that test one and the same number against the same value of no effect."""
+        """Key that two tests share if they test one number against the same value of no effect."""
         return [self.name, self.cells(), self.metrics(), self.test.get("statistic", ""), self.test.get("no_effect")]
 
     def untestable(self) -> str:
@@ -189,7 +189,7 @@ class Estimand:
         return ""
 
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
-        """Its estimate, with an interval where it rests on runs."""
+        """The estimate, with an interval where it rests on runs."""
         raise NotImplementedError
 
 

@@ -61,9 +61,9 @@ class Limits:
 
 
 Confidence = Callable[[int], float]
-"""From the number of ratios of which one is chosen to the confidence of the interval of each."""
+"""Function from the number of ratios, of which one is chosen, to the confidence of each one's interval."""
 Centres = Sequence[Centre]
-"""One for each cell."""
+"""One centre per cell."""
 
 
 class OfCells(Estimand):
@@ -85,7 +85,7 @@ class OfCells(Estimand):
         return self.test.get("no_effect")
 
     def scale(self) -> float:
-        """What the product of its cells is multiplied by."""
+        """Factor on the product of the cells."""
         return 1.0
 
     def limits(self, cells: Centres, confidence: Confidence) -> Limits:
@@ -143,7 +143,7 @@ class OfCells(Estimand):
         return Centre(float(np.mean(sample.values)) if self.of_means else sample.centre, sample.errors(further))
 
     def _with_least(self, evidence: Evidence, samples: Sequence[Sample], runs: Runs) -> Evidence:
-        """The same evidence with what overheads alone leave of its interval: more runs of a cell don't narrow that."""
+        """The same evidence with the interval that overheads alone leave, which more runs of a cell don't narrow."""
         settled = [Centre(sample.centre, sample.overheads) for sample in samples]
         with np.errstate(divide="ignore", invalid="ignore"):
             left = self.limits(settled, lambda ratios: 1 - ALPHA / ratios).interval

@@ -19,7 +19,7 @@ NAMED = 3
 
 
 class Count(Estimand):
-    """Of its cells, levels left out match every level; it needs a valid run of each cell that the effort makes."""
+    """A count over cells; levels left out match every level. Each cell that the effort makes needs a valid run."""
 
     name: ClassVar[str] = "count"
     meaning: ClassVar[str] = (

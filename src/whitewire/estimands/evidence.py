@@ -1,4 +1,4 @@
-"""What an estimand is estimated from, and what comes of it."""
+"""Samples that estimands use, and the evidence that they give."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sample:
         return float(np.exp(np.mean(np.log(self.values))))
 
     def errors(self, further: int = 0) -> Errors:
-        """Errors of the centre by source, as they are or with so many further runs of the same scatter."""
+        """Errors of the centre by source, now or after `further` runs of the same scatter."""
         n = len(self.values) + further
         own = {("runs", self.name, self.metric): (self.spread / math.sqrt(n), self.freedom + further)}
         less = math.sqrt(len(self.values) / n)
@@ -55,7 +55,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for or against a claim.
+    """Evidence for or against a claim.
 
     `source` is `runs` (estimate with interval), `census` (a count over all runs), `paper` (arithmetic) or `model`. `n`
     is the number of valid runs of the cell that has fewest. `direction` is the interval that shows the sign, when it is

@@ -1,4 +1,4 @@
-"""What estimands need of a paper and of its runs, so that they import neither description nor analysis."""
+"""Protocols of a paper and its runs for estimands, which import neither description nor analysis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Runs(Protocol):
     """A paper's runs; analysis.runs has them. A cell is an experiment and levels of its factors."""
 
     seed: int
-    """Of resampling."""
+    """Seed of resampling."""
     ended: bool
     """Whether neither runs nor overhead runs are to come."""
 
@@ -32,7 +32,7 @@ class Runs(Protocol):
         """All valid runs of a cell; levels left out match every level."""
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
-        """Of the cells that one matches, those that the effort of the runs makes and this machine can."""
+        """Those cells that match a cell, that the effort makes and that this machine can make."""
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
         """The cells with a level of every factor that one matches."""

@@ -26,7 +26,7 @@ class OfPairs(OfCells):
         return list(zip(cells[::2], cells[1::2], strict=True))
 
     def same_as(self) -> list[Any]:
-        """The same of a ratio and of that upside down: their logarithms differ in sign alone."""
+        """One key for a ratio and its inverse: their logarithms differ in sign alone."""
         if not self.signs or self.no_effect is None:
             return super().same_as()
         parts = list(zip(map(canonical, self.cells()), self.metrics(), self.signs, strict=True))

@@ -18,7 +18,7 @@ class OfLevels(OfCells):
 
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO}
     says: ClassVar[str]
-    """What it is over the factor, in the words of the verdict table."""
+    """Words for the trend over the factor, in the table of verdicts."""
 
     def cells(self) -> list[Cell]:
         return [of_test(self.test["cell"], **{self.test["factor"]: level}) for level in self.test["levels"]]

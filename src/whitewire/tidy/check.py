@@ -52,7 +52,7 @@ def of_links(folder: Path, travelled: bool) -> Iterable[Checked]:
 
 
 def of_trust(folder: Path, travelled: bool) -> Iterable[Checked]:
-    """The same of what says how far a testbed can be trusted, and of each of its finished blocks."""
+    """The same for the record of trust, and for each of its finished blocks."""
     finished = (folder / trust.RECORD).is_file()
     parts = [name for name in trust.PARTS if (own := trust.part(folder, name)) and own["units"]]
     if not finished and not parts:

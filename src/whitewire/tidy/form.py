@@ -19,7 +19,7 @@ from whitewire.text import quoted
 from whitewire.tidy.tables import BOOLEANS, BY_ITSELF, INTEGERS, JUDGED, LANE, MEASURED, NUMBERS, RUN, TABLES
 
 MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
-"""Bytes of a table that is held in memory, of any other one, and of a line."""
+"""Most bytes of a table that is held in memory, of any other one, and of a line."""
 CHUNK = 500_000
 """Cells that are looked at together."""
 NAMES = (
@@ -65,7 +65,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 }
 """Columns of them in which every row has a value."""
 NO_NUMBER = ("", "nan", "NaN")
-"""What a column of numbers has for none."""
+"""The mark for a missing number."""
 
 
 def text_of(content: bytes, name: str) -> str:
@@ -82,7 +82,7 @@ def text_of(content: bytes, name: str) -> str:
 
 
 def gunzip(content: bytes) -> bytes:
-    """What an archive of gzip holds, cut off where it is more than MOST_BYTES. Raises OSError, EOFError, zlib.error."""
+    """Content of a gzip archive, cut off after MOST_BYTES. Raises OSError, EOFError, zlib.error."""
     with gzip.open(io.BytesIO(content)) as file:
         return file.read(MOST_BYTES + 1)
 

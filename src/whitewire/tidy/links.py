@@ -1,4 +1,4 @@
-"""From the record of a testbed's links (records/links.py) to tables, with what is beyond its bound; a data package."""
+"""Tables of a testbed's links from their record (records/links.py), with outliers; a data package."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
 
 
 def _machine_of(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a site's host says of itself (testbed/site/shell.ABOUT), as cells."""
+    """Facts that a site's host reports (testbed/site/shell.ABOUT), as cells."""
     memory = re.search(r"(\d+) kB", facts.get("memory", ""))
     control = re.search(r"^ipv4/tcp_congestion_control (\S+)", facts.get("sysctls", ""), re.MULTILINE)
     return {
@@ -132,7 +132,7 @@ def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
 
 def fit_of(paper: Paper, config: Mapping[str, Any], roles: Mapping[str, int], found: Sequence[Outlier]
            ) -> tuple[str, str]:  # fmt: skip
-    """(`yes`, `partly` or `no`, why) of a paper on a testbed that has so many hosts of each role."""
+    """(`yes`, `partly` or `no`, why): whether a paper fits a testbed with these numbers of hosts per role."""
     cells = [(name, experiment, levels) for name, experiment in paper.experiments.items()
              if "control" not in experiment for levels in cells_of(experiment)]  # fmt: skip
     if not cells:
@@ -158,7 +158,7 @@ def fit_of(paper: Paper, config: Mapping[str, Any], roles: Mapping[str, int], fo
 
 def _missing(paper: Paper, name: str, levels: Mapping[str, Any], config: Mapping[str, Any], roles: Mapping[str, int]
              ) -> list[str]:  # fmt: skip
-    """What a testbed lacks for a cell."""
+    """What a cell needs and a testbed lacks, in words."""
     fabric, store = paper.parameters(name, levels).get("fabric"), paper.store(name, levels)
     missing = [f"no network {fabric}"] if fabric is not None and fabric not in config["fabrics"] else []
     if capabilities_of(config).makes_hosts:

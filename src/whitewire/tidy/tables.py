@@ -46,7 +46,7 @@ RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_b
 LANE = "lane"
 """Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
 BY_ITSELF = "by_itself"
-"""Column of asked.csv at the end, where a claim of the paper was measured by itself."""
+"""Last column of asked.csv: whether a claim of the paper was measured alone."""
 JUDGED = "judged"
 """The last column of asked.csv, where runs were added to some claim of the paper after it had been judged."""
 MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid", "why_code")
@@ -317,7 +317,7 @@ def _with_overheads(known: Mapping[tuple[str, str], Mapping[str, float]], runs: 
 
 
 def _overheads(records: Sequence[RunRecord]) -> Iterable[Cells]:
-    """One row per job of each overhead run; one of an overhead run that failed outright."""
+    """One row per job of each overhead run; a single row for a run that failed outright."""
     first = min((record["start"] for record in records if "start" in record), default=0.0)
     for record in records:
         base: dict[str, object] = {
@@ -407,7 +407,7 @@ def _series(folder: Path, record: RunRecord) -> Iterable[Cells]:
 
 
 def _worker_series(folder: Path, record: RunRecord, samples: Samples) -> Iterable[Cells]:
-    """Of a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
+    """For a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
     start, end = record["start"], record["end"]
     for host in record["workers"]:
         for way in ("ingress", "egress"):
@@ -442,7 +442,7 @@ def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
 
 
 def _treatments(_: Path, record: RunRecord) -> Iterable[Cells]:
-    """What was asked of a run against what was so."""
+    """What a run was asked to have, beside what it had."""
     for proof in workloads.proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
@@ -561,7 +561,7 @@ def _judged(paper: Paper, read: Mapping[str, Block], judgements: Sequence[str]) 
 
 
 def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
-    """When the first of the runs that a test needs began; empty where there is none."""
+    """Begin of the first run that a test needs; empty without any."""
     cells = estimands.of(test).needed()
     starts = [start for experiment, levels, start in begun if _is_of(cells, experiment, levels)]
     return asked.moment(min(starts)) if starts else ""
@@ -573,7 +573,7 @@ def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) ->
 
 
 def _marks(block: Block) -> Sequence[str]:
-    """What of the testbed was beyond its bound while the block was measured."""
+    """Parts of the testbed that were beyond their bound while the block was measured."""
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
 
 
