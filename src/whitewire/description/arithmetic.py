@@ -15,14 +15,14 @@ from whitewire.text import suggestion
 
 MOST_CHARACTERS = 1000
 MOST_LEVELS = 40
-"""Of operations inside each other; a sum of n terms has n."""
+"""Most operations inside each other; a sum of n terms has n."""
 MOST_DIGITS = 20
 """Decimal digits to which `round` rounds."""
 EXPECTED = "expected arithmetic over value ids and constants: + - * / **, max, min, abs, round"
 PARTS = (
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Name, ast.Call, ast.Subscript, ast.Load,
 )  # fmt: skip
-"""What an expression may be made of."""
+"""Syntax that an expression may use."""
 
 
 class NoValue(ValueError):

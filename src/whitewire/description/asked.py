@@ -1,4 +1,4 @@
-"""What a claim asks, as a digest: another tolerance, another interim analysis or another rule makes it another one."""
+"""Digests of claims: another tolerance, interim analysis or rule gives another digest."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a kind of testbed can do, and what its hosts have in common."""
+    """Capabilities of a kind of testbed, and properties that its hosts share."""
 
     form: str
     """The form of its description, below `$defs` of workflow/schemas/testbed.schema.yaml."""
@@ -21,7 +21,7 @@ class Capabilities:
     local: bool = False
     """Hosts are part of the machine that runs Whitewire; others are reached by ssh or a scheduler."""
     makes_hosts: bool = False
-    """As many hosts of each role as a run asks for; other testbeds have those that are there."""
+    """As many hosts of each role as a run needs; other testbeds have a fixed number."""
     shares_processors: bool = False
     """All hosts share the processors of one machine."""
     shapes_links: bool = False
@@ -44,7 +44,7 @@ class Capabilities:
     """Hosts are those of a file (`host_file`)."""
 
     def has(self, capability: str) -> bool:
-        """Whether it has a capability by name; an empty name asks for none."""
+        """Whether it has a capability by name; the empty name is always there."""
         return not capability or getattr(self, capability)
 
 

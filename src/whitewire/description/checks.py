@@ -252,7 +252,7 @@ def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric",
              "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
-"""How a cell begins that a spreadsheet computes. A number with its sign is none."""
+"""Start of a cell that a spreadsheet would compute; a signed number is none."""
 MOST_CELLS = 1000
 """Combinations of an experiment's levels, before its `only`."""
 ROLES = ("namenode", "datanode", "client", "mds", "oss")
@@ -260,7 +260,7 @@ ROLES = ("namenode", "datanode", "client", "mds", "oss")
 
 
 def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """What its workload needs is there, and nothing that no run reads."""
+    """Its workload has all parameters that it needs, and none that no run reads."""
     workload, factors, parameters = (
         workloads.of(experiment["workload"]),
         experiment["factors"],
@@ -348,7 +348,7 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
 
 
 def _check_sweep(paper: Paper, key: str, sweep: Mapping[str, Any]) -> None:
-    """Its model has these arguments and needs no others. What they come to, `sweeps.check` finds out."""
+    """Its model has these arguments and needs no others. `sweeps.check` tests their values."""
     claim_checks.check_arguments(
         paper, f"{key}.arguments", sweep["model"], {**sweep.get("arguments", {}), **sweep["vary"]}
     )

@@ -152,7 +152,7 @@ def _check_full_scale(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
 
 
 def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[str, Any]) -> bool:
-    """Whether what runs of a cell tell should scale and does not: not of those that move no data."""
+    """Whether a metric of a cell should have a value at full scale and has none; runs that move no data need none."""
     spec = paper.experiments[name]
     workload = workloads.of(spec["workload"])
     cell = next(each for each in cells_of(spec) if levels.items() <= each.items())
@@ -206,7 +206,7 @@ def check_arguments(paper: Paper, key: str, model: str, given: Mapping[str, Any]
 
 
 def compute(paper: Paper, key: str, model: str, arguments: Mapping[str, float]) -> float:
-    """What a model gives; UserError where it has no result for these arguments."""
+    """Result of a model; UserError where it has none for these arguments."""
     check_arguments(paper, f"{key}.arguments", model, arguments)
     try:
         found = float(models.MODELS[model](**arguments))

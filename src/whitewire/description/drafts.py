@@ -1,4 +1,4 @@
-"""What a paper that `whitewire new-paper` began still has of the template: its file says `To do` there."""
+"""Parts of the template that a paper of `whitewire new-paper` still has: its file says `To do` there."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from whitewire.description.files import schema
 from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of
 
 LEAST_PACKET, LARGEST_PACKET = 4096, 65536
-"""Bytes of a packet of HDFS's write pipeline."""
+"""Default packet of HDFS's write pipeline, bytes."""
 CHECKSUM = 512
-"""Bytes of which HDFS keeps a checksum: blocks are multiples of it."""
+"""Bytes per checksum of HDFS; blocks are multiples of it."""
 
 Kind = tuple[Callable[[Any], bool], str]
 
@@ -52,7 +52,7 @@ KINDS: dict[str, Kind] = {
         (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes')),
     "keep_caches": (lambda value: isinstance(value, bool), "true or false"),
 }  # fmt: skip
-"""What a parameter or level of each name may be."""
+"""Permitted values of parameters and levels, by name."""
 
 
 def check(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with a paper in one line, and the cells and levels that it may name."""
+"""One-line faults of a paper, and the cells and levels that they name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[
 
 
 def fault_in_words(paper: Paper, key: str, found: str, expected: str) -> UserError:
-    """The same, where the value is written in other words than as JSON."""
+    """The same error, with the value found in words instead of JSON."""
     return UserError(f"{shown(paper.path)}: {key}: found {found}, expected {expected}")
 
 

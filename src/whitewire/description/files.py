@@ -111,7 +111,7 @@ def validate(data: Any, schema_name: str, path: Path | str) -> None:
 
 
 def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
-    """Of an `anyOf` or `oneOf`, the fault in the alternative that was meant."""
+    """The fault in the alternative of an `anyOf` or `oneOf` that was meant."""
     while error.context:
         if fault := _undecided(error):
             return fault

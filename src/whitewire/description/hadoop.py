@@ -25,19 +25,19 @@ OF_DAEMONS = (
     "dfs.storage.policy.", "yarn.", "mapreduce.jobhistory.", "mapreduce.shuffle.", "hadoop.http.",
     "ipc.server.", "httpfs.",
 )  # fmt: skip
-"""How settings begin that only daemons read, which runs do not start anew."""
+"""Prefixes of settings that only daemons read, which runs do not restart."""
 OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
 BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
-"""How settings of Hadoop's examples begin, which its defaults do not list."""
+"""Prefixes of settings of Hadoop's examples, which its defaults do not list."""
 PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
 shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
-"""How settings begin that say where files are: those of runs are in a folder of their own, also in a site's HDFS."""
+"""Prefixes of settings that locate files: a run's files are in a folder of their own, also in a site's HDFS."""
 
 
 def problems(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:
-    """What is wrong with an experiment; see Problem."""
+    """Faults of an experiment's settings; see Problem."""
     workload = workloads.of(experiment["workload"])
     yield from _words(workload, experiment)
     yield from _stores(paper, workload, experiment)

@@ -128,7 +128,7 @@ def _row(schema: Part, key: Key) -> str:
 
 
 def meaning(schema: Part, part: Part) -> str:
-    """What a key does: its own description, else that of what it refers to."""
+    """Description of a key: its own, else that of the schema it refers to."""
     return part.get("description") or _referred(schema, part).get("description", "")
 
 

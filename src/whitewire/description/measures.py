@@ -21,12 +21,12 @@ from whitewire.quantities import PLAIN, UnknownUnit
 from whitewire.text import quoted
 
 ENDINGS = {"_bytes": "B", "_mb_per_s": "MB/s", "_ms": "ms", "_kib": "KiB"}
-"""How the name of a key ends whose number may be written with a unit, and the unit that it is converted to."""
+"""Suffixes of keys whose numbers may have a unit, and the unit that they are converted to."""
 ARGUMENTS = {
     "_gbit_per_s": "Gbit/s", "_mb_per_s": "MB/s", "_usd_per_tb": "USD/TB", "_usd": "USD", "_bytes": "B", "_ms": "ms",
     "_mb": "MB", "_gb": "GB", "_tb": "TB", "_s": "s", "_h": "h",
 }  # fmt: skip
-"""How the name of a model's argument ends, the longest first, and the unit that the model takes it in."""
+"""Suffixes of a model's arguments, the longest first, and the unit of each."""
 EXPRESSIONS = ("arguments", "vary", "values", "constants", "testbed", "sources")
 """Parts of a paper in which text is an expression or stands as it is."""
 Place = tuple[str | int, ...]
@@ -249,7 +249,7 @@ def _compared(paper: Paper) -> Iterator[tuple[str, Any, str, Mapping[str, str]]]
 
 
 def _arguments(key: str, given: Mapping[str, Any], extra: Mapping[str, str]) -> Iterator[tuple[str, Any, str, Any]]:
-    """Of a model's arguments those whose names end in their unit."""
+    """Those arguments of a model whose names end in a unit."""
     for name, value in given.items():
         if ending := next((end for end in ARGUMENTS if name.endswith(end)), ""):
             yield f"{key}.{name}", value, ARGUMENTS[ending], extra
@@ -279,7 +279,7 @@ def _units_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) -> str:
-    """What is wrong with an expression that is compared in a unit; empty if nothing is, or it cannot be known."""
+    """Fault of an expression that is compared in a unit; empty without one, or where its unit is unknown."""
     if not unit or not isinstance(expression, str):
         return ""
     try:

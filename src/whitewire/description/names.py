@@ -18,7 +18,7 @@ WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",), "OUTLIERS": ("stop", "mark")}
 """Variables that take one of a few words."""
 MOST_LANES = 64
 CLAIM = "WHITEWIRE_CLAIM"
-"""The variable with the claim that `make claim` measures by itself."""
+"""The variable with the claim that `make claim` measures alone."""
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 """Names of testbeds and papers, which become folders."""
 OWN = {
@@ -103,7 +103,7 @@ def check(environ: Mapping[str, str]) -> None:
 
 
 def unfit(name: str, folder: str) -> str:
-    """What a name of a folder of config/ should be instead; empty where it can be one."""
+    """What is wrong with the name of a folder of config/; empty for a good name."""
     if not PLAIN.fullmatch(name):
         return "expected at most 60 letters, digits, - and _, a letter or digit first"
     return f"expected another name than {', '.join(OWN[folder])}" if name in OWN[folder] else ""

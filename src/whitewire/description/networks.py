@@ -1,4 +1,4 @@
-"""What an experiment asks of links, hosts and named drives is something that a run can have."""
+"""Checks that runs can have the links, hosts and named drives of an experiment."""
 
 from __future__ import annotations
 

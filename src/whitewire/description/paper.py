@@ -24,7 +24,7 @@ class Paper:
     candidate: int = 0
     """Index of the scale candidate, the k of each list that `raw` has."""
     as_written: Mapping[str, Any] | None = None
-    """The YAML with its lists of k; None: `raw` has all of it."""
+    """The YAML with its lists of k; None if `raw` is the whole YAML."""
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], path: Path, candidate: int = 0) -> Paper:
@@ -86,13 +86,13 @@ class Paper:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """What an expression may name: values (`E_V07`) and constants."""
+        """Names that expressions may use: values (`E_V07`) and constants."""
         names = {v["id"].replace("-", "_"): v["value"] for v in self.raw["values"]}
         return names | {n: c["value"] for n, c in self.raw.get("constants", {}).items()}
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
-        """What others have worked out of the paper, which does not change, and would work out for every cell anew."""
+        """Cache of what other modules derive from the paper, which does not change."""
         return {}
 
     @property
@@ -135,7 +135,7 @@ class Paper:
         return dict(self.experiments[experiment]["parameters"]) | own | _replicas(store)
 
     def roles(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, int]:
-        """How many hosts of each role a run needs on an emulated testbed; its level of `nodes` counts the workers."""
+        """Hosts per role of a run on an emulated testbed; its level of `nodes` counts the workers."""
         roles = dict(self.experiments[experiment]["roles"])
         return roles | ({"datanode": levels["nodes"]} if "nodes" in levels else {})
 
@@ -160,7 +160,7 @@ class Paper:
 
 
 BOUNDS = ("lower", "upper")
-"""Of an error of the emulation; a list where there are several scale candidates."""
+"""Keys of the bounds of an emulation's error; each is a list where there are several scale candidates."""
 
 
 def scale_candidates(raw: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:

@@ -20,15 +20,15 @@ from whitewire.paths import shown
 from whitewire.text import quoted, suggestion
 
 MOST_BYTES = 1_000_000
-"""Of one file."""
+"""Most bytes of one file."""
 MOST_LEVELS = 30
-"""Of lists and mappings inside each other."""
+"""Most lists and mappings inside each other."""
 MOST_VALUES = 60_000
-"""Of one file, each alias counted as the copy that it stands for."""
+"""Most values of one file, each alias counted as a copy."""
 MOST_KEY = 200
 """Characters of a key."""
 GREATEST, LEAST = 10**18, 1e-18
-"""Of the size of a number that is not 0. All whole numbers to there fit into 64 bits."""
+"""Largest and smallest size of a number other than 0. All whole numbers up to there fit into 64 bits."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that no text may have: control characters but tab and the end of a line, those that turn the direction of
 what follows them, by which a text reads otherwise than it is, and halves of characters."""
@@ -111,7 +111,7 @@ def load_yaml(path: Path | str) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, source: str) -> dict[str, Any]:
-    """The same of a text; `source` is where it comes from, for messages."""
+    """The data of a YAML text; `source` names its origin in messages."""
     try:
         _bounded(yaml.parse(text, Loader=_Loader))
         data = yaml.load(text, Loader=_Loader)
@@ -129,7 +129,7 @@ def parse_yaml(text: str, source: str) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
-    """What is in a file of at most so many bytes."""
+    """Content of a file, up to a number of bytes."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
             raise UserError(f"{shown(path)}: found no plain file, expected YAML text")
@@ -144,7 +144,7 @@ def _text(path: Path) -> str:
 
 
 def decoded(content: bytes, path: Path, most: int, expected: str) -> str:
-    """The text of a file of at most so many bytes. Raises UserError that says what was expected."""
+    """Text of a file, up to a number of bytes. Raises UserError that says what was expected."""
     if len(content) > most:
         raise UserError(f"{shown(path)}: found more than {most} bytes, expected at most so many")
     try:
@@ -205,13 +205,13 @@ def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
 
 
 def kind_of(value: Any) -> str:
-    """What a value of YAML is, in words."""
+    """The type of a YAML value, in words."""
     kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
     return TYPES[kinds.get(type(value), "null")]
 
 
 def fault_of_number(number: float) -> str:
-    """What was expected in place of a number that is not finite, too large or too near to 0; empty for any other."""
+    """Fault of a number that is not finite, too large or too near to 0; empty for any other value."""
     if not math.isfinite(number):
         return "a finite number"
     if abs(number) > GREATEST:

@@ -16,7 +16,7 @@ NEEDED = (
     "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
     "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"
 )
-"""What a cell over RDMA needs that a testbed has not."""
+"""Needs of a cell over RDMA that a testbed lacks."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Scope(TypedDict):
     only_b: int
     neither: int
     share: float | None
-    """Of `same` among `claims`."""
+    """Share of `same` among `claims`."""
     kappa: float | None
     """None where both sides have one verdict throughout: chance alone would agree."""
 
@@ -45,13 +45,13 @@ class Estimates(TypedDict):
     compared: int
     differ: int
     by_chance: int
-    """As many as differ at most, in 95 of 100 comparisons, where nothing does."""
+    """Upper 95 % point of the number of differing estimates if nothing differs."""
     apart: int
     """Intervals without a value in common."""
 
 
 class Agreement(TypedDict):
-    """Of two results: `all` claims, those that `runs` judge, and these by paper."""
+    """Agreement of two results: of `all` claims, of those that `runs` judge, and of these by paper."""
 
     agrees: bool | None
     """None where runs decide nothing on both sides: neither a verdict nor an estimate with its interval."""

@@ -34,12 +34,12 @@ from whitewire.tidy import form
 STAGES = ("raw", "tidy", "analysis")
 """Folders of a paper whose size is given, in their order."""
 BENCHMARKS = {"tidy": "tidy.tsv", "analysis": "analysis.tsv", "report": "paper.tsv"}
-"""What the workflow keeps of the seconds that a stage after the measurements took, below `logs/`."""
+"""The workflow's record of the seconds of a stage after the measurements, below `logs/`."""
 SET_UP = (".venv", ".cache")
 """Folders of the repository that the set-up fills."""
 PACKAGE = re.compile(r"([^=]+)==?(.+)")
 SOME = str(Reason(DECIDED, {"runs": "some"}))
-"""What is said of all runs that no open claim needed, whatever the analysis that decided."""
+"""The reason of all runs that no open claim needed, whichever analysis decided."""
 TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
 NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
 
@@ -97,14 +97,14 @@ class OfPaper(TypedDict):
 
 
 class Budget(TypedDict):
-    """How long a run might measure, in all its papers together."""
+    """Budget of a run, for all its papers together."""
 
     had: bool
-    """Whether it had a budget with an end."""
+    """Whether the budget had an end."""
     seconds: float | None
     """The longest of its starts; None: without an end, or not recorded."""
     asked: str
-    """What asks for it again, for BUDGET; where it is not recorded, for the time that measuring took."""
+    """The value of BUDGET that repeats it; the time that measuring took where none is recorded."""
     ended_before: int
     """Runs that it ended before."""
 
@@ -115,7 +115,7 @@ class Checkout(TypedDict):
 
     commit: str
     holds: bool
-    """Whether it is taken for the reference results that it holds, and not because it measured."""
+    """Whether the results are a copy of the reference, not a measurement."""
 
 
 class Machine(TypedDict):
@@ -134,7 +134,7 @@ class Package(TypedDict):
 
 
 class Artifact(TypedDict):
-    """All of it."""
+    """All data of an artifact appendix."""
 
     whitewire: str
     testbed: str
@@ -145,10 +145,10 @@ class Artifact(TypedDict):
     modified: bool
     checkout: Checkout
     seed: int | None
-    """Of the order of runs and every resampling."""
+    """Seed of the order of runs and of every resampling."""
     licence: str
     repository: str
-    """Where the code is, and its archive: as CITATION.cff has them, which may be nothing."""
+    """Addresses of the code and its archive, by CITATION.cff; both may be missing."""
     doi: str
     papers: list[OfPaper]
     budget: Budget
@@ -163,7 +163,7 @@ class Artifact(TypedDict):
     memory_gib: float | None
     """Memory that the testbed asks of the machine."""
     set_up_bytes: int
-    """Of what the set-up installed in the repository: 0 where it was not made here."""
+    """Bytes that the set-up installed in the repository; 0 where it was not made here."""
     reports_bytes: int
     claims: list[Claim]
     bounded: int
@@ -208,7 +208,7 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
 
 
 def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
-    """How results agree with the reference, with `rows`: a row per claim that both judged by runs."""
+    """Agreement of results with the reference, with `rows`: one per claim that runs judged in both."""
     if reference.is_kept(results):
         return {"state": "itself", "reference": reference.results_record()}
     folder = agreement.beside_reference(results, scratch)
@@ -280,7 +280,7 @@ def _counted(own: Path) -> int:
 
 
 def seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
-    """How long each stage took, in seconds; of measuring also by what was done."""
+    """Seconds of each stage; those of measuring also by what was done."""
     found: dict[str, float] = {}
     for record in blocks:
         parts = {f"measure: {part}": spent for part, spent in record.get("spent", {}).items()}

@@ -15,7 +15,7 @@ COLOURS = {
     claims.INCONCLUSIVE: "#8a6100", claims.CONSISTENT: "#54489b", claims.INCONSISTENT: "#a8327e",
     claims.NOT_TESTABLE: "#5f6770",
 }  # fmt: skip
-"""Of verdicts, as on pages: paper/templates/report.css."""
+"""Colours of verdicts, as on pages: paper/templates/report.css."""
 LETTER, BESIDE = 6.6, 12
 """Width of a letter of 11 pixels, about, and of what is beside the letters of a part."""
 SVG = """\

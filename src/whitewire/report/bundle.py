@@ -46,7 +46,7 @@ T = TypeVar("T")
 NAME, TESTBED = "results.json", "testbed.yaml"
 DESIGN, RUNS = "design.csv", "runs.csv"
 FORMAT = 1
-"""Of bundles that this version makes; it reads those up to it."""
+"""Format of the bundles that this version makes; it reads this and earlier ones."""
 TABLES = "tables"
 VERDICTS = "verdicts.csv"
 JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: comparison.JUDGED, "estimates.csv": comparison.ESTIMATED}
@@ -66,7 +66,7 @@ UNKNOWN = "unknown"
 
 
 class PaperRecord(TypedDict):
-    """Of one paper."""
+    """A bundle's record of one paper."""
 
     effort: str
     runs: int
@@ -81,11 +81,11 @@ class BundleRecord(TypedDict):
     """Version that made the bundle."""
     testbed: str
     seed: int
-    """Of every resampling of the analysis."""
+    """Seed of every resampling of the analysis."""
     commits: list[str]
-    """Of the code that measured."""
+    """Commits of the code that measured."""
     modified: bool
-    """Whether files differed from them."""
+    """Whether that code had changes besides its commits."""
     papers: dict[str, PaperRecord]
 
 
@@ -184,7 +184,7 @@ def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
 
 
 def _valid_runs(table: bytes, tidy: Path) -> int:
-    """How many runs of runs.csv in a folder with tidy tables count."""
+    """Number of valid runs of runs.csv in a folder with tidy tables."""
     try:
         rows = form.rows(table, RUNS)
     except Torn as torn:
@@ -330,7 +330,7 @@ def _unread(content: bytes, name: str, columns: Collection[str], tidy: bool) -> 
 
 
 def _unlike(listed: checked.Resource, content: bytes | None) -> str:
-    """What is wrong with a table by its entry in datapackage.json; empty: nothing."""
+    """Fault of a table by its entry in datapackage.json; empty without one."""
     if content is None:
         return f"found no such file, expected the one that {PACKAGE} lists"
     if "bytes" not in listed or "hash" not in listed:
@@ -388,7 +388,7 @@ def _stem(run_id: str) -> str:
 
 
 def _by(record: BundleRecord) -> str:
-    """Which code would take the bundle."""
+    """Remedy: the code that can read the bundle."""
     commits = ", ".join(each[:12] for each in record["commits"])
     return f"it was measured by {'a changed copy of ' if record['modified'] else ''}commit {commits}"
 
@@ -423,7 +423,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def name_of(path: Path) -> str:
-    """What results are called that come in a file: as the file, where that is a plain name, and not the reference's."""
+    """Name of results that come in a file: the file's, where that is a plain name, and not the reference's."""
     return path.stem if PLAIN.fullmatch(path.stem) and path.stem != REFERENCE else "crate"
 
 

@@ -1,4 +1,4 @@
-"""What git knows of commits that results name; nothing where there is no git, or where it does not have them."""
+"""Dates and ancestry of commits that results name; empty without git, or where it lacks them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from whitewire.paths import HOME
 
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
-"""What may be asked for: a record may come from anywhere."""
+"""A commit's digest in full or in part; a record may come from anywhere."""
 
 
 def moment(commit: str) -> int | None:
-    """When a commit was made, in seconds since 1970."""
+    """Time of a commit, in seconds since 1970."""
     output = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT.fullmatch(commit) else ""
     return int(output) if output.isdecimal() else None
 
@@ -26,7 +26,7 @@ def holding(folder: Path) -> str:
 
 
 def precedes(one: str, other: str) -> bool:
-    """Whether a commit is another one, or one before it."""
+    """Whether a commit is another one, or its ancestor."""
     if not (COMMIT.fullmatch(one) and COMMIT.fullmatch(other)):
         return False
     return _git(HOME, "merge-base", one, other).startswith(one)

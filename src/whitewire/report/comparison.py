@@ -38,13 +38,13 @@ OPEN = (INCONCLUSIVE, NOT_TESTABLE)
 """Verdicts that decide nothing."""
 SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A decided", "only B decided", "neither decided"
 NAMES = ("A", "B")
-"""What messages call the two."""
+"""Names of the two results in messages."""
 ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
              *(f"{name}_{side}" for side in SIDES for name in NUMBERS), *RATIO)  # fmt: skip
 ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
 MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
             "cluster / memory_mib")  # fmt: skip
-"""What a record of the environment holds that is no fact of it but a measurement."""
+"""Entries of an environment's record that are measurements, not facts."""
 JUDGED = ("claim", "statement", "verdict", "route", "estimate", "unit")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
@@ -55,7 +55,7 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Results:
-    """What a folder holds of one paper: tables, environment records, and the design where there is one."""
+    """Results of one paper in a folder: tables, environment records, and the design if there is one."""
 
     verdicts: pd.DataFrame
     estimates: pd.DataFrame
@@ -92,7 +92,7 @@ def against(a: Bounded, b: Bounded) -> dict[str, Any]:
 
 
 def overlap(a: Bounded, b: Bounded) -> str:
-    """Whether two intervals have a value in common; empty where one has none."""
+    """Whether two intervals overlap; empty where one is missing."""
     (_, a_low, a_high), (_, b_low, b_high) = a, b
     if a_low is None or a_high is None or b_low is None or b_high is None:
         return ""
@@ -135,7 +135,7 @@ def _spread(a: Bounded, b: Bounded) -> Bounded:
 
 
 def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row per claim of the papers that both have: both verdicts, and estimate B against estimate A."""
+    """One row per claim of the papers in both: both verdicts, and estimate B against estimate A."""
     rows = []
     for paper in both(a, b):
         tables = {side: _keyed(found[paper].verdicts, ["claim"]) for side, found in zip(SIDES, (a, b), strict=True)}
@@ -150,7 +150,7 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
 
 
 def _asked(one: Mapping[str, Any] | None, two: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a claim asks for; None where the two ask for something else."""
+    """Target of a claim; None where the two have different ones."""
     found = one or two or {}
     alike = not (one and two) or _target(one) == _target(two)
     return {name: found.get(name) if alike else None for name in ASKED}
@@ -179,7 +179,7 @@ def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFram
 
 
 def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
-    """One row per paper and fact of its environment that either folder recorded."""
+    """One row per paper and fact of its environment, as either folder recorded it."""
     rows = []
     for paper in both(a, b):
         found = [facts(side[paper].environments) for side in (a, b)]
@@ -237,7 +237,7 @@ def _lines(value: str) -> dict[str, str]:
 def messages(
     a: Mapping[str, Results], b: Mapping[str, Results], names: tuple[str, str] = NAMES
 ) -> list[dict[str, str]]:
-    """What makes the two folders hard to compare: one {paper, message} each. `names` are what they are called."""
+    """Differences that make the folders hard to compare: a {paper, message} each. `names` are those of the folders."""
     found = []
     for side, mine, other in ((names[0], a, b), (names[1], b, a)):
         found += [(paper, f"only in {side}, so not compared") for paper in sorted(mine.keys() - other.keys())]

@@ -38,15 +38,15 @@ CRATES = "crates"
 METADATA, BUNDLE = "ro-crate-metadata.json", "results/"
 OWN = BUNDLE + bundle.NAME
 MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
-"""Of a crate: files, bytes of one, and of all together, unpacked."""
+"""Most files of a crate, bytes of one file, and bytes of all, unpacked."""
 MOST_KEPT_BYTES = 1 << 29
-"""Of what reports are made of, which is held in memory until all is checked."""
+"""Most bytes of the files for reports, which are in memory until all are checked."""
 CHUNK = 1 << 20
 LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAIN = "workflow/Snakefile"
 WORKFLOW = (MAIN, "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
-"""Of the repository, in every crate."""
+"""Files of the repository in every crate."""
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -56,7 +56,7 @@ LICENCE = "https://spdx.org/licenses/Apache-2.0"
 FORMATS = {".csv": "text/csv", ".yaml": "application/yaml", ".cff": "application/yaml", ".gz": "application/gzip",
            ".smk": "text/plain", "": "text/plain", ".json": "application/json", ".png": "image/png"}  # fmt: skip
 KEPT = (bundle.DESIGN, manifest.NAME)
-"""Of a paper, beside its tables and records."""
+"""Files of a paper beside its tables and records."""
 KEPT_RUNS = ("runs", "invalid")
 """Folders of a block with runs, whether they count or not."""
 
@@ -186,7 +186,7 @@ def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
 
 
 def _reports_of(results: Path) -> Path:
-    """Of an opened bundle they are beside its results."""
+    """Folder of reports; that of an opened bundle is beside its results."""
     return results / "reports" if (results / "reports").is_dir() else results.resolve().parent.parent / "reports"
 
 
@@ -197,7 +197,7 @@ def _below(folder: Path, found: Iterator[Path]) -> Iterator[tuple[str, Path]]:
 
 
 class Moments(TypedDict, total=False):
-    """Of run.json: seconds since 1970; of a run that failed outright there are none."""
+    """Times of run.json, in seconds since 1970; a run that failed outright has none."""
 
     start: float
     end: float
@@ -333,7 +333,7 @@ def _raw_folder(name: str) -> str:
 
 
 def _is_record(parts: Sequence[str]) -> bool:
-    """Of raw/<block>/<file>: whether a bundle has it."""
+    """Whether a bundle holds raw/<block>/<file>."""
     return len(parts) == 2 and (parts[1] == "block.json" or fnmatch.fnmatchcase(parts[1], "environment*.json"))
 
 
@@ -467,7 +467,7 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
 
 
 def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
-    """Those of a crate's files that reports are made of."""
+    """Those files of a crate that reports are made from."""
     return {name for name in names if name.startswith(BUNDLE) and _is_of(name.removeprefix(BUNDLE), papers)}
 
 
@@ -491,7 +491,7 @@ def _read(archive: zipfile.ZipFile, name: str, keep: bool) -> tuple[bytes, str]:
 
 
 def _is_of(name: str, papers: Mapping[str, object]) -> bool:
-    """Whether a file is one that reports are made of."""
+    """Whether reports are made from a file."""
     if name in (bundle.NAME, bundle.TESTBED):
         return True
     paper, _, rest = name.partition("/")

@@ -1,4 +1,4 @@
-"""What a start came to, in a few lines: for each paper its runs, verdicts and report, what is missing, what to do."""
+"""Summary of a start: for each paper its runs, verdicts and report, what is missing, and what to do."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _given(*names: str) -> list[str]:
 
 
 def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]:
-    """What a start for one claim came to."""
+    """Summary of a start for one claim."""
     results = root() / "results" / config["testbed"]
     row = one_claim.row_of(results, name, claim)
     failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)

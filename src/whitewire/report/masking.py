@@ -36,17 +36,17 @@ from whitewire.report import bundle, names
 from whitewire.report.names import FOLDER, HOST
 
 Contents = dict[str, bytes | Path]
-"""What is in a bundle or crate by path, as bytes or as the file that has them."""
+"""Content of a bundle or crate by path, as bytes or as a file."""
 PUBLIC = ("workflow/", "envs/", "LICENSE", "CITATION.cff")
-"""Of the repository, as everybody has it."""
+"""Files of the repository, which are public."""
 YAML = ("config/config.yaml", bundle.TESTBED)
 """Written anew without comments, by the end of their path."""
 PIECE = 1 << 24
-"""Bytes of lines that are looked at together."""
+"""Bytes of lines that are searched at once."""
 LONG = ("series.csv.gz", "operations.csv")
 """Tables whose hosts other tables have too."""
 SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
-"""Of files, which are no domains."""
+"""Suffixes of files, which are not domains."""
 ADDRESS = "address"
 OWN = "id"
 """Kind of the project's own ids that contain a name of the site. They stay as they are."""
@@ -54,7 +54,7 @@ NO_NUMBER = re.compile(r"[^\d\[\],-]+")
 """Characters of a host list beside its numbers, brackets, commas and hyphens."""
 IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
 VERSION = ("==", "version ", 'version "')
-"""What stands before four numbers that are no address."""
+"""Text before four numbers that are not an address."""
 IPV6 = re.compile(r"(?<![\w:.])(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.I)
 HARDWARE = re.compile(r"(?<![\w:])(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}(?![\w:])|"
                       r"(?<![\w:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![\w:])", re.I)  # fmt: skip
@@ -69,7 +69,7 @@ BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=
           "Partition=", "JobName=", "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "',
           "hdfs://")  # fmt: skip
 AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
-"""Where a word is a name: what stands before or after it."""
+"""Text before or after a word that marks it as a name."""
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Mask:
         return CARRIED.sub(self._carried, text) if "base64," in text else text
 
     def content(self, content: bytes) -> bytes:
-        """The same of a file's bytes, whatever their encoding."""
+        """Bytes of a file with its names replaced, whatever their encoding."""
         return self.text(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _name(self, found: re.Match[str]) -> str:
@@ -230,7 +230,7 @@ def masked(
 
 
 def entry(content: bytes | Path) -> manifest.Entry:
-    """What a manifest says of a file, which is read piece by piece."""
+    """A manifest's entry for a file, which is read piece by piece."""
     if isinstance(content, bytes):
         return manifest.entry(content)
     with content.open("rb") as file:
@@ -417,7 +417,7 @@ def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[m
 
 
 def said(mask: Mask, left_out: Iterable[str]) -> list[str]:
-    """What was replaced and left out, in lines."""
+    """Report of what was replaced and left out, in lines."""
     counted = [f"{len(mask.seen[kind])} {_plural(kind, len(mask.seen[kind]))}"
                for kind in (*names.KINDS, ADDRESS) if mask.seen.get(kind)]  # fmt: skip
     lines = [f"replaced: {', '.join(counted) or 'nothing: no name of a site was found'} (PRIVATE=keep keeps them)"]
@@ -431,7 +431,7 @@ def _plural(kind: str, count: int) -> str:
 
 
 def listed(files: Mapping[str, bytes | Path], prefix: str) -> list[str]:
-    """What is in it, a line per kind of file."""
+    """Report of the content, a line per kind of file."""
     counts, sizes = Counter[str](), Counter[str]()
     for name, content in files.items():
         kind = _kind(name, prefix)

@@ -96,7 +96,7 @@ def _by_ssh(target: str, config: str) -> Iterator[tuple[str, str]]:
 
 
 def of_machine() -> Iterator[tuple[str, str]]:
-    """The same of this machine: its name, its user, and where the project is."""
+    """Names of this machine: its own, its user's, and the project's folder."""
     yield from ((HOST, name) for name in (socket.gethostname(), socket.getfqdn()))
     try:
         yield USER, getpass.getuser()
@@ -110,12 +110,12 @@ def of_machine() -> Iterator[tuple[str, str]]:
 
 
 def of_text(text: str) -> Iterator[tuple[str, str]]:
-    """The same of what a record or log says."""
+    """Names in a record or log."""
     return ((kind, name) for kind, pattern in PATTERNS for name in pattern.findall(text))
 
 
 def of_rows(rows: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
-    """The same of a table's columns."""
+    """Names in the columns of a table."""
     return ((kind, row[column]) for row in rows for column, kind in COLUMNS.items() if row.get(column))
 
 
@@ -159,7 +159,7 @@ def _is_address(name: str) -> bool:
 
 
 def _is_plain(kind: str, name: str) -> bool:
-    """Whether a name says nothing of a site: every system has it."""
+    """Whether a name identifies no site, because every system has it."""
     if kind == INTERFACE:
         return PLAIN_INTERFACE.fullmatch(name) is not None
     if kind == FOLDER:
@@ -168,7 +168,7 @@ def _is_plain(kind: str, name: str) -> bool:
 
 
 def is_sure(kind: str, name: str) -> bool:
-    """Whether a name means itself wherever it stands; else only where a host, a user or a folder does."""
+    """Whether a word is a name wherever it occurs; else only as a host, a user or a folder."""
     return kind != FOLDER and name.lower() not in words() and len(name) > 2
 
 

@@ -35,7 +35,7 @@ def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = COLUMN
 
 
 def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-    """The same of all claims of a verdicts.csv."""
+    """Rows of all claims of a verdicts.csv."""
     yield from map(known, comparison.read_table(table, columns, needed=False).to_dict("records"))
 
 

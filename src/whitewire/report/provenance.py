@@ -38,13 +38,13 @@ class Function(TypedDict):
 
 
 class FigureRecord(TypedDict):
-    """What R says of a figure."""
+    """R's record of a figure."""
 
     label: str
     code: str
     rows: int
     unmeasured: bool
-    """Whether it only says that there was nothing to draw."""
+    """Whether the figure is only a note that there was nothing to draw."""
     functions: list[Function]
 
 
@@ -74,7 +74,7 @@ def rules_of(home: Path, document: str) -> list[Rule]:
 
 
 def read(folder: Path) -> dict[str, FigureRecord]:
-    """What R recorded of each figure, by its label."""
+    """R's records of figures, by label."""
     records: list[FigureRecord] = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
     ]
@@ -130,7 +130,7 @@ def with_sources(page: str, document: str, figures: Mapping[str, FigureRecord], 
 
 
 def _end(page: str, start: int, tag: str) -> int:
-    """Where the element that begins at `start` ends."""
+    """End of the element that begins at `start`."""
     depth = 0
     for found in re.compile(rf"<(/?){tag}\b[^>]*>").finditer(page, start):
         depth += -1 if found[1] else 1
@@ -155,7 +155,7 @@ def _data(document: str, figure: FigureRecord, own: Path, files: bool) -> str:
 
 
 def data_file(document: str, label: str) -> str:
-    """Where the data of a figure without a file of its own are, below the reports."""
+    """Path below the reports of a figure's data, where it has no file of its own."""
     return f"data/{document}/{label}.csv"
 
 
@@ -172,7 +172,7 @@ def _line(data: str, figure: FigureRecord, rules: Sequence[Rule]) -> str:
 
 
 def _listing(functions: Iterable[Function], rules: Sequence[Rule]) -> str:
-    """Sources at the end of a page; on paper only the lines with their files are."""
+    """Sources at the end of a page; in print only the lines with their files."""
     shown = [
         _source(f"code-{each['name']}", each["name"], f"{each['file']}, from line {each['line']}", each["text"])
         for each in functions

@@ -36,7 +36,7 @@ from whitewire.text import canonical
 
 README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
 COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
-"""Of the table of papers, in its order."""
+"""Columns of the table of papers, in order."""
 PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """The claim that README names, its paper, and the experiment whose k README names."""
 FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (PAPER, "response")}
@@ -137,7 +137,7 @@ def _table(files: Mapping[str, bytes], name: str) -> Sequence[dict[str, str]]:
 
 
 def _processors(files: Mapping[str, bytes]) -> int:
-    """Of the machine that measured; the most, where there were several."""
+    """Processors of the machine that measured; the largest number of several."""
     records = [json.loads(content) for name, content in files.items() if "/environment" in name]
     return max((record.get("machine", {}).get("processors", 0) for record in records), default=0)
 
@@ -150,7 +150,7 @@ def _number(count: int) -> str:
 
 
 def digest() -> str:
-    """What the figures are made of: a digest of all verdicts and of the paper's tidy tables in results/reference."""
+    """Digest of what the figures are made of: all verdicts and the paper's tidy tables in results/reference."""
     listed: dict[str, Any] = json.loads((reference.folder() / manifest.NAME).read_text(encoding="utf-8"))["files"]
     own = {name: entry["sha256"] for name, entry in listed.items()
            if name.endswith(f"/analysis/{bundle.VERDICTS}") or name.startswith(f"{PAPER}/tidy/")}  # fmt: skip
@@ -158,7 +158,7 @@ def digest() -> str:
 
 
 def faults() -> list[str]:
-    """Where README is not what the reference results say, one line each."""
+    """Differences of README from the reference results, a line each."""
     record, files = reference.read()
     text = README.read_text(encoding="utf-8")
     pairs = zip_longest(text.splitlines(), made(text, record, files).splitlines(), fillvalue="")

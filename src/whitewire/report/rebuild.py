@@ -22,14 +22,14 @@ ERROR = "whitewire: error: "
 REPORTS = "reports"
 """The folder of an opened project with its pages."""
 OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
-"""What of the environment would change the opened project's configuration."""
+"""Variables that would change the opened project's configuration."""
 SAID = threading.Lock()
 PAGE = 40
 """Runs that take about as long to judge and show as a page takes without any."""
 
 
 def target(name: str) -> Path:
-    """Where a bundle of this name is opened."""
+    """Folder in which a bundle of this name is opened."""
     return paths.root() / "results" / bundle.OPENED / name
 
 

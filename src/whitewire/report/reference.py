@@ -22,7 +22,7 @@ from whitewire.tidy.tables import TABLES
 LARGE_BYTES = 1 << 15
 """Tables of more are kept compressed, but for verdicts, which comparisons and appendices read where they are."""
 MOST_BYTES = 3_000_000
-"""Of all files together."""
+"""Most bytes of all files together."""
 AGAIN = "make it anew with `make reference`"
 
 
@@ -36,7 +36,7 @@ def folder() -> Path:
 
 
 def is_kept(results: Path) -> bool:
-    """Whether a folder is that of the reference results."""
+    """Whether a folder holds the reference results."""
     return folder().is_dir() and folder().resolve() == results.resolve()
 
 
@@ -115,5 +115,5 @@ def _stored(name: str, content: bytes) -> str:
 
 
 def _is_packed(name: str) -> bool:
-    """Whether a file's name says that it was packed here: some tables are compressed by themselves."""
+    """Whether a file was packed here; some tables are compressed anyway."""
     return name.endswith(".csv.gz") and Path(name).name not in TABLES

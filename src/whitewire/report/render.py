@@ -37,18 +37,18 @@ from whitewire.text import quoted
 from whitewire.tidy import form
 
 FORMATS = ("html", "pdf")
-"""Of a page; `md`, plain Markdown, is made of a document only where it is asked for."""
+"""Formats of a page; `md`, plain Markdown, is made on demand only."""
 BRIEF = "brief.pdf"
-"""Of a paper's report: the answer, the claims with their verdicts, and what is not testable, as a PDF of its own."""
+"""A paper's brief: the answer, the claims with their verdicts, and what is not testable, as a PDF of its own."""
 EVERY_FORMAT = (*FORMATS, "md")
 PROJECT = paths.HOME
 PAPER = PROJECT / "paper"
 INDEX, TESTBED, CALIBRATION = "index", "testbed", "calibration"
 """The start page, that of a testbed's links, drives and hosts, and the calibration's; no paper has such a name."""
 DAMAGED = "damaged.json"
-"""What the start page reads of papers that it leaves out: their faults, by paper."""
+"""The start page's file of papers that it leaves out, with their faults."""
 DRAFTS = "to-do.json"
-"""What documents read of papers that still have something of the template, beside the papers."""
+"""The documents' file of papers that still have parts of the template."""
 ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
@@ -306,7 +306,7 @@ def render_command(args: Any) -> int:
 
 
 def formats_of(page: str) -> tuple[str, ...]:
-    """What is made of a page: a paper's report has a brief beside it."""
+    """Outputs of a page: a paper's report has a brief beside it."""
     return {INDEX: ("html",), TESTBED: FORMATS, CALIBRATION: FORMATS}.get(page, (*FORMATS, BRIEF))
 
 
@@ -534,7 +534,7 @@ def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, 
 
 
 def _reason(log: str) -> str:
-    """What went wrong, from the log of R, pandoc or Quarto, as one line."""
+    """The fault in the log of R, pandoc or Quarto, as one line."""
     lines = [line.rsplit("\r", 1)[-1].strip() for line in log.splitlines()]
     own = [line.split("crossref: ", 1)[1] for line in lines if "crossref: " in line]
     if own:

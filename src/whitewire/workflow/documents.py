@@ -27,7 +27,7 @@ DERIVED = ("puts", "total_puts")
 """Columns that documents have beside the factors: puts of a client and of all."""
 LOOSE = r"[A-Za-z0-9_-]+"
 SORTS = {"V": "values", "C": "claims", "A": "audit", "K": "controls"}
-"""What ids with each letter are of."""
+"""Kinds of objects by the letter of their ids."""
 IDS = {"published": "values", "published_value": "values", "experiment_of": "experiments"}
 """Functions whose `id` is the id of one of these."""
 LEVELS = ("where", "relative_to")
@@ -141,7 +141,7 @@ def _references(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def asked(files: Sequence[Path], rscript: str) -> dict[str, list[dict[str, Any]]]:
-    """What the code of documents calls: the output of paper/calls.R, kept for as long as no file of it changes."""
+    """Calls in the code of documents: the output of paper/calls.R, cached until one of its files changes."""
     read = [*files, *sorted((HOME / "paper").rglob("*.R"))]
     parts = [f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}" for file in read]
     kept = HOME / ".cache" / "calls" / f"{hashlib.sha256(canonical(parts).encode()).hexdigest()}.json"
@@ -325,7 +325,7 @@ def _agrees(experiment: Mapping[str, Any], cell: Mapping[str, Any], where: Mappi
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether documents take two levels for the same: as text without regard to case, or as numbers."""
+    """Whether documents take two levels as equal: as text without regard to case, or as numbers."""
     if str(one).lower() == str(other).lower():
         return True
     try:

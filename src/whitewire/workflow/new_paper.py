@@ -161,7 +161,7 @@ def _check_links(answers: Answers, source: str) -> None:
 
 
 def _links(fabric: str) -> str:
-    """What distinguishes a network of the emulated testbed."""
+    """Properties of a network of the emulated testbed."""
     return canonical(load_testbed(TESTBED)["fabrics"][fabric])
 
 
@@ -181,7 +181,7 @@ def _try(text: str, name: str, source: str) -> None:
 
 
 def kind_of(metric: str) -> str:
-    """Whether a metric is a rate or a time, as `printed` has it."""
+    """Whether a metric is a rate or a time, as in `printed`."""
     return printed.TIME if metric == printed.TIME else printed.RATE
 
 
@@ -211,7 +211,7 @@ def ratio_of(claim: Mapping[str, Any]) -> Ratio:
 
 
 def unusual(ratio: Ratio) -> bool:
-    """Whether a ratio is so large or small that it is rather misread."""
+    """Whether a ratio is so large or small that it was probably misread."""
     return not 1 / MOST_RATIO <= ratio.low <= ratio.high <= MOST_RATIO
 
 
@@ -231,7 +231,7 @@ def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
 
 
 def reading(claim: Mapping[str, Any]) -> str:
-    """What a claim's printed number was taken for: `"50 % faster" reads as 1.5 times`."""
+    """The reading of a claim's printed number: `"50 % faster" reads as 1.5 times`."""
     if claim["form"] == "ratio":
         return f"{quoted(claim['printed'])} reads as {ratio_of(claim)}"
     unit = unit_of(claim.get("metric", printed.RATE))
@@ -240,7 +240,7 @@ def reading(claim: Mapping[str, Any]) -> str:
 
 
 def readings(answers: Answers) -> list[str]:
-    """The same of all claims that have a number, with their keys."""
+    """The readings of all claims with a number, by key."""
     measured = ((index, claim) for index, claim in enumerate(answers["claims"]) if claim["form"] != "not_testable")
     return [f"claims[{index}].printed: {reading(claim)}" for index, claim in measured]
 
@@ -403,7 +403,7 @@ def _test(claim: Mapping[str, Any], value: str) -> dict[str, Any]:
 
 
 def _asks(ratio: Ratio, expected: str) -> dict[str, Any]:
-    """What a test asks of a ratio: one number within a tolerance, a range between its ends, a bound beyond it."""
+    """Test of a ratio: a number within a tolerance, a range between its ends, or a bound."""
     if ratio.low != ratio.high:
         ends = {"lower": ratio.low, "upper": ratio.high}
         return {"relation": "within", "expected": f"({expected}[0] + {expected}[1]) / 2", **ends}
@@ -457,7 +457,7 @@ def _exhibit(answers: Answers, exhibit: str) -> str:
 
 
 def _limits(answers: Answers, template: str) -> str:
-    """What the paper's own runs do not show; the table of drives where there are runs."""
+    """Limits of the paper's own runs; the table of drives where there are runs."""
     if measured := [claim for claim in answers["claims"] if claim["form"] != "not_testable"]:
         first = WORKLOADS[measured[0]["workload"]].id
         template = template.replace(f'"{WORKLOADS["hdfs_put"].id}"', f'"{first}"')

@@ -31,9 +31,9 @@ from whitewire.workflow.new_paper import sections
 KEPT = ("data_fraction", "limits", "probes")
 """Keys of the example that are no question of hosts."""
 MOST_BYTES = 10_000_000
-"""Of a list of hosts."""
+"""Most bytes of a list of hosts."""
 ASKING = Layout(run="", work="/", data=(), path=SYSTEM_PATH, java="java")
-"""Nothing is put on a host that is asked."""
+"""Layout for questions, which write nothing on a host."""
 
 
 def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
@@ -91,7 +91,7 @@ def _text(path: Path) -> str:
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:
-    """What each host says, by what ssh or the scheduler calls it. Raises UserError that names all that say nothing."""
+    """Each host's answer, by the name that ssh or the scheduler uses. Raises UserError that names all without one."""
     places = [Place(each.ssh, each.role, each.ssh, each.place, {}) for each in listed]
     hosts: list[RemoteHost]
     if capabilities_of({"kind": kind}).lists_hosts:

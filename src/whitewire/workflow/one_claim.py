@@ -1,4 +1,4 @@
-"""What measuring one claim takes, before it begins; a claim that needs no runs is answered at once."""
+"""Cost of measuring one claim, before it begins; a claim without runs is answered at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def print_claim() -> None:
 
 
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of a claim for which nothing is to be measured; nothing of another one."""
+    """The answer for a claim that needs no measurement; empty for another one."""
     if row := without_runs(paper, testbed, plan.effort, plan.claim):
         yield from said.lines(paper, plan.claim, said.known(row))
         return

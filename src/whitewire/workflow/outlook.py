@@ -1,4 +1,4 @@
-"""What `whitewire plan` says of an experiment: what a run moves and how long, and whether the processors keep up."""
+"""Outlook of an experiment in `whitewire plan`: bytes and time of a run, and whether the processors keep up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
 STEPS_OF_K = (2, 3, 5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000)
 TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
-"""What is tried for a proposal: so many times the bytes, and so many larger k."""
+"""Multiples of the bytes, and number of larger k, that a proposal tries."""
 
 
 def lines(
@@ -65,7 +65,7 @@ def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
 
 
 def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
-    """Whether a run keeps few enough processors busy, and takes enough time beyond its jobs' startup overhead."""
+    """Whether a run uses few enough processors, and has enough time beyond its jobs' startup overhead."""
     seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
     workload, size = workloads.of(row["workload"]), files * scale.file_bytes
     busy = busy_cores(workload.on_yarn, size, seconds)
@@ -76,7 +76,7 @@ def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) 
 
 
 def _at_scale(paper: Paper, experiment: str, k: int, times: int) -> Paper:
-    """The paper with another k for an experiment, and so many times the bytes."""
+    """The paper with another k for an experiment, and a multiple of its bytes."""
 
     def scaled(part: Mapping[str, Any]) -> dict[str, Any]:
         own = part["scale"]

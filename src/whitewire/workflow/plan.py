@@ -71,7 +71,7 @@ NO_NEEDS = (1, 60)
 
 
 def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Of each block: the most hosts that any of its experiments asks for, and minutes, twice what is expected."""
+    """Per block: the largest number of hosts of any experiment, and minutes, twice the expected ones."""
     hosts: dict[str, int] = {}
     seconds: dict[str, float] = {}
     starts: dict[str, set] = {}
@@ -105,7 +105,7 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does: which papers on which testbed with which effort, and the design of each paper."""
+    """The plan of a run: its papers, testbed and effort, and each paper's design."""
 
     papers: list[str]
     testbed: str
@@ -115,31 +115,31 @@ class Plan:
     deployment: frozenset[str] = frozenset()
     hibench: bool = False
     site: bool = False
-    """Whether hosts are a site's: then measurements need the ssh or srun of this machine, which no image has."""
+    """Whether hosts are a site's: measurements then need ssh or srun of this machine, which no image has."""
     needs: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict, repr=False)
-    """Of each paper's block with a scheduler: nodes and minutes of its job."""
+    """Nodes and minutes of the job of each paper's block, with a scheduler."""
     described: Mapping[str, Paper] = field(default_factory=dict, repr=False)
     """The papers by name, as they were read and checked."""
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
-    """Of each paper: why programs of HiBench are left out."""
+    """Why programs of HiBench are left out, by paper."""
     budget: str = budget.NONE
-    """How long the blocks of a start may take, as the user gave it."""
+    """Budget of a start's blocks, as the user gave it."""
     claim: str = ""
-    """The claim that is measured by itself; empty: all are measured."""
+    """The claim that is measured alone; empty for all claims."""
     lanes: int = 1
-    """How many blocks are measured side by side."""
+    """Number of blocks that are measured side by side."""
     in_all: tuple[int, int] = (1, 1)
-    """How many lanes there are, also for rounds of one block, and how many there may come to be."""
+    """Number of lanes, also for rounds of one block, and the largest number that there may be."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Blocks that this start measures (`<paper>/<block>`) and the seconds that they should take, in their turn."""
     whole: Callable[[], Mapping[str, float]] = field(default=dict, repr=False)
     """The seconds that all runs should take which these blocks lack; a start asks once, and none of its jobs."""
     goes_on: bool = False
-    """Whether the start goes on with blocks that it has finished, and its budget in the environment with it."""
+    """Whether the start goes on with finished blocks, with its budget from the environment."""
     watch: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
     begins: bool = True
-    """Whether a start begins with it; not where a job of it reads all files again, on a node of its own."""
+    """Whether a start begins with it; not where one of its jobs reads all files again, on a node of its own."""
 
     @classmethod
     def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True,
@@ -192,24 +192,24 @@ class Plan:
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
-        """When a block is measured: the higher, the earlier. Short papers come first: a report is soon there."""
+        """Priority of a block: the higher, the earlier. Short papers come first, for an early report."""
         names = list(self.waiting)
         name = f"{paper}/{block}"
         return len(names) - names.index(name) if name in names else 0
 
     def turn_of(self, paper: str) -> int:
-        """When the first block of a paper is measured: the higher, the earlier; 1 where none is."""
+        """Priority of a paper's first block: the higher, the earlier; 1 without blocks."""
         own = (name.split("/") for name in self.waiting if name.startswith(f"{paper}/"))
         return 1 + max((self.turn(*names) for names in own), default=0)
 
     @property
     def asked(self) -> Mapping[str, Sequence[DesignRow]]:
-        """Of each paper the runs that this start is asked for: all, or those of one claim."""
+        """Runs that this start is asked for, by paper: all, or those of one claim."""
         return _asked(self.claim, self.described, self.designs)
 
     @property
     def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
-        """Of each paper those of them that this start is to make."""
+        """Runs that this start has to make, by paper."""
         results = root() / "results" / self.testbed
         seconds = budget.seconds_of(self.budget)
         return {name: _lacking(results / name, self.asked[name], bool(self.claim), seconds) for name in self.described}
@@ -234,7 +234,7 @@ class Plan:
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether there is something for a start page to show."""
+        """Whether a start page has anything to show."""
         return any((root() / "results" / self.testbed).glob("*/analysis/verdicts.csv"))
 
     def blocks(self, pattern: str, paper: str | None = None) -> list[str]:
@@ -378,7 +378,7 @@ class Plan:
 
     @staticmethod
     def can_make(image: str) -> bool:
-        """Whether all files are there that an image is made of: of HiBench's what `make hibench` brings."""
+        """Whether all files of an image are there: those of HiBench come by `make hibench`."""
         return all((root() / file).exists() for file in Plan.recipe(image) if not file.endswith(".sif"))
 
     @staticmethod
@@ -495,7 +495,7 @@ def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool
 
 
 def by_runs(paper: Paper) -> int:
-    """How many claims of a paper rest on runs."""
+    """Number of a paper's claims that rest on runs."""
     return sum(1 for claim in paper.claims if "test" in claim and estimands.of(claim["test"]).needed())
 
 
@@ -508,7 +508,7 @@ def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, An
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Whether any run is a program of HiBench."""
+    """Whether any run is a HiBench program."""
     return any(workloads.of(row["workload"]).of_suite for rows in designs.values() for row in rows)
 
 
@@ -594,13 +594,13 @@ def _fault_of_program(
 
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
-    """How many hosts of each role the runs need at most: `1 namenode, 5 datanode, 1 client`."""
+    """Hosts of each role that the runs need at most: `1 namenode, 5 datanode, 1 client`."""
     most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
     return ", ".join(f"{count} {role}" for role, count in most.items())
 
 
 def print_plan() -> None:
-    """What would be measured, what of it is done, and about how long the rest takes."""
+    """Print what would be measured, what of it is done, and the time for the rest."""
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
@@ -626,7 +626,7 @@ def print_plan() -> None:
 
 
 def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
-    """What each claim that runs have not decided would take here."""
+    """What would decide each open claim here."""
     paper, rows = plan.described[name], plan.designs[name]
     if not rows:
         return
@@ -644,7 +644,7 @@ NO_RUNS = "no runs to make: none of these papers' experiments can run on this te
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
-    """How many runs a start has to make and how long that takes here, in one line."""
+    """Number of runs that a start has to make, and their time here, in one line."""
     if not any(plan.designs[name] for name in plan.described):
         return NO_RUNS
     results = root() / "results" / plan.testbed
@@ -672,7 +672,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
 
 
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:
-    """What a start with nothing to make leaves out, and which command makes it."""
+    """Runs that a start with nothing to make leaves out, and the command that makes them."""
     named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
     records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
     found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
@@ -697,7 +697,7 @@ def print_again() -> None:
 
 def _lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, seconds: float | None = None
              ) -> list[DesignRow]:  # fmt: skip
-    """Rows whose runs are still to be made, by a start that may measure for so many seconds.
+    """Rows whose runs are still to be made, by a start with a budget in seconds.
 
     In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
     another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
@@ -737,7 +737,7 @@ def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str
 
 
 def _side_by_side(seconds: Sequence[float], lanes: int) -> float:
-    """Seconds that papers take on so many lanes, each of which takes the next one when it has done with one."""
+    """Seconds of papers on several lanes, each of which takes the next paper when it is free."""
     ends = [0.0] * lanes
     for each in seconds:
         ends[ends.index(min(ends))] += each

@@ -1,4 +1,4 @@
-"""What a rule runs: the modules that a stage's module imports, itself and through others, as files."""
+"""Files of the modules that a rule runs: those that a stage's module imports, directly and through others."""
 
 from __future__ import annotations
 
