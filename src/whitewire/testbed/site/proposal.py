@@ -137,7 +137,8 @@ def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
                 if bits < 32:
                     subnet = str(ipaddress.IPv4Network((address, bits), strict=False))
                     found.setdefault(subnet, {}).setdefault(host.ssh, []).append((nic, address))
-    first = {subnet: _likeliest(site, of) for subnet, of in found.items()}
+    hosts = {host.ssh: host for host in site.hosts}
+    first = {subnet: {ssh: _likeliest(hosts[ssh], each) for ssh, each in of.items()} for subnet, of in found.items()}
     shared = {subnet: of for subnet, of in first.items() if len({address for _, address in of.values()}) == len(of) > 1}
     whole = [_network(site, subnet, of, found[subnet]) for subnet, of in shared.items() if len(of) == len(site.hosts)]
     if not whole and (routed := _routed(site)):  # hosts with a subnet each, as some clouds give them
@@ -146,11 +147,9 @@ def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
     return whole, {subnet: [*of] for subnet, of in shared.items() if len(of) < len(site.hosts)}
 
 
-def _likeliest(site: Site, of: Mapping[str, Sequence[tuple[Nic, str]]]) -> dict[str, tuple[Nic, str]]:
-    """Of each host's interfaces on a network, the one that the list of hosts names, or else the fastest."""
-    listed = {host.ssh: host.addresses for host in site.hosts}
-    return {ssh: max(each, key=lambda one, ssh=ssh: (one[1] in listed[ssh], one[0].speed or 0))
-            for ssh, each in of.items()}  # fmt: skip
+def _likeliest(host: Listed, each: Sequence[tuple[Nic, str]]) -> tuple[Nic, str]:
+    """Of a host's interfaces on a network, the one that the list of hosts names, or else the fastest."""
+    return max(each, key=lambda one: (one[1] in host.addresses, one[0].speed or 0))
 
 
 def _network(site: Site, subnet: str, of: Mapping[str, tuple[Nic, str]],
