@@ -19,7 +19,8 @@ OPEN = {"claim": "E-C06", "verdict": "inconclusive", "n": 3, "runs_needed": 2, "
 def test_the_chance_grows_with_runs_and_is_small_beside_a_bound():
     few, many = (prospects.chance(OPEN, runs) for runs in (4, 23))
     assert 0 < few < many < 1
-    beside = prospects.chance(OPEN | {"estimate": 4.43}, 6)
+    at_bound = {"estimate": 4.43, "again": lambda n: (4.43 * math.exp(-0.2 / n**0.5), 4.43 * math.exp(0.2 / n**0.5))}
+    beside = prospects.chance(OPEN | at_bound, 6)
     assert beside < prospects.chance(OPEN, 6)
     assert prospects.chance(OPEN, 3) == 0
     assert prospects.chance(OPEN | {"again": None}, 6) is None

@@ -309,19 +309,20 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
     assert all(float(row["ratio"]) == pytest.approx(1, abs=0.05) for row in rows)
 
 
-def test_turns_of_one_k_have_floors_of_their_own(tmp_path):
-    """Of two starts one has floors of 2 s, the other of 3 s; both number their first floor 1."""
+def test_turns_of_one_k_have_overheads_of_their_own(tmp_path):
+    """Of two starts one has overheads of 2 s, the other of 3 s; both number their first floor 1."""
     qubole = load_paper(paper_path("qubole-2015"), TESTBED["fabrics"])
 
     def reads(settled, rows, folder):
-        table = same_of(settled, pd.DataFrame(rows)).assign(floor="k", block=synthetic.BLOCK)
+        kind = f"terasort k={settled.raw['scale']['k']}"
+        table = same_of(settled, pd.DataFrame(rows)).assign(floor=kind, block=synthetic.BLOCK)
         table["value"] = table["full_scale_value"] = table["value"] ** 0.1
         seconds = 3.0 if folder.parent.name.endswith("-1") else 2.0
         numbers = [1, *(seconds + 5 * i for i in range(1, 4))]
-        floors = [(synthetic.BLOCK, "k", "terasort", "terasort", number, seconds + i / 1000, "true")
+        overheads = [(synthetic.BLOCK, kind, "terasort", "terasort", number, seconds + i / 1000, "true")
                   for i, number in enumerate(numbers)]  # fmt: skip
         names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
-        return trust.Read(settled, (table, pd.DataFrame(floors, columns=names)), {})
+        return trust.Read(settled, (table, pd.DataFrame(overheads, columns=names)), {})
 
     rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 2, reads=reads))
     assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net"} == {trust.AGREES}
