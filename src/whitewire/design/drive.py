@@ -37,7 +37,7 @@ class Drive:
 
     @classmethod
     def none(cls, count: int = 1) -> Drive:
-        """`count` folders per node without a model: they have their actual speed."""
+        """`count` folders per node without a model, as fast as they actually are."""
         return cls(count=count, rate=math.inf, access_time=0.0, chunk=math.inf, cache=0.0, library="")
 
     @property

@@ -221,9 +221,9 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
               testbed: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
     """Everything in the configuration that affects a run; a change of any of it makes a different run.
 
-    `factors` has the levels by name, `parameters` the actual ones, which differ in controls. Not included, because they
+    `factors` has the nominal levels, `parameters` the actual ones, which differ in controls. Not included, because they
     do not affect a run: titles, sources, other levels, numbers of replicates, validity rules (`limits`, `cpu`), probes,
-    and which of equal machines a host is. `data_fraction` is included through the scale.
+    and which of several equal machines a host is. `data_fraction` is included through the scale.
     """
     spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
     workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)

@@ -501,7 +501,7 @@ def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
 
 
 def _once(found: Block) -> None:
-    """Check that no attempt is there twice."""
+    """Check that no attempt occurs twice."""
     seen: dict[tuple[str, int, bool], Path] = {}
     for folder, record in found.runs:
         key = (record["run_id"], record["attempt"] if not record["valid"] else 0, record["valid"])

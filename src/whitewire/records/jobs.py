@@ -205,8 +205,8 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     A reduce task fetches the output of maps on other hosts over its host's link, by assumption an equal part of each
     map's output. Each replica except for the writer's own crosses one link. A map that the scheduler does not call
     local may still have a local replica, so the input of such maps counts only in the upper bound. All input from a
-    mounted file system crosses links. For coded files, a task reads and writes all blocks of a group but at most one
-    over its host's link.
+    mounted file system crosses links. For coded files, a task reads and writes the blocks of a group, except for at
+    most one, over its host's link.
     """
     counters = job["counters"]
     maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")

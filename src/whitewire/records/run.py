@@ -125,7 +125,7 @@ class FilesSeen(TypedDict, total=False):
     bytes: int
     blocks: int
     largest_block: int
-    """Bytes; 0 without blocks."""
+    """Bytes of the largest block; 0 without blocks."""
     fewest_blocks: int
     """Blocks of the file with the fewest."""
     replicas_least: int

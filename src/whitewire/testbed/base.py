@@ -1,7 +1,7 @@
-"""The contract that every testbed keeps: hosts by role, commands on them, fabrics between them.
+"""The interface of all testbeds: hosts by role, commands on them, fabrics between them.
 
-A testbed is used as a context manager. Leaving it, an exception, SIGTERM or SIGKILL of this process all
-leave nothing behind: no process, namespace, mount or folder.
+A testbed is used as a context manager. No process, namespace, mount or folder is left after its end, whether by
+leaving the context, an exception, or SIGTERM or SIGKILL of this process.
 """
 
 from __future__ import annotations
@@ -334,8 +334,8 @@ class Testbed(ABC):
     def preflight(self, bare: bool = False) -> None:  # noqa: B027 - not every testbed has to look
         """Check all hosts before anything is started; does nothing where the testbed makes its own hosts.
 
-        `bare`: check only what measurements of links and drives need, without Java and Hadoop. Raises UserError that
-        names the hosts which cannot be used.
+        `bare`: check only what measurements of links and drives need, without Java and Hadoop. Raises a UserError that
+        names unusable hosts.
         """
 
     @abstractmethod

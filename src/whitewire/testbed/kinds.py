@@ -62,7 +62,7 @@ def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, sou
 
 
 def look_at(config: Mapping[str, Any], source: str) -> int:
-    """Print a table of all hosts of a site. Raises UserError that names the hosts which cannot be used."""
+    """Print a table of all hosts of a site. Raises a UserError that names unusable hosts."""
     if capabilities_of(config).lists_hosts:
         for line in in_words(config):
             print(line)

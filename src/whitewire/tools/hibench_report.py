@@ -48,7 +48,7 @@ class Report(TypedDict):
 
 
 def parse(text: str) -> list[Row]:
-    """All rows of a report, in order. Raises Unreadable that names an invalid line."""
+    """All rows of a report, in order. Raises Unreadable, naming an invalid line."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         columns = line.split()

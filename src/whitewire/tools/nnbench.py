@@ -57,7 +57,7 @@ def arguments(operation: str, maps: int, files: int, folder: str, start: int, bl
 
 
 def parse(text: str) -> Result:
-    """The last result in NNBench's output. Raises Unreadable that names a missing or invalid line."""
+    """The last result in NNBench's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(HEADER)
     if not header:
         raise Unreadable("NNBench: it did not say its result")

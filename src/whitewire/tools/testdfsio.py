@@ -42,7 +42,7 @@ and then the deviation is NaN."""
 
 
 def parse(text: str) -> Result:
-    """The last result in TestDFSIO's output. Raises Unreadable that names a missing or invalid line."""
+    """The last result in TestDFSIO's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(HEADER)
     if not header:
         raise Unreadable("TestDFSIO: it did not say its result")

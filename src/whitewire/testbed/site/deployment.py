@@ -94,7 +94,7 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
 
 
 def installation(testbed: RemoteHosts) -> Installation:
-    """Ensure that all hosts have Java and Hadoop, and return their paths. Raises UserError that names hosts without."""
+    """Ensure that all hosts have Java and Hadoop; return their paths. Raises a UserError that names hosts without."""
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
     folder = f"{testbed.layout.work}/software-{digest(files)}"

@@ -198,7 +198,7 @@ def interfaces(found: Sequence[Mapping]) -> list[Interface]:
 
 
 def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[Interface, str]:
-    """The interface and address by which a host is on a fabric. Raises ValueError that lists what it has instead."""
+    """The interface and address by which a host is on a fabric. Raises a ValueError that lists what it has instead."""
     link = place.links[fabric]
     if "address" in link:
         for interface in present:

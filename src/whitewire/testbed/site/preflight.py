@@ -99,7 +99,7 @@ class Report:
     shapers: Mapping[str, str] = field(default_factory=dict)
     """tc's output for each interface."""
     iperf3: str = ""
-    """Why its iperf3 cannot be used."""
+    """Why its iperf3 cannot be used; empty if it can."""
     offloads: Mapping[str, str] = field(default_factory=dict)
     listening: frozenset[int] = frozenset()
     missing: Sequence[str] = ()
@@ -513,7 +513,7 @@ def most_common(values: Iterable[str]) -> str:
 
 
 def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
-    """Check all hosts and print the table. Raises UserError that names the hosts which cannot be used.
+    """Check all hosts and print the table. Raises a UserError that names unusable hosts.
 
     `bare`: check only what measuring links and drives needs.
     """

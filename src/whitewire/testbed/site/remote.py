@@ -68,7 +68,7 @@ class RemoteTestbed(Testbed):
     # -- life ---------------------------------------------------------------------------------------------
 
     def preflight(self, bare: bool = False) -> None:
-        """Print a table of all hosts, and start nothing. Raises UserError that names the hosts which cannot be used."""
+        """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
         preflight(self, sys.stderr, bare)
 
     def __enter__(self) -> RemoteTestbed:
@@ -110,7 +110,7 @@ class RemoteTestbed(Testbed):
         )  # fmt: skip
 
     def _open(self) -> None:
-        """Open all hosts concurrently. Raises UserError that names every host that fails."""
+        """Open all hosts concurrently. Raises a UserError that names every host that fails."""
         faults = [fault for fault in self.on_all(self._fault_of_open) if fault]
         if faults:
             raise UserError(f"{self.source}: {len(faults)} of {len(self.hosts)} hosts not usable: {'; '.join(faults)}")

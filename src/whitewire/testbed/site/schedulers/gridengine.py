@@ -43,7 +43,7 @@ class GridEngine(ByCommand):
 
 
 def slots_of(text: str, source: str) -> dict[str, int]:
-    """Host → slots, in the file's order. Raises UserError that names an invalid line."""
+    """Host → slots, in the file's order. Raises a UserError that names an invalid line."""
     slots: Counter[str] = Counter()
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()

@@ -101,7 +101,7 @@ def node_file(scheduler: str, key: str, path: str) -> str:
 def first_words(text: str, source: str) -> list[str]:
     """The hosts of a node file: the first word of each line, except for empty lines and comments (#).
 
-    Raises UserError that names an invalid line.
+    Raises a UserError that names an invalid line.
     """
     lines = [(number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), start=1)]
     return [name_of(words[0], f"{source}: line {number}") for number, words in lines if words]
