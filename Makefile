@@ -1,19 +1,19 @@
-# The whole daily vocabulary. `make help` lists it.
+# All commands for daily use. `make help` lists them.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate docs reference \
 	test test-two-at-once test-alone test-all chaos lint doctor lab clean
 
-# The repository's own programs come first; a conda environment made by the set-up is used where it exists. Debian's
-# ordinary users have no sbin on their PATH, where tc and ethtool are.
+# The repository's own programs come first, then a conda environment if the set-up made one. /sbin is added for tc and
+# ethtool, because ordinary users of Debian do not have it on their PATH.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/.cache/conda/bin:$(CURDIR)/.cache/bin:$(PATH):/usr/local/sbin:/usr/sbin:/sbin
-# What programs keep between runs stays in the repository, and works for users without a home.
+# Caches of programs stay in the repository, which also works for users without a home.
 export XDG_CACHE_HOME := $(CURDIR)/.cache/xdg
 export HOME ?= $(CURDIR)/.cache/home
-# pip, Java and R end or change what they write where LC_ALL names a locale that the machine lacks.
+# pip, Java and R fail or change their output if LC_ALL names a locale that the machine lacks.
 export LC_ALL := C.UTF-8
-# What a user gives is text, for make as for the shell: recipes see it in the environment only.
+# Users' values are plain text that neither make nor the shell expands: recipes read them from the environment only.
 export override A := $(value A)
 export override AGAIN := $(value AGAIN)
 export override B := $(value B)
@@ -27,12 +27,12 @@ export override PAPERS := $(value PAPERS)
 export override PRIVATE := $(value PRIVATE)
 export override RAW := $(value RAW)
 export override TESTBED := $(value TESTBED)
-# What is meant for a user's other programs reaches none of ours.
+# Variables that are meant for a user's other programs are not passed on to ours.
 unexport $(filter-out PYTHONPATH,$(filter $(subst *,%,$(shell sed '/^\#/d' src/whitewire/foreign.txt)),$(.VARIABLES)))
-# R and BLAS would otherwise start one thread per processor beside the measurement.
+# Otherwise R and BLAS would start one thread per processor during a measurement.
 export OMP_NUM_THREADS ?= 1
 
-# Snakemake's executor for Slurm, beside the environment: it asks Slurm at every start.
+# Snakemake's executor for Slurm is outside of the environment, because it calls Slurm at every start.
 ifneq (,$(findstring profiles/slurm,$(ARGS)))
 export PYTHONPATH := $(CURDIR)/.cache/slurm-executor
 else ifeq (,$(findstring $(CURDIR)/,$(PYTHONPATH)))
@@ -43,10 +43,10 @@ dry_run := $(if $(filter-out 0 no,$(value DRY_RUN)),--dry-run)
 
 # A program started by a recipe ends with it, even when make itself is killed.
 bound := exec setpriv --pdeathsig TERM
-# Before what writes here: ends where another command does so. What only reads (DRY_RUN=1) is not kept from it.
+# Prefix of commands that write into the repository: fails while another one does so. Not for reading only (DRY_RUN=1).
 exclusive := $(if $(dry_run),,scripts/exclusive)
 
-# Before any set-up, on the machine's own Python: a name that is wrong is said at once.
+# Runs before any set-up, on the machine's own Python, so that wrong names are reported at once.
 asked:
 	@! command -v python3 >/dev/null || exec $(within) "$(CURDIR)"/scripts/asked
 
@@ -69,11 +69,11 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@$(bound) scripts/setup hibench
 	@exec whitewire hibench -- "$$HIBENCH"
 
-# Sets of published measurements are papers of a folder of their own.
+# Sets of published measurements are papers in a separate folder.
 calibrate: within := scripts/calibrate
 define measured
 	@$(exclusive) true
-	@echo 'checking the papers, the testbed and this machine' # which takes seconds where they were not read lately
+	@echo 'checking the papers, the testbed and this machine' # takes seconds if they were not read recently
 	@$(within) whitewire validate
 	@again=$$($(within) whitewire again) || exit; \
 	$(bound) $(exclusive) $(within) whitewire papers -- $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
@@ -82,7 +82,7 @@ endef
 papers: setup ## measure, judge and write the reports
 	$(measured)
 
-# The others know the claim by its name alone: CLAIM means nothing to them.
+# Other commands get the claim by this variable: they ignore CLAIM.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
 claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
 	@$(exclusive) true
@@ -120,13 +120,13 @@ docs: setup-report ## write the generated pages of documentation to build/docs: 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests that time nothing run two at once, those that take longest first; the others have the machine to themselves.
+# Tests without timing run two at once, the longest first; the others have the machine to themselves.
 TWO_AT_ONCE := tests/contract/test_jump_host.py \
 	$(addprefix tests/integration/test_,workloads.py existing.py lab.py local_files.py prepare.py workflow.py) \
 	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py counts.py options.py) \
 	tests/containers tests/unit
 
-# Failures among the first keep nobody from what the others say.
+# --keep-going: the second group runs even if tests of the first one fail.
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
 	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-alone
@@ -149,7 +149,7 @@ chaos: setup-tests ## kill, fill, stop and cut what measures, for an hour at mos
 lint: setup-tests ## style and boundaries
 	@exec scripts/lint
 
-# Without set-up, as this is for where it fails: with its Python where it is there, else the machine's own.
+# Needs no set-up, since it helps where set-up fails: uses the set-up's Python if it exists, else the machine's.
 doctor: ## what this machine can and cannot do
 	@exec workflow/scripts/whitewire doctor $${TESTBED:+--testbed="$$TESTBED"}
 

@@ -1,4 +1,4 @@
-# lintr over all R code of the reports, by the rules of .lintr.
+# Runs lintr on all R code of the reports, with the rules of .lintr.
 options(lintr.linter_file = normalizePath(".lintr"))
 found <- lintr::lint_dir("paper")
 for (one in found) {

@@ -1,5 +1,5 @@
-# Published ratios of real clusters beside emulated ones, by `snakemake calibrate` in the folder of scripts/calibrate,
-# whose papers are the sets of config/calibration.
+# Compares published ratios of real clusters with emulated ones: `snakemake calibrate` in the folder of
+# scripts/calibrate, whose papers are the sets of config/calibration.
 
 
 localrules:

@@ -1,4 +1,4 @@
-# The images that rules run in with `--software-deployment-method apptainer`: `snakemake containers` makes them all.
+# The images for rules with `--software-deployment-method apptainer`; `snakemake containers` makes them all.
 
 IMAGES = ["probes", "hadoop", "hibench", "publish"]
 

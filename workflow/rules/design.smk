@@ -1,6 +1,6 @@
-# Stage 1: which runs, in which order.
+# Stage 1: the runs and their order.
 #
-# Here as in every rule: `exec setpriv --pdeathsig KILL` ends the command when Snakemake ends, however that ends.
+# In every rule `exec setpriv --pdeathsig KILL` ends the command when Snakemake ends in any way.
 
 
 rule design:
@@ -15,7 +15,7 @@ rule design:
         f"{RESULTS}/{{paper}}/logs/design.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/design.tsv"
-    # All before the links, in the order of the measurements: with lanes each begins once its design is there.
+    # Before the links, in the order of the measurements, because with lanes each one begins when its design exists.
     priority: lambda wildcards: REPORTING + 2 + plan.turn_of(wildcards.paper)
     conda:
         "../../envs/analysis.yaml"

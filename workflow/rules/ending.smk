@@ -1,4 +1,4 @@
-# What a start came to, whichever way it ended.
+# Reports the outcome of a start, however it ended.
 
 import shutil
 import sys
@@ -6,10 +6,10 @@ import sys
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-# A line for each table of a rule that failed, that it is as before or was not there: `whitewire ending` says it in one.
+# Hides Snakemake's lines on each restored table of a failed rule; `whitewire ending` reports them in one line.
 RESTORING = "Restored previous version of ", "Cannot restore "
 logger.addFilter(lambda record: not str(record.msg).startswith(RESTORING))
-# Why a job of Slurm failed: what hides the words of rules (quiet) hides that too.
+# Prints why a job of Slurm failed, because `quiet`, which hides the output of rules, hides that too.
 logger.addFilter(
     lambda record: getattr(record, "event", None) != LogEvent.JOB_ERROR
     or not record.rule_msg
@@ -18,8 +18,8 @@ logger.addFilter(
 )
 
 
-# One start at a time, also of a Snakemake that was started by hand. What a killed one kept of folders that were to be
-# updated goes: nothing can be kept in its place.
+# Allows one start at a time, even if Snakemake was started by hand. Removes the backups of updated folders that a
+# killed Snakemake left, because they would be in the way of new ones.
 onstart:
     if workflow.is_main_process:
         try:
@@ -29,7 +29,7 @@ onstart:
         shutil.rmtree(".snakemake/backups", ignore_errors=True)
 
 
-# What could not be measured keeps no other paper from the start page, which says what happened to it.
+# The start page is made even if a paper could not be measured; it shows the others, and what happened to this one.
 onerror:
     if workflow.is_main_process and plan.has_verdicts:
         shell(
@@ -45,7 +45,7 @@ onsuccess:
         shell("setpriv --pdeathsig KILL whitewire ending || true")
 
 
-# Where nothing was to be done, Snakemake calls neither of these.
+# If there is nothing to be done, Snakemake calls neither onerror nor onsuccess.
 logger.addFilter(
     lambda record: not str(record.msg).startswith("Nothing to be done")
     or print(record.msg, file=sys.stderr)

@@ -1,6 +1,6 @@
-# Before any paper: what links, drives and RDMA ports of the testbed carry by themselves, each measured by a rule of its
-# own. They need no paper, no Java and no Hadoop. They run again when the testbed's description or the effort asks for more,
-# and then make only what is missing; a changed program measures nothing.
+# Measurements of the testbed's links, drives and RDMA ports before any paper, one rule each. They need no paper, no
+# Java and no Hadoop. They run again when the testbed's description or the effort requires more, and then measure only
+# what is missing; a changed program alone starts no measurement.
 
 
 localrules:

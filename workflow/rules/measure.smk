@@ -1,5 +1,6 @@
-# Stage 2: the measurements. One job per block, as many at once as there are lanes: it brings the cluster up, makes the
-# runs that are missing and takes the cluster down. Its journal (raw/<block>/runs/) is no declared output, so Snakemake never deletes a finished run.
+# Stage 2: the measurements. One job per block, as many at once as there are lanes, which starts the cluster, makes the
+# missing runs and stops the cluster. Its journal (raw/<block>/runs/) is not a declared output, so Snakemake never
+# deletes a finished run.
 
 
 rule measure:
@@ -10,7 +11,7 @@ rule measure:
     """
     input:
         design=f"{RESULTS}/{{paper}}/design.csv",
-        # Links that were measured again are no reason to measure a paper again.
+        # A new measurement of links is no reason to measure a paper again.
         links=ancient(f"{RESULTS}/links/links.json"),
     output:
         f"{RESULTS}/{{paper}}/raw/{{block}}/block.json",
@@ -18,8 +19,8 @@ rule measure:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.log",
     benchmark:
         f"{RESULTS}/{{paper}}/logs/measure/{{block}}.tsv"
-    # The shortest paper's first. What follows from finished blocks has a higher priority: a paper is judged and
-    # reported before the next one is measured.
+    # The shortest paper comes first. Rules that use finished blocks have a higher priority, so that a paper is judged
+    # and reported before the next one is measured.
     priority: lambda wildcards: plan.turn(wildcards.paper, wildcards.block)
     conda:
         "../../envs/measure.yaml"
@@ -28,7 +29,7 @@ rule measure:
     threads: plan.threads(workflow.cores)
     resources:
         measuring=plan.share,
-        # What a job of Slurm needs (profiles/slurm); a run on this machine takes no notice.
+        # Requirements of a Slurm job (profiles/slurm), which a run on this machine ignores.
         mpi="srun",
         nodes=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
         tasks=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
@@ -36,7 +37,7 @@ rule measure:
     params:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),
-        budget=plan.allowed,  # another one: measuring goes on
+        budget=plan.allowed,  # with another budget measuring continues
     shell:
         "exec setpriv --pdeathsig KILL whitewire measure"
         " --paper {wildcards.paper:q}"

@@ -12,7 +12,7 @@ STYLE = plan.files(
     "paper/*.bib",
     "paper/*.csl",
     "paper/_quarto.yml",
-    "workflow/rules/*.smk",  # which pages show
+    "workflow/rules/*.smk",  # shown on pages
 )
 
 

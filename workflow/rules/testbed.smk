@@ -1,4 +1,5 @@
-# Tables and the page of what the testbed carries by itself (links.smk), and of trust in it (trust.smk) where that was asked for.
+# Tables and page about the testbed's links, drives and RDMA ports (links.smk), and about trust in it (trust.smk) if
+# that was measured.
 
 LINKS_TABLES = [
     "hosts.csv",
@@ -76,7 +77,7 @@ rule testbed_page:
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),
-        # Not an input: the page shows it where it is there, and asks for none.
+        # Not an input: the page shows it if it exists, but does not require it.
         trust=plan.state("trust/tables/datapackage.json"),
     shell:
         "exec setpriv --pdeathsig KILL whitewire render"

@@ -1,4 +1,4 @@
-# Stage 3: raw output becomes long tables. Parsers may change as often as they like: raw results are read again.
+# Stage 3: raw output becomes long tables. When parsers change, raw results are read again.
 
 TABLES = [
     "runs.csv",
@@ -31,7 +31,7 @@ rule tidy:
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         )
-        or f"{RESULTS}/{wildcards.paper}/design.csv",  # of a paper without runs
+        or f"{RESULTS}/{wildcards.paper}/design.csv",  # for a paper without runs
         program=program("tidy.tables"),
     output:
         update(expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES)),

@@ -1,4 +1,4 @@
-# How far the emulated testbed can be trusted. Only where it is asked for: `snakemake trust`, then `snakemake testbed`.
+# Measures how far the emulated testbed can be trusted, on request only: `snakemake trust`, then `snakemake testbed`.
 
 
 localrules:
@@ -68,7 +68,7 @@ rule trust_tables:
         plan.container("publish")
     params:
         results=subpath(input.record, ancestor=2),
-        # Not as inputs: for this no paper is measured or judged.
+        # Not inputs, so that no paper is measured or judged for this rule.
         papers=plan.state("*/tidy/datapackage.json", "*/analysis/manifest.json"),
     shell:
         "exec setpriv --pdeathsig KILL whitewire trust-tables"

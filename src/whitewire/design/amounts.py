@@ -1,4 +1,4 @@
-"""What the runs of a paper would move: whole blocks, and no more than the paper did."""
+"""Checks the amounts of data of a paper's runs: whole blocks, and no more than in the paper."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from whitewire.design.scale import scale_of
 from whitewire.text import canonical
 
 ROUNDING = 1e-6
-"""Share by which bytes times k may pass the paper's size: whole bytes of a scaled file are rounded."""
+"""Share by which bytes times k may exceed the paper's size, since the size of a scaled file is rounded to bytes."""
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
-    """Raises UserError with one line for the first cell whose blocks or files a run could not have."""
+    """Raise UserError for the first cell with blocks or files that no run could have."""
     if not paper.experiments:
         return
     granule = paper.raw["scale"]["block_granule_bytes"]
@@ -46,7 +46,7 @@ def _check_cell(paper: Paper, key: str, experiment: Mapping[str, Any], effort: s
         block = parameters["block_size_bytes"]
         expected = f"at least k times scale.block_granule_bytes, {scale.k * paper.raw['scale']['block_granule_bytes']}"
         raise fault(paper, f"{key}.parameters.block_size_bytes", block, f"{expected} for a block of {cell}")
-    if scale.data_fraction <= 1 + ROUNDING or workload.of_suite:  # a suite's program has a least size of its own
+    if scale.data_fraction <= 1 + ROUNDING or workload.of_suite:  # a suite's program has its own minimum size
         return
     own, size = "scale" in experiment, workload.size
     most = whole / scale.k

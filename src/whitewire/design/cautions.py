@@ -1,6 +1,6 @@
-"""Where a factor of an emulated testbed meets an assumption, or something that k does not divide: in one line each.
+"""Cautions about an emulated testbed's factors that interact with an assumption, or with a size that k does not divide.
 
-`whitewire plan` prints them beforehand, and the reason of a verdict that rests on such a factor ends with them.
+`whitewire plan` prints them before measuring, and the reason of a verdict that depends on such a factor ends with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BUFFERS = "switch_buffer_kib"
 
 
 def of(paper: Paper, experiment: str, factors: Collection[str] | None = None) -> list[str]:
-    """Cautions about an emulated experiment's factors, or about some of them."""
+    """Cautions, a line each, about the factors of an emulated experiment, or only about `factors`."""
     spec = paper.experiments[experiment]
     varied = set(spec["factors"]) if factors is None else set(factors) & set(spec["factors"])
     found = list(_drive_cache(paper, experiment)) if "block_size_bytes" in varied else []
@@ -32,7 +32,7 @@ def of(paper: Paper, experiment: str, factors: Collection[str] | None = None) ->
 
 
 def of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
-    """Cautions about the factors in which the cells differ that a test sets side by side."""
+    """Cautions about the factors in which the cells that a test compares differ."""
     found = []
     for one, other in estimands.of(test).pairs():
         if one[0] == other[0]:
@@ -41,7 +41,7 @@ def of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
 
 
 def _drive_cache(paper: Paper, experiment: str) -> Iterator[str]:
-    """Blocks that a drive's cache holds whole beside blocks that it does not: the assumption decides, not the block."""
+    """A caution if only some block sizes fit into a drive's cache: then the assumed cache affects the result."""
     spec = paper.experiments[experiment]
     drives = [hardware_of(spec, levels) for levels in cells_of(spec)]
     blocks = sorted(set(spec["factors"]["block_size_bytes"]))

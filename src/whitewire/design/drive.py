@@ -1,4 +1,4 @@
-"""The drive model: what a node's drives can do, passed to src/drive/drive.c."""
+"""The drive model: properties of a node's drives, which src/drive/drive.c reads."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 STATE = struct.Struct("7diI")
-"""The model in the state file, from its ninth byte on: rate, access time, chunk, cache, memory, its background and its
-limit of dirty bytes, whether all may pass, and the epoch, with each new one of which memory is empty."""
+"""The model in the state file, from its ninth byte on: rate, access time, chunk, cache, memory, its background limit
+and limit of dirty bytes, whether everything passes without delay, and the epoch, whose change empties the memory."""
 ACCOUNT = struct.Struct("6d")
-"""What follows it: bytes that memory took, passed on to drives, and forgot as their file went; bytes read from memory;
-most that was dirty when a writer went on; bytes of all calls that came by."""
+"""The account, which follows the model: bytes that memory took, that it passed on to drives, and that it dropped with
+their removed file; bytes read from memory; most dirty bytes when a writer continued; bytes of all calls."""
 
 
 @dataclass(frozen=True)
 class Drive:
-    """The drives of one node as they are set on the testbed (already divided by k).
+    """The drives of one node as set on the testbed (already divided by k).
 
-    count: drives per node; rate: bytes/s of one sequential stream; access_time: seconds to come to another place;
-    chunk: bytes a kernel writes back before it turns to another file; cache: bytes that may wait in the drive.
+    count: drives per node; rate: bytes/s of one sequential stream; access_time: seconds to move to another position;
+    chunk: bytes that the kernel writes back before it switches to another file; cache: bytes that may wait in a drive;
     memory: bytes of files that the node's memory holds; background, limit: dirty bytes above which the drives write
-    back, and above which writers wait. A limit of 0: no memory, and each call waits for its drive.
+    back, and above which writers wait. With a limit of 0 there is no memory, and each call waits for its drive.
     """
 
     count: int
@@ -37,12 +37,12 @@ class Drive:
 
     @classmethod
     def none(cls, count: int = 1) -> Drive:
-        """So many folders a node and no model before them: as fast as they are."""
+        """`count` folders per node without a model, as fast as they actually are."""
         return cls(count=count, rate=math.inf, access_time=0.0, chunk=math.inf, cache=0.0, library="")
 
     @property
     def limits(self) -> bool:
-        """Whether there is a drive at all."""
+        """Whether a drive is modelled at all."""
         return math.isfinite(self.rate)
 
     @property
@@ -57,12 +57,12 @@ class Drive:
 
     @classmethod
     def scaled(cls, hardware: Mapping, k: float, library: str, data_fraction: float = 1.0) -> Drive:
-        """From the full-scale drives of an experiment (description.paper.hardware_of). Sizes shrink by k and rates with
-        them, so times stay.
+        """The scaled drives, from those of an experiment at full scale (description.paper.hardware_of). Sizes and rates
+        are divided by k, so times stay.
 
-        The cache too shrinks by k only, as blocks do: it empties between the blocks that a drive gets. One packet
-        of HDFS always fits. Memory, which a run fills from its first byte to its last, shrinks by the data fraction
-        too. A kernel keeps the background limit below the other: Linux takes half of that where it is not."""
+        The cache is divided by k only, like blocks, because it empties between the blocks that a drive gets; one packet
+        of HDFS always fits. Memory, which fills during the whole run, is also multiplied by the data fraction. If the
+        background limit is not below the other limit, it is half of that, as in Linux."""
         memory = hardware.get("memory_bytes", 0) / k * data_fraction
         limit = memory * hardware.get("dirty_ratio", 0) / 100
         background = memory * hardware.get("dirty_background_ratio", 0) / 100
@@ -80,7 +80,7 @@ class Drive:
 
     @property
     def record(self) -> dict[str, float] | str:
-        """What a record has of the model; JSON has no numbers for one that limits nothing."""
+        """The model for a record; a text if nothing is modelled, because JSON has no infinite numbers."""
         found = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
                 "cache": self.cache}  # fmt: skip
         if self.cached:
@@ -88,22 +88,22 @@ class Drive:
         return found if self.limits else "no model"
 
     def state(self, at_ease: bool = False, epoch: int = 0) -> bytes:
-        """The model as src/drive/drive.c reads it from the ninth byte of its state file on."""
+        """The model in the binary format that src/drive/drive.c reads, from the ninth byte of its state file on."""
         eased = at_ease or not self.limits
         return STATE.pack(
             self.rate, self.access_time, self.chunk, self.cache, self.memory, self.background, self.limit, eased, epoch
         )
 
     def environment(self, root: str) -> dict[str, str]:
-        """What a program needs so that files below root/1, root/2, … are on drives 1, 2, …"""
+        """Environment variables that put a program's files below root/1, root/2, … on drives 1, 2, …"""
         return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}
 
 
 def read_state(state: bytes) -> dict[str, float]:
-    """What model and account in the state file say, of the bytes from the ninth one on.
+    """Model and account from the bytes of the state file after the eighth.
 
-    `rate` is infinite while everything may pass. With memory in front of the drives there is that too, and bytes since
-    the last epoch began: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
+    `rate` is infinite while everything passes without delay. With memory in front of the drives, its keys are included,
+    and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`, `read`, `most`, `asked` (see ACCOUNT).
     """
     rate, access_time, chunk, cache, memory, background, limit, eased, _ = STATE.unpack_from(state)
     found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}

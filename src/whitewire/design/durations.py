@@ -1,4 +1,4 @@
-"""How long runs should take, by the max-min model and what jobs cost without data; for progress and time limits."""
+"""Expected durations of runs, from the max-min model and startup overheads; for progress and time limits."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from whitewire.units import gbit_per_s
 from whitewire.workloads.base import Workload
 
 OVERHEAD_S = 0.8
-"""Seconds that a run takes beside moving its data (clients start, fsck)."""
+"""Seconds that a run takes in addition to moving its data (start of clients, fsck)."""
 PUTS, JOBS = (0.3, 80.0), (4.0, 45.0)
-"""CPU seconds of a run beside its data, and of each user gigabyte: of clients and DataNodes, and of jobs. From measured
-runs, against which a test holds them."""
+"""(CPU seconds of a run without data, CPU seconds per user gigabyte), for clients' puts and for jobs. From measured
+runs, with which a test compares them."""
 IDLE_CORES = 0.35
-"""Cores that the services take while they wait."""
+"""Cores that idle services use."""
 
 SMALL_MEMORY = 0.05
-"""Of what a DataNode gets."""
+"""Share of a DataNode's data below which memory is ignored."""
 
 
 def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
@@ -44,9 +44,9 @@ def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
 
 def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,
                block_bytes: float | None = None) -> maxmin.Cell:  # fmt: skip
-    """A run as the max-min model sees it: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
+    """A run as a cell of the max-min model: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
 
-    Without `block_bytes` blocks are the paper's own. A file that is a part of the paper's meets as much of its memory.
+    Without `block_bytes` blocks have the paper's size. For a part of the paper's file, memory has the same share.
     """
     parameters = paper.parameters(experiment, levels)
     spec = paper.experiments[experiment]
@@ -70,20 +70,20 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
 
 
 def _of_memory(drive: Drive) -> dict[str, float]:
-    """A node's memory as the max-min model knows it."""
+    """A node's memory as arguments of the max-min model's cell."""
     return {"background_bytes": drive.background, "limit_bytes": drive.limit}
 
 
 @lru_cache(maxsize=1024)
 def _seconds(cell: maxmin.Cell) -> float:
-    """Without a small memory, which would have many more events than it saves time."""
+    """Median completion time in seconds, without a small memory, which costs many events for little effect."""
     if cell.limit_bytes < SMALL_MEMORY * cell.node_bytes:
         cell = replace(cell, limit_bytes=0.0)
     return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
 
 
 def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | None = None) -> float:
-    """Seconds that a run should take, by the max-min model; for progress, time left and time limits."""
+    """Expected seconds of a run; for progress, time left and time limits."""
     levels, effort = levels_of(paper, row), row["effort"]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
@@ -98,9 +98,9 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
 
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
                  parameters: Mapping[str, Any], testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
-    """The startup overhead and the time that one worker's link or drives take for their bytes, whichever is longer.
+    """Expected seconds of a job: startup overhead, and the longer of the times that a worker's link and drives need.
 
-    Of a shared segment it is the time that the segment takes for all bytes.
+    On a shared segment, the time that the segment needs for all bytes counts for the link.
     """
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
@@ -125,7 +125,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
 
 def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],
             testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
-    """How many times as long a run takes at most for its slowest host, or for what its racks' uplinks are short of."""
+    """Largest factor by which slow hosts, or its racks' over-subscribed uplinks, prolong a run."""
     fabric = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {})
     uplinks, racks = 1.0, fabric.get("racks")
     if racks:
@@ -137,9 +137,9 @@ def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters:
 
 def overhead_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping[str, Any], scale: Scale,
                workers: int | None) -> tuple[Hashable, ...]:  # fmt: skip
-    """What jobs of the same startup overhead have in common: kind, file system, tasks, k, workers if not all.
+    """The key of jobs with the same startup overhead: kind, file system, tasks, k, number of workers if not all.
 
-    By k links are slowed down, which little more than calls cross in an overhead run.
+    k is included because it slows links down, although little more than calls crosses them in an overhead run.
     """
     maps, reduces = parameter(parameters, "maps"), parameter(parameters, "reduces")
     tasks = maps, math.ceil(scale.file_bytes / scale.block_bytes), reduces
@@ -148,15 +148,15 @@ def overhead_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapp
 
 
 def overhead_seconds(row: DesignRow) -> float:
-    """Seconds that a run's jobs take on almost no data."""
+    """Expected startup overhead of a run's jobs, in seconds."""
     return workloads.of(row["workload"]).startup_s + OVERHEAD_S
 
 
 def all_overheads_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
     """Seconds for about `count` overhead runs (one at smoke effort) of each kind of job in each block.
 
-    Experiments share those of a kind, as controls do those of their cells. A site's fabrics, and transports, have
-    services of their own, and so overhead runs.
+    Experiments share the overhead runs of a kind, as controls share those of their cells. A site's fabrics and
+    transports have separate services, and therefore separate overhead runs.
     """
     kinds: dict[str, float] = {}
     for row in rows:

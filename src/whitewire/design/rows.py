@@ -1,10 +1,10 @@
-"""The design: which runs, in which block and order.
+"""The design: the runs, and their blocks and order.
 
-A block is made of rounds: in each, every cell that still has runs to make has one. A round begins with the cells of the
-headline claim; cells of no claim and no control come after all rounds, and are made if time is left. Order is random
-otherwise, over all experiments and fabrics at once, so that drift of the machine does not line up with a factor. The
-random numbers come from the recorded seed alone (PCG64). This is the order until the first interim analysis; after it
-see measure/rounds.py.
+A block consists of rounds, with one run of every cell that has runs left. A round begins with the cells of the headline
+claim. Cells without a claim or control come after all rounds, and are measured if time is left. Otherwise the order is
+random over all experiments and fabrics, so that drift of the machine is not confounded with a factor. The random
+numbers depend only on the recorded seed (PCG64). This order applies until the first interim analysis; after it see
+measure/rounds.py.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from whitewire.text import canonical, quoted
 from whitewire.workloads.base import Workload
 
 EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java")
-"""What of a testbed's description, where it has it, makes every run another run."""
+"""Keys of a testbed's description (if present) whose change makes all its runs different runs."""
 FABRICS = ("fabric", "load_fabric")
-"""Parameters that name a fabric that a run is made on."""
+"""Parameters that name a fabric of a run."""
 MOST_RUNS = 10_000
-"""Of a paper at one effort."""
+"""Most runs of a paper at one effort."""
 MOST_BLOCKS = 1000
 SMOKE_RUNS = 6
-"""Runs of each cell of the headline claim at smoke effort where they have no jobs: as many as decide a claim of a
-factor of four. Jobs take too long for that."""
+"""Runs of each cell of the headline claim at smoke effort, except for jobs, which take too long: enough to decide a
+claim of a factor of four."""
 FIRST = ("run_id", "block", "effort", "order", "experiment", "workload", "replicate")
 
 
@@ -62,24 +62,24 @@ def effort_of(block: str) -> str:
 
 
 def claimed_cells(paper: Paper) -> set[CellId]:
-    """Every cell that a claim's test or reading names."""
+    """Every cell of a claim's test or reading."""
     tests = (test for claim in paper.claims for test in tests_of(claim))
     return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
 
 
 def compared_cells(paper: Paper) -> set[CellId]:
-    """Every control, and every cell that one is compared with."""
+    """The cells of all controls, and the cells that they are compared with."""
     return cell_ids(cell for control in paper.controls for cell in estimands.of(ratio_of(control)).cells())
 
 
 def headline_cells(paper: Paper) -> set[CellId]:
-    """Every cell on which the claim that answers the paper's title rests."""
+    """Every cell of the headline claim, which answers the paper's title."""
     tests = (claim["test"] for claim in paper.claims if claim["id"] == paper.raw.get("headline"))
     return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
 
 
 def served_cells(paper: Paper) -> set[CellId]:
-    """Every cell on which a claim, a control or an inverse question rests by name."""
+    """Every cell of a claim, a control or an inverse question."""
     found = claimed_cells(paper) | compared_cells(paper)
     for asked in (claim["inverse"] for claim in paper.claims if "inverse" in claim):
         name, where = asked["experiment"], asked.get("where", {})
@@ -91,10 +91,9 @@ def served_cells(paper: Paper) -> set[CellId]:
 def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int) -> list[DesignRow]:
     """Rows of design.csv, block by block in the order of running.
 
-    `testbed` is its description: `fabrics` by name, and `kind`. Each block has an equal share of the
-    replicates of each claimed cell (shares differ by one at most when they do not divide). A factor that an
-    experiment does not have is an empty cell. A paper without experiments has no rows. Raises UserError for an unknown
-    effort.
+    `testbed`: its description. Each block has an equal share of the replicates of each claimed cell (shares differ by
+    at most one). The column of a factor that an experiment does not have is empty. A paper without experiments has no
+    rows. Raises UserError for an unknown effort.
     """
     if not paper.experiments:
         return []
@@ -111,7 +110,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         if not possible(paper, experiment, levels, testbed):
             continue
         each, rest = divmod(count, len(names))
-        # The remainder goes round the blocks, so that no block gets all the odd runs.
+        # The remainder is distributed over the blocks in turn, so that no block gets all the extra runs.
         extra = {names[(spare + i) % len(names)] for i in range(rest)}
         spare += rest
         replicate, cell = 0, cell_id(experiment["id"], levels)
@@ -129,7 +128,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
 
 
 def check_number(paper: Paper, efforts: Iterable[str] = ()) -> None:
-    """UserError where one of the efforts, of all that the paper has without `efforts`, would make too many runs."""
+    """Raise UserError if one of the efforts (by default all of the paper's) would make too many runs."""
     for effort in efforts or paper.raw.get("replicates", ()):
         if (starts := paper.raw["blocks"][effort]) > MOST_BLOCKS:
             raise UserError(f"{shown(paper.path)}: blocks.{effort}: found {starts}, expected at most {MOST_BLOCKS}")
@@ -146,7 +145,7 @@ def columns(paper: Paper) -> list[str]:
 
 
 def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[str, Any], int]]:
-    """(experiment, levels, fresh runs) of every cell that an effort knows, on whatever testbed."""
+    """(experiment, levels, number of runs) of every cell at an effort, for any testbed."""
     claimed, headline = claimed_cells(paper) | compared_cells(paper), headline_cells(paper)
     for experiment in paper.experiments.values():
         if effort not in experiment.get("efforts", [effort]):
@@ -169,12 +168,12 @@ def possible(
 ) -> bool:
     """Whether a testbed has a cell's networks and transport, and can set its factors.
 
-    Switches, offloads and drives of a site stay as they are. Of transports that are compared it must have two.
+    A site's switches, offloads and drives cannot be set. If transports are compared, it must have at least two of them.
     """
     parameters = paper.parameters(experiment["id"], levels)
     named = {parameters[name] for name in FABRICS if name in parameters}
     if "fabric" in levels:
-        named.add(levels["fabric"])  # of a control: the network whose name it bears
+        named.add(levels["fabric"])  # in a control: the network whose name it has
     if not all(name in testbed["fabrics"] for name in named):
         return False
     if not transports.find(testbed, parameters.get("transport", transports.TCP)):
@@ -208,23 +207,23 @@ def _row(
 
 
 def stem(experiment: str, levels: Mapping[str, Any]) -> str:
-    """How the ids of a cell's runs begin; `levels` as cells_of has them."""
+    """Beginning of the ids of a cell's runs; `levels` in the order of cells_of()."""
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", levels_text(level)) for level in levels.values())
     return f"{experiment}-{text}" if text else experiment
 
 
 def stem_of(run_id: str) -> str:
-    """The same of a run's id: without its number and its digest."""
+    """The stem of a run's id, which lacks its number and digest."""
     return run_id.rsplit("-", 2)[0]
 
 
 def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
               testbed: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """What the configuration says of a run and affects it: another run is one for which any of this differs.
+    """Everything in the configuration that affects a run; a change of any of it makes a different run.
 
-    Levels are there as a run bears them and, in the parameters, as it really has them. Titles, sources, other levels,
-    numbers of replicates, what decides whether a run is valid (`limits`, `cpu`) and probes do not affect it; nor does
-    which of like machines a host is. The scale has what `data_fraction` gives the effort.
+    `factors` has the nominal levels, `parameters` the actual ones, which differ in controls. Not included, because they
+    do not affect a run: titles, sources, other levels, numbers of replicates, validity rules (`limits`, `cpu`), probes,
+    and which of several equal machines a host is. `data_fraction` is included through the scale.
     """
     spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
     workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)
@@ -247,7 +246,7 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
 def defining_overhead(
     testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any], mounted: bool
 ) -> str:
-    """Digest of what of a testbed's description affects the startup overhead of a workload's jobs, without networks.
+    """Digest of those parts of a testbed's description, without networks, that affect a workload's startup overhead.
 
     Six hexadecimal digits, as in a run's id.
     """
@@ -258,10 +257,10 @@ def defining_overhead(
 
 def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapping[str, Any],
                 mounted: bool) -> dict[str, Any]:  # fmt: skip
-    """What of a testbed's description affects a run; of its fabrics those that the run is made on.
+    """Parts of a testbed's description that affect a run; only those of its fabrics that the run uses.
 
-    Not the fastest one, where inputs are prepared and startup overheads measured: neither is part of the time of moving
-    the data, and on any fast link next to no data takes the same time. So a fabric may be added without new runs.
+    The fastest fabric, on which inputs are prepared and startup overheads measured, is not included: preparing is not
+    timed, and almost no data takes the same time on any fast link. So a fabric can be added without new runs.
     """
     own = (*EVERY_TESTBED, *(["yarn"] if workload.on_yarn else []), *(["mount"] if mounted else []))
     used = {parameters[name] for name in FABRICS if name in parameters}
@@ -275,7 +274,7 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
 def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     """Levels of a design row with the types of the paper's YAML (a CSV has text only).
 
-    Raises UserError where the paper has no such experiment or level: the design is that of an earlier paper.
+    Raises UserError if the paper has no such experiment or level, because the design is that of an earlier version.
     """
     levels = {}
     cells: Mapping[str, object] = row
@@ -297,7 +296,7 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
 
 
 def most_hosts(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[str, int]:
-    """How many hosts of each role rows need at most; `servers`: with those that only an emulated testbed has."""
+    """Largest number of hosts of each role in these rows; `servers`: include those that only emulated testbeds have."""
     most: dict[str, int] = {}
     for row in rows:
         roles = paper.roles(row["experiment"], levels_of(paper, row))
@@ -307,7 +306,7 @@ def most_hosts(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[s
 
 
 def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
-    """Write design.csv, and beside it the manifest that shows whether it is whole. Raises OSError."""
+    """Write design.csv, and its manifest, which shows whether it is complete. Raises OSError."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = io.StringIO()
@@ -320,7 +319,7 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:
-    """Rows of design.csv as text, but `order`, `replicate` and `seed` as whole numbers. Raises UserError."""
+    """Rows of design.csv, as text except for the whole numbers `order`, `replicate` and `seed`. Raises UserError."""
     path = Path(path)
     if not path.exists():
         raise UserError(f"{path}: no such file; make it with `.venv/bin/whitewire design`") from None
@@ -335,7 +334,7 @@ def read_csv(path: Path | str) -> list[DesignRow]:
 
 
 def rows_of(text: str) -> list[DesignRow]:
-    """Rows of the text of a design.csv; see read_csv. Older ones have no column `effort`. Raises Torn."""
+    """Rows of a design.csv from its text; see read_csv(). In old files the column `effort` is missing. Raises Torn."""
     needed = [column for column in DesignRow.__annotations__ if column != "effort"]
     rows: list[dict[str, Any]] = checked.table(text, needed)
     for number, row in enumerate(rows, start=2):
@@ -357,7 +356,7 @@ def _whole_number(text: str, line: int, column: str) -> int:
 
 
 def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
-    """The design stage: read the configuration by name, write design.csv to `output`."""
+    """Run the design stage: read paper and testbed by name, and write design.csv to `output`."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     write_csv(make_design(loaded, description, effort, project.load_config()["seed"]), loaded, output)

@@ -1,4 +1,4 @@
-"""How a run is scaled: k, the data fraction, bytes of files, blocks and packets."""
+"""The scale of a run: k, data fraction, bytes of files, blocks and packets."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PACKET = 65536
 
 
 SIZES = ("size_bytes", "file_size_bytes", "block_size_bytes", "profile", "program", "store")
-"""Factors on which the size of a file or block may hang."""
+"""Factors that may determine the size of a file or block."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How one run is scaled: `k` divides rates and sizes, `data_fraction` of the file is written.
+    """The scale of one run: `k` divides rates and sizes; `data_fraction`: share of the file that is written.
 
     `block_bytes`, `file_bytes` and `packet_bytes` (of HDFS's write pipeline) are those of the scaled run.
     """
@@ -38,7 +38,7 @@ class Scale:
     packet_bytes: int = PACKET
 
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """An experiment's settings of services, for this scale: packets shrink as the default does."""
+        """An experiment's settings of services at this scale: the packet size shrinks like the default one."""
         return {
             name: value * self.packet_bytes // PACKET if name == PACKET_SIZE else value
             for name, value in wanted.items()
@@ -46,13 +46,13 @@ class Scale:
 
     @property
     def record(self) -> run.Scale:
-        """What a run's record has of it."""
+        """The scale for a run's record."""
         return {"k": self.k, "data_fraction": self.data_fraction, "block_bytes": self.block_bytes,
                 "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
 
 
 def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapping[str, Any]) -> int:
-    """By which a run's rates and sizes are divided; see scale_of."""
+    """The divisor of a run's rates and sizes; see scale_of()."""
     if slowed := testbed.get("scale"):
         return slowed
     own = paper.experiments[paper.origin(experiment)].get("scale", paper.raw["scale"])
@@ -60,7 +60,7 @@ def k_of(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapp
 
 
 def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[Path, run.RunRecord]]) -> list[str]:
-    """A line for each valid run (folder, record) of the design whose k is not that of the paper."""
+    """A line for each valid run (folder, record) whose k is not the paper's."""
     lines = []
     for folder, record in runs:
         expected = k_of(paper, record["experiment"], record["factors"], testbed)
@@ -74,14 +74,14 @@ def of_another_k(paper: Paper, testbed: Mapping[str, Any], runs: Iterable[tuple[
 
 def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],
              testbed: Mapping[str, Any] | None = None) -> Scale:  # fmt: skip
-    """The scale of a run on a testbed, as its description says (None: an emulated one).
+    """The scale of a run on a testbed with this description (None: an emulated one).
 
-    A site whose links are slowed down says by how much (`scale`): its k for every experiment. On real hardware k is 1,
-    blocks are the paper's own, and a file has the share of its bytes that the site's `data_fraction` gives the effort.
+    `scale` in the description of a site with slowed-down links is the k of all experiments. On real hardware k is 1,
+    blocks have the paper's size, and a file has the share of its bytes in the site's `data_fraction` for the effort.
     """
     testbed = testbed or {"kind": "emulated"}
     slowed, k = testbed.get("scale"), k_of(paper, experiment, levels, testbed)
-    experiment = paper.origin(experiment)  # a control has the shape of the cell whose name it bears
+    experiment = paper.origin(experiment)  # a control has the shape of the cell whose name it has
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
@@ -96,7 +96,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     granule = _granule(spec, scale["block_granule_bytes"], share)
     packet = int(levels.get("packet_bytes", {**scale, **spec}.get("packet_bytes", PACKET)))
     if "scale" in spec:
-        # As given for the cell with the most blocks; others have more or fewer bytes, or larger blocks, in proportion.
+        # The given size is that of the largest cell; others have bytes, and sizes of blocks, in proportion.
         size = int(own["bytes"][effort])
         block = math.ceil(size / splits / granule) * granule
         if all_blocks:
@@ -105,7 +105,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
         return Scale(k, size / full, block, size, packet)
     least = min(all_blocks, default=parameters["block_size_bytes"])
     smallest = int(least / k // granule * granule)
-    # Sizes that divide each other at full scale do so here.
+    # Sizes that are multiples at full scale stay so.
     block = round(smallest * parameters["block_size_bytes"] / least / granule) * granule
     if spec.get("whole_file"):
         return Scale(k, 1.0, block, int(full), packet)
@@ -115,7 +115,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
 
 
 def _of_a_site(whole: float, share: float, parameters: Mapping[str, Any], all_blocks: Sequence[float]) -> Scale:
-    """At full scale, with a share of a file's bytes in whole blocks, also of the largest that a cell has."""
+    """The scale on a site: k is 1, and a file has a share of its bytes, rounded to whole blocks of the largest size."""
     block = int(parameters["block_size_bytes"])
     unit = int(max(all_blocks, default=block))
     size = int(whole) if share == 1 else min(int(whole), max(1, round(whole * share / unit)) * unit)
@@ -123,18 +123,18 @@ def _of_a_site(whole: float, share: float, parameters: Mapping[str, Any], all_bl
 
 
 def _granule(spec: Mapping[str, Any], least: int, share: float) -> int:
-    """Bytes of which a block is a whole number: in an experiment with coded stores also of their cells."""
+    """Bytes that a block must be a multiple of; with erasure-coded stores, also a multiple of their cells."""
     named = (store.get("erasure_coding") for store in spec.get("stores", {}).values())
     policies = [policy for name in named if name and (policy := Policy.of(name))]
     return math.lcm(least, *(policy.scaled(share).cell for policy in policies))
 
 
 def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
-    """Of an experiment's cells the most bytes of a file at full scale, and the sizes of blocks where these vary."""
+    """(most bytes of a file in an experiment's cells at full scale, block sizes if they vary, sorted)."""
     if found := paper.memory.get(("largest", experiment)):
         return found
     spec = paper.experiments[experiment]
-    # Asked for every run: of the factors that change neither, one cell is enough.
+    # This is called for every run; if no factor changes sizes, one cell suffices.
     varied = [name for name in spec["factors"] if name in SIZES]
     listed = cells_of(spec) if varied else cells_of(spec)[:1]
     cells = [paper.parameters(experiment, levels) for levels in listed]

@@ -1,4 +1,5 @@
-"""The shape of a cell: everything of its runs but what a claim compares. Cells set side by side have the same one."""
+"""The shape of a cell: all properties of its runs except for those that a claim compares. Compared cells must have the
+same shape."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from whitewire.levels import Cell
 from whitewire.paths import shown
 
 NOT_SHAPE = (*PLACES, "load_fabric")
-"""What a claim compares by naming it: where the bytes go."""
+"""Parameters that are not part of the shape, because claims compare them by name: places to which bytes go."""
 
 
 def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Key → value of everything that a run of a cell is made of, but networks and stores."""
+    """Key → value of all properties of a cell's runs, except for networks and stores."""
     name, levels = cell
     experiment, scale = paper.experiments[name], scale_of(paper, name, effort, levels, testbed)
     drive = {f"drive.{key}": value for key, value in hardware_of(experiment, levels).items()}
@@ -38,9 +39,9 @@ def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None 
 
 def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any] | None = None,
                 compared: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:  # fmt: skip
-    """Key → both values, where two cells differ in more than the levels that they name and what follows from those.
+    """Key → both values, for differences between two cells that do not follow from their levels.
 
-    `compared` are further keys that the comparison is about.
+    `compared`: further keys in which they may differ, because the claim compares them.
     """
     named, follows = set(compared), factors.followed()
     for factor in {*one[1], *other[1]}:
@@ -54,7 +55,7 @@ def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapp
 
 
 def compared_in(paper: Paper) -> Iterator[tuple[str, Cell, Cell, frozenset[str]]]:
-    """(claim's id, cell, cell, what else is compared) of every pair that a test of a claim sets side by side."""
+    """(claim's id, cell, cell, further compared keys) of every pair that a claim's test compares."""
     for claim in paper.claims:
         for test in tests_of(claim):
             for one, other in estimands.of(test).pairs():
@@ -62,7 +63,7 @@ def compared_in(paper: Paper) -> Iterator[tuple[str, Cell, Cell, frozenset[str]]
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
-    """Raises UserError with one line for the first two cells that a claim compares and whose shapes differ."""
+    """Raise UserError for the first two cells that a claim compares and whose shapes differ."""
     for effort in paper.raw.get("replicates", {}):
         for claim, one, other, compared in compared_in(paper):
             for key, values in differences(paper, one, other, effort, testbed, compared).items():

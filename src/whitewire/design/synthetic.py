@@ -1,8 +1,8 @@
-"""Papers whose right answers are known, by which the judging itself is judged. Pure.
+"""Papers whose right answers are known, to validate the verdicts. Pure.
 
-`ratios` makes a small paper of light puts without drives, so that nothing but links sets their time: on a link r times
-as fast they take 1/r of it. `same_pairs` makes a paper's own claims into comparisons of a cell with itself. `groups`
-makes the rows: each group has as many runs of each cell as a verdict needs at least, so that each group is one study.
+`ratios` makes a small paper of light puts without drives, whose times depend on links only: on a link r times as fast,
+a put takes 1/r of the time. `same_pairs` turns a paper's claims into comparisons of a cell with itself. `groups` splits
+the replicates: each group has the least number of runs per cell that a verdict needs, so each group is one study.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from whitewire.statistics import FEWEST
 from whitewire.text import canonical
 
 EFFORT, BLOCK = "quick", "quick-1"
-"""What the rows of all these studies are made at, and the one block that they are in."""
+"""Effort of the rows of all these studies, and their only block."""
 SEED = 1
 RATIOS = (1.1, 1.25, 1.5, 2.0, 4.0)
 """True ratios of the rates of two links."""
 K = 64
-"""The slowest link has 1000/64 Mbit/s, the fastest 62.5: two processors serve all of it with time to spare."""
+"""Scale factor. The slowest link has 1000/64 Mbit/s, the fastest 62.5, which two processors serve easily."""
 PUTS, CLIENTS = 4, (1, 2)
-"""Puts of each client; numbers of clients: of one its own link sets the time, of two also DataNodes that both use."""
+"""Puts per client; numbers of clients. With one, its own link determines the time, with two also shared DataNodes."""
 EXPERIMENT, METRIC = "known", "throughput"
 KINDS = ("hdfs_put", "testdfsio", "terasort")
-"""Workloads that are made beside other lanes."""
+"""Workloads that are measured beside other lanes."""
 MOST_LANES = 4
-"""Lanes side by side at most."""
+"""Most lanes side by side."""
 RUNS = FEWEST
 """Runs of each cell in a group."""
 
 
 def link(ratio: float) -> str:
-    """The fabric whose links are `ratio` times as fast as those of 1 Gbit/s."""
+    """Name of the fabric whose links are `ratio` times as fast as those of 1 Gbit/s."""
     return f"{ratio:g}gbe"
 
 
 def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int] = CLIENTS) -> dict[str, Any]:
-    """A paper's YAML whose claims are the ratios of its links' rates, with so many groups of runs.
+    """Content of a paper's YAML whose claims are the ratios of its links' rates, with `groups` groups of runs.
 
-    Beside them each link is measured under another's name: its controls, whose right ratio is 1.
+    Its controls measure each link under another one's name; their right ratio is 1.
     """
     cells = list(product(wanted, clients))
     return {
@@ -79,9 +79,9 @@ def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int]
 
 
 def _names(wanted: Sequence[float], clients: Sequence[int]) -> Iterator[tuple[float, float, int]]:
-    """(link whose name is borne, link that it really is, clients), so that no two share the cell they are set against.
+    """(nominal link, actual link, clients) for each control, so that no two are compared with the same cell.
 
-    Names are far from what is borne: a fault that hangs on the name shows.
+    Nominal and actual links differ much, so that faults which depend on the name become visible.
     """
     links = (1.0, *wanted)
     for place, count in product(range(len(links)), clients):
@@ -108,7 +108,7 @@ def _claim(number: int, ratio: float, clients: int) -> dict[str, Any]:
 
 
 def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
-    """An A/A control for each side of every pair that a paper's claims compare in networks or stores alone."""
+    """An A/A control for each side of every pair that a paper's claims compare in networks or stores only."""
     found: dict[str, dict[str, Any]] = {}
     for claim in paper.claims:
         for test in tests_of(claim):
@@ -133,7 +133,7 @@ def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
 
 
 def same(paper: Paper, groups: int, wanted: Collection[str] | None = None) -> Paper:
-    """A paper whose controls are `same_pairs`, with so many groups of runs; `wanted`: ids of controls, all if None."""
+    """A paper whose controls are `same_pairs`, with `groups` groups of runs; `wanted`: ids of controls, all if None."""
     raw = copy.deepcopy(dict(paper.on(0).raw))
     raw["controls"] = [each for each in same_pairs(paper) if wanted is None or each["id"] in wanted]
     raw.pop("looks", None)
@@ -156,7 +156,7 @@ def of_controls(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
 
 
 def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
-    """So many runs of each cell that smoke effort has, as quick effort makes them."""
+    """Rows with `runs` runs of each cell of smoke effort, scaled as at quick effort."""
     cells = {
         (row["experiment"], canonical(levels_of(paper, row))) for row in make_design(paper, testbed, "smoke", SEED)
     }
@@ -168,8 +168,8 @@ def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
 
 
 def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
-    """So many runs of one cell of each of KINDS that smoke effort has: the one on the fastest links, with most clients,
-    which wants most of the processors. None where a paper has no such cell."""
+    """Rows with `runs` runs of one cell of smoke effort for each of KINDS: the cell on the fastest links, with most
+    clients, which needs most of the processors. Empty if a paper has no such cell."""
     cells: dict[str, dict[str, list[DesignRow]]] = {}
     for row in of_smoke(paper, testbed, RUNS):
         if row["workload"] in KINDS:
@@ -189,12 +189,12 @@ def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
 
 
 def all_rows(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
-    """All rows of a paper, in the one block."""
+    """All rows of a paper, in BLOCK."""
     return in_order(make_design(paper, testbed, EFFORT, SEED))
 
 
 def of_fastest(paper: Paper, testbed: Mapping[str, Any], repetitions: int) -> list[DesignRow]:
-    """So many runs of each cell on the fastest of the known links, which want most of the processors."""
+    """Rows with `repetitions` runs of each cell on the fastest link, which need most of the processors."""
     fastest = link(max(RATIOS))
     return [
         row for row in make_design(paper, testbed, EFFORT, SEED)
@@ -203,23 +203,23 @@ def of_fastest(paper: Paper, testbed: Mapping[str, Any], repetitions: int) -> li
 
 
 def in_order(rows: Sequence[DesignRow]) -> list[DesignRow]:
-    """The rows in BLOCK, numbered anew; they stay as they are for others."""
+    """Copies of the rows in BLOCK, numbered in this order."""
     return [{**row, "order": order, "block": BLOCK} for order, row in enumerate(rows, start=1)]
 
 
 def groups(replicates: int) -> Iterator[tuple[int, int]]:
-    """First and last replicate of each whole group."""
+    """(first, last) replicate of each complete group."""
     for first in range(1, replicates - RUNS + 2, RUNS):
         yield first, first + RUNS - 1
 
 
 def loaded(rows: Sequence[DesignRow], loads: Sequence[float]) -> tuple[list[DesignRow], dict[str, float]]:
-    """Each row once at each load, and the loads by run id. A round of replicates has all loads before the next."""
+    """(each row once at each load, run id → load). All loads of a replicate come before the next replicate."""
     found: list[DesignRow] = []
     load_of: dict[str, float] = {}
     for replicate in sorted({row["replicate"] for row in rows}):
         own = [row for row in rows if row["replicate"] == replicate]
-        # Each load comes at each place of a round in turn, so that drift does not line up with it.
+        # Each load takes each position of a round in turn, so that drift is not confounded with it.
         turned = [loads[(place + replicate) % len(loads)] for place in range(len(loads))]
         for load in turned:
             for row in own:

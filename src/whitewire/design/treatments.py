@@ -1,6 +1,6 @@
-"""Whether the levels of a paper's factors make runs that differ, before anything is measured.
+"""Checks before measuring that the levels of a paper's factors result in different runs.
 
-A claim that sets two cells side by side would otherwise be judged on a treatment that never happened.
+Otherwise a claim that compares two cells would be judged on a treatment that never happened.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from whitewire.paths import shown
 from whitewire.text import canonical
 
 BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", "transport", *rows.FABRICS, *factors.DRIVE}
-"""Factors whose levels say only where to look: what they stand for is compared in their place."""
+"""Factors whose levels are only names; the values that they stand for are compared instead."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
-"""Factors that act through the scale alone."""
+"""Factors that act through the scale only."""
 LEFT_OUT = BY_NAME | THROUGH_SCALE
 LEVELS = "levels that change the run"
 
 
 def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
-    """Raises UserError with one line for the first two cells that come out as the same run, or a block never filled."""
+    """Raise UserError for the first two cells that result in the same run, or the first block that is never filled."""
     for number, experiment in enumerate(paper.raw.get("experiments", [])):
         key = f"experiments[{number}] ({experiment['id']}).factors"
         transports.check_levels(testbed, experiment, f"{shown(paper.path)}: experiments[{number}] ({experiment['id']})")
@@ -55,7 +55,7 @@ def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Ma
 
 def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Mapping[str, Any],
             testbed: Mapping[str, Any], scale: Scale) -> dict[str, Any]:  # fmt: skip
-    """What a run of a cell is made of; what acts through the scale alone only as the scale has it."""
+    """All that defines a run of a cell; factors that act through the scale only are represented by the scale."""
     found = rows.defining(paper, experiment["id"], effort, levels, testbed)
     hardware = hardware_of(experiment, levels)
     named = [found["parameters"][name] for name in rows.FABRICS if name in found["parameters"]]

@@ -1,4 +1,4 @@
-"""The table of factors: what a paper may vary, one line each, with the proof that a run had its level."""
+"""The table of factors: what a paper may vary, one line each, with the proof of treatment."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from whitewire.factors.base import Factor, Proof, asked_for
 from whitewire.records.run import RunRecord
 
 NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
-"""Factors and parameters that change links or hosts of any run, and no startup overhead: without data none matters."""
+"""Factors and parameters of links or hosts that do not affect startup overhead, because they matter only with data."""
 
 DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
 """Factors that are keys of an experiment's `hardware.drive`."""
 MEMORY = frozenset({"memory_bytes", "dirty_background_ratio", "dirty_ratio"})
-"""What a drive has besides where memory is in front of it."""
+"""Further keys of a drive with a page cache in front of it."""
 
 TABLE: dict[str, Factor] = {
     factor.name: factor
@@ -232,20 +232,20 @@ LEFT_OUT: dict[str, str] = {
     "namenode_processor": "only links and drives are slowed down by k, and no processor",
     "keep_caches": "nothing shows from outside what a mount's clients still held",
 }
-"""What might be thought a factor and cannot be one, and why."""
+"""Plausible factors that are not supported, and why."""
 
 
 def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
-    """Of all that a run was asked and that its record reports, among the factors that its workload knows."""
+    """Proofs of treatment of a run, for the factors in `known` (those of its workload) that its record reports."""
     found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
 
 
 def parameter(parameters: Mapping[str, Any], name: str) -> Any:
-    """A parameter of a run, or its default where the paper gives none."""
+    """A parameter of a run, or its default if the paper gives none."""
     return parameters.get(name, TABLE[name].default)
 
 
 def followed() -> Mapping[str, frozenset[str]]:
-    """What else of a cell's shape changes with each factor."""
+    """Factor → further properties of a cell's shape that change with it."""
     return {factor.name: factor.follows for factor in TABLE.values() if factor.follows}

@@ -1,8 +1,8 @@
-"""What a factor is to the rest of the house: its name and meaning, and the proof that a run really had its level.
+"""Factors: name, meaning, and the proof of treatment, which shows that a run had its level.
 
-A proof is a pure function over the run's record (run.json): what was asked, which the record has under `asked`, against
-what the system said afterwards, under `evidence` and in the job's own words. A further factor is one line in the table
-(factors/__init__.py), and whatever reads its evidence back from the system.
+A proof is a pure function of the run's record (run.json). It compares the levels asked for (`asked`) with what the
+system reported afterwards (`evidence`, and the job's own reports). To add a factor, add a line to the table
+(factors/__init__.py) and the code that reads its evidence from the system.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from whitewire.records.run import RunRecord
 from whitewire.text import canonical
 
 Value = Any
-"""A level, or what was read back in its place: a number, a text, or a mapping of settings."""
+"""A level, or the value read back for it: a number, a text, or a mapping of settings."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was asked of a run and what was so, on the testbed's scale; `seen` is None where nothing reports it.
+    """Proof of treatment: the values asked of a run and seen, on the testbed's scale; `seen`: None if not reported.
 
-    `same`: nothing speaks against it.
+    `same`: the report does not contradict what was asked.
     """
 
     factor: str
@@ -33,7 +33,7 @@ class Proof:
 
     @property
     def fault(self) -> str:
-        """Why the run may not count; empty where it had what was asked."""
+        """Why the run does not count; empty if it had what was asked."""
         if self.same:
             return ""
         unit = "" if self.unit in ("", "1") else f" {self.unit}"
@@ -46,11 +46,11 @@ class Proof:
 class Factor:
     """Something that a paper may vary.
 
-    `meaning` and `proved_by` are sentences for the docs. `asked` and `seen` read a record; `asked` gives None where the
-    run was asked nothing of the kind, `seen` where nothing reports it. `within`: by which share of what was asked they
-    may differ. `follows`: what else of a cell's shape changes with it, by its definition (design/shapes.py). `needs`:
-    the capability of testbeds that can set it (description/capabilities.py); empty: all can. `default`: of runs to
-    which the paper gives no value.
+    `meaning` and `proved_by`: sentences for the docs. `asked` and `seen` read a record; `asked` returns None if the run
+    has no such level, `seen` if nothing reports it. `within`: largest relative difference between them. `follows`:
+    further properties of a cell's shape that change with it by definition (design/shapes.py). `needs`: the capability
+    that a testbed needs to set it (description/capabilities.py); empty: none. `default`: its value in runs to which the
+    paper gives none.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Factor:
     needs: str = ""
     default: Any = None
     real_links: bool = False
-    """Whether real links may have more than was asked, or say nothing: a switch's port may be the slower end."""
+    """Whether real links may exceed the level or report nothing, because a switch's port may be the slower end."""
     part_of: str = ""
-    """The factor whose levels say this too, and under whose name a paper varies it."""
+    """The factor whose levels include this one, and under whose name a paper varies it."""
 
     def check(self, record: RunRecord) -> Proof | None:
-        """The proof of one run; None where nothing was asked, or where it does not vary and nothing reports it.
+        """The proof of one run; None if nothing was asked, or if the factor does not vary and nothing reports it.
 
-        Of a real link that varies and reports no rate, the proof says so, and counts against nothing.
+        If the factor varies but a real link reports no rate, `seen` is None, and the run still counts.
         """
         asked = self.asked(record)
         if asked is None:
@@ -83,7 +83,7 @@ class Factor:
         return Proof(self.name, asked, seen, self.unit, self._same(asked, seen, record))
 
     def _must_report(self, record: RunRecord) -> bool:
-        """Whether it has to be reported, and exactly: always but of real links, which have no shaper's burst."""
+        """Whether the value must be reported and exact: always, except on real links, which have no shaper's burst."""
         return not self.real_links or bool(record["fabric"].get("burst"))
 
     def _same(self, asked: Value, seen: Value, record: RunRecord) -> bool:
@@ -96,7 +96,7 @@ class Factor:
 
 
 def asked_for(name: str) -> Callable[[RunRecord], Value | None]:
-    """What the paper's YAML asks under that name, at full scale."""
+    """A function that reads from a record the paper's value under that name, at full scale."""
     return lambda record: record["asked"].get(name)
 
 

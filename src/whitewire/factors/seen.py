@@ -1,4 +1,4 @@
-"""What a run's record says that was really so, one function per factor; None where it says nothing. Pure."""
+"""Values that a run actually had according to its record, one function per factor; None if not reported. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from whitewire.tools.link import Link
 
 
 def _one(values: Iterable[Any], otherwise: Callable[[list[Any]], Any] = max) -> Any | None:
-    """The value that all have; of several the one that `otherwise` chooses, so that it shows; None of none."""
+    """The common value of all; the one that `otherwise` chooses if they differ; None without any."""
     found = list(values)
     return None if not found else found[0] if len(set(found)) == 1 else otherwise(found)
 
 
 def _farthest(found: Sequence[float], asked: float) -> float | None:
-    """The value that differs most from what was asked; None of none."""
+    """The value that differs most from `asked`; None without any."""
     return max(found, key=lambda value: abs(value - asked), default=None)
 
 
@@ -35,20 +35,20 @@ def _links(record: RunRecord, key: str) -> list[Any]:
 
 
 def _alike(record: RunRecord) -> list[Link]:
-    """All links that should be alike."""
+    """All links that should have the fabric's rate."""
     unlike = record["fabric"].get("unlike", {})
     return [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
 
 
 def racks_asked(record: RunRecord) -> dict[str, Any] | None:
-    """Racks and Mbit/s of their uplinks; None on a network without racks."""
+    """Number of racks and the uplinks' rate; None on a network without racks."""
     fabric = record["fabric"]
     count = fabric.get("racks")
     return {"racks": count, "uplink": _megabits(fabric["uplink"])} if count else None
 
 
 def racks(record: RunRecord) -> dict[str, Any] | None:
-    """Racks as HDFS has them; Mbit/s of their uplinks, of several rates that which is farthest from what was asked."""
+    """Number of racks in HDFS, and the uplink rate that differs most from the one asked for."""
     asked, uplinks = record["fabric"]["uplink"], record["evidence"].get("uplinks", {}).values()
     rate = _farthest([link[way] for link in uplinks for way in ("rate", "rate_in")], asked)
     if rate is None or "racks" not in record["evidence"]:
@@ -58,12 +58,12 @@ def racks(record: RunRecord) -> dict[str, Any] | None:
 
 
 def _megabits(rate: float) -> str:
-    """As precise as a shaper is set."""
+    """A rate with the precision of a shaper."""
     return f"{rate:.4g} Mbit/s"
 
 
 def mtu(record: RunRecord) -> float | None:
-    """Bytes; that of a usual frame where segments were no larger than one, whatever the links say."""
+    """Links' MTU in bytes; the standard MTU if TCP's segments did not exceed it, even if the links report more."""
     found, segment = _one(_links(record, "mtu"), min), record["evidence"].get("segment")
     if found is None or segment is None:
         return None
@@ -71,15 +71,15 @@ def mtu(record: RunRecord) -> float | None:
 
 
 def slow_host(record: RunRecord) -> float | None:
-    """Rate of the slowest link, in its faster direction, over what links have."""
+    """Rate of the slowest link (in its faster direction) over the fabric's rate."""
     rates = [max(link["rate"], link.get("rate_in", 0.0)) for link in record["evidence"].get("links", {}).values()]
     return min(rates) / record["fabric"]["rate"] if rates else None
 
 
 def link_rate(record: RunRecord) -> float | None:
-    """Mbit/s of either direction; where links differ, that which is farthest from what was asked.
+    """Rate in Mbit/s, over links and directions the one that differs most from the rate asked for.
 
-    Real links may have more: of them the slowest, and None where one reports no rate and none is too slow.
+    Real links may exceed it: for them the slowest rate, and None if one reports no rate and none is too slow.
     """
     links, asked = _alike(record), record["fabric"]["rate"]
     rates = [link[way] for link in links for way in ("rate", "rate_in") if way in link]
@@ -105,7 +105,7 @@ def offloads(record: RunRecord) -> str | None:
 
 
 def transport(record: RunRecord) -> str | None:
-    """As it was asked, where the run's bytes went by a transport of that kind; else what speaks against it."""
+    """The transport asked for if the run's bytes used its kind; else the reason why they did not."""
     if "ports" not in record["evidence"]:
         return None
     return carrying.fault(record["transport"]["kind"], record["evidence"]["ports"]) or record["asked"]["transport"]
@@ -115,13 +115,13 @@ def transport(record: RunRecord) -> str | None:
 
 
 def _files(record: RunRecord, *names: str) -> FilesSeen | None:
-    """The first of these folders that there is evidence of."""
+    """Evidence of the first of these folders that has any."""
     found = record["evidence"].get("files", {})
     return next((found[name] for name in names if name in found), None)
 
 
 def size_asked(record: RunRecord) -> float | None:
-    """Bytes of all files together: of the level, on the testbed's scale."""
+    """Bytes of all files together for the level asked for, on the testbed's scale."""
     return None if "size_bytes" not in record["asked"] else record["user_bytes"]
 
 
@@ -135,7 +135,7 @@ def file_asked(record: RunRecord) -> float | None:
 
 
 def _per_file(record: RunRecord) -> dict[str, list[int]]:
-    """Bytes of each block, by file, of what clients put."""
+    """File that clients put → bytes of each of its blocks."""
     found: dict[str, list[int]] = {}
     for block in record.get("placement", []):
         found.setdefault(block["file"], []).append(block["bytes"])
@@ -155,11 +155,11 @@ def block_asked(record: RunRecord) -> float | None:
 
 
 ROUNDED = 0.01
-"""By which share a block may be smaller than asked and still be one: sizes are rounded up to HDFS's granule."""
+"""Largest share by which a block may be smaller than asked, since sizes are rounded up to HDFS's granule."""
 
 
 def block_bytes(record: RunRecord) -> float | None:
-    """The largest block where files have several; a file of one block fills it only if it is as large as asked."""
+    """Bytes of the largest block if files have several blocks, or if it is as large as asked; else None."""
     asked = record["scale"]["block_bytes"]
     if (placed := _per_file(record)) and not record.get("coding"):
         blocks, largest = max(map(len, placed.values())), max(map(max, placed.values()))
@@ -184,14 +184,14 @@ def splits(record: RunRecord) -> float | None:
 
 
 def copies_asked(record: RunRecord) -> float | None:
-    """None where the data lie in a file system that keeps no copies of its own, or are erasure-coded."""
+    """Copies asked for; None if the data are in a mounted file system or erasure-coded."""
     return None if record.get("mounted") or record.get("coding") else record["asked"].get("replication")
 
 
 def copies(record: RunRecord) -> float | None:
     if placed := record.get("placement"):
         return _farthest([len(set(block["datanodes"])) for block in placed], record["asked"]["replication"])
-    # Of the output, unless it has a number of its own.
+    # The output's copies count, unless it has a factor of its own.
     apart = "output_replication" in record["asked"]
     found = _files(record, "input", "output") if apart else _files(record, "output", "input")
     return _copies(found, record["asked"]["replication"])
@@ -233,7 +233,7 @@ def _puts(record: RunRecord) -> Counter[str]:
 
 
 def clients(record: RunRecord) -> float | None:
-    """Of puts; of files that were put before a run, by their folders."""
+    """Number of clients with puts; for files put before the run, from their folders."""
     return len(_puts(record)) or len({file.split("/")[2] for file in _per_file(record)}) or None
 
 
@@ -255,14 +255,14 @@ def reduces(record: RunRecord) -> float | None:
 
 
 def program(record: RunRecord) -> str | None:
-    """As it was asked, if the reports' types all have its name; HiBench writes `HadoopTerasort` for terasort."""
+    """The program asked for if all reports' types contain its name (HiBench: `HadoopTerasort`), else the types."""
     types = [report["type"] for report in record.get("reports", [])]
     name = str(record["asked"]["program"])
     return None if not types else name if all(name in kind.lower() for kind in types) else " ".join(types)
 
 
 def profile_asked(record: RunRecord) -> float | None:
-    """Bytes of the program's input, on the testbed's scale; None where it reports none."""
+    """Bytes of the program's input, on the testbed's scale; None if its reports have none."""
     asked = record["asked"]
     if "profile" not in asked or not profile(record):
         return None
@@ -277,11 +277,11 @@ def profile(record: RunRecord) -> float | None:
 
 
 LAST = 2
-"""Packets without data that a DataNode counts at the end of each block."""
+"""Number of packets without data that a DataNode counts at the end of each block."""
 HEADER, CHUNK, CHECKSUM = 33, 512, 4
 """Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
 PACKETS_WITHIN = 0.02
-"""Share by which packets may be more than blocks need: one that a pause sends off before it is full."""
+"""Largest relative deviation in the number of packets, since a pause makes a client send one before it is full."""
 
 
 def _data_per_packet(packet: float) -> float:
@@ -289,7 +289,7 @@ def _data_per_packet(packet: float) -> float:
 
 
 def packet_bytes(record: RunRecord) -> float | None:
-    """As asked, where DataNodes received as many packets as make up the blocks; else what they received."""
+    """The packet size asked for if the DataNodes received the right number of packets; else the size received."""
     return _packets(record, record["scale"]["packet_bytes"])
 
 
@@ -298,7 +298,7 @@ PACKET_SIZE = "dfs.client-write-packet-size"
 
 
 def settings(record: RunRecord) -> dict[str, str] | None:
-    """As configurations report them; the size of packets as DataNodes received them, where they count."""
+    """Settings as configurations report them; the packet size as DataNodes received it, if they count packets."""
     reported = record["evidence"].get("settings")
     asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
     received = _packets(record, float(asked)) if asked else None
@@ -308,9 +308,9 @@ def settings(record: RunRecord) -> dict[str, str] | None:
 
 
 def _packets(record: RunRecord, asked: float) -> float | None:
-    """Bytes of a packet: as asked, where DataNodes received as many as make up the blocks; else the mean.
+    """Bytes per packet: as asked if the DataNodes received the right number of packets; else the mean size.
 
-    Each block ends with a packet that is not full, and LAST ones.
+    Each block ends with a partly filled packet and LAST packets without data.
     """
     received, placed = record["evidence"].get("packets"), record.get("placement", [])
     if received is None or not placed or record.get("coding"):
@@ -328,7 +328,7 @@ def _packets(record: RunRecord, asked: float) -> float | None:
 
 
 def operation(record: RunRecord) -> str | None:
-    """Of TestDFSIO and NNBench: the jobs that they submitted."""
+    """Names of the jobs that TestDFSIO or NNBench submitted; `both` for write and read."""
     ran = " and ".join(job["name"] for job in _jobs(record))
     return {"write and read": "both"}.get(ran, ran) or None
 
@@ -338,12 +338,12 @@ def files_per_map(record: RunRecord) -> float | None:
 
 
 def tasks_per_worker(record: RunRecord) -> float | None:
-    """Most tasks that ran at once on a worker, over all jobs."""
+    """Largest number of tasks that ran concurrently on a worker, over all jobs."""
     return max((jobs.at_once(job["tasks"]) for job in _jobs(record) if job["tasks"]), default=None)
 
 
 def map_output_compression(record: RunRecord) -> str | None:
-    """As the job's configuration has it, unless its counters say that fewer or no fewer bytes were written."""
+    """Compression in the job's configuration, unless it is `none` and the counters contradict that."""
     reported = record["evidence"].get("map_output_compression")
     for job in _jobs(record):
         shorter = jobs.map_output_shorter(job["counters"])
@@ -353,7 +353,7 @@ def map_output_compression(record: RunRecord) -> str | None:
 
 
 def drive_named(record: RunRecord) -> dict[str, Any] | None:
-    """All of the model's state, on the testbed's scale, as it is asked; drives as the DataNode counts its volumes."""
+    """State of the drive model for the keys asked for, on the testbed's scale; `count`: the DataNode's volumes."""
     evidence = record["evidence"]
     if "drive" not in evidence or "volumes" not in evidence:
         return None
@@ -361,7 +361,7 @@ def drive_named(record: RunRecord) -> dict[str, Any] | None:
 
 
 def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:
-    """A key of the drive model's state at full scale, in units of `unit`: rates and sizes are divided by k there."""
+    """A function that reads a key of the drive model's state, in multiples of `unit`; rates and sizes at full scale."""
 
     def seen(record: RunRecord) -> float | None:
         value = record["evidence"].get("drive", {}).get(key)

@@ -1,7 +1,7 @@
 """Hadoop's default settings without their descriptions, for JVMs that start often.
 
-A daemon reads the *-default.xml of its jars several times while it starts, and most of that time goes into the
-descriptions, which nothing uses. Names, values and their order stay as they are.
+A daemon reads the *-default.xml of its jars several times while it starts, and spends most of that time on the
+descriptions, which nothing uses. Names, values and their order are unchanged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from whitewire import atomic
 
 NAMES = ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml")
 KEPT = ("name", "value", "final", "source")
-"""What org.apache.hadoop.conf.Configuration reads of a property, but its tags, which only web pages show."""
+"""Elements of a property that org.apache.hadoop.conf.Configuration reads, except for tags, used by web pages only."""
 
 
 def bare(text: bytes) -> bytes:
-    """A Hadoop configuration file with what counts of each property (KEPT) and nothing else.
+    """A Hadoop configuration file reduced to the KEPT elements of each property.
 
-    Raises ValueError for a file that holds more than properties.
+    Raises ValueError for a file with other elements than properties.
     """
     lines = []
     for entry in ElementTree.fromstring(text):
@@ -37,7 +37,7 @@ def bare(text: bytes) -> bytes:
 
 
 def write(jars: Iterable[Path], target: Path) -> None:
-    """A jar of the bare defaults that these jars hold, whole or not at all; it goes before them on the class path."""
+    """Write (atomically) a jar with the bare defaults of these jars, which it must precede on the class path."""
     found: dict[str, bytes] = {}
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:

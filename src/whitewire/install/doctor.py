@@ -1,6 +1,6 @@
-"""What this machine can and cannot do, each found out by trying, with the remedy for each lack.
+"""Checks what this machine can do, by trying it, and gives a remedy for everything that is missing.
 
-Before any set-up a bare Python has to do: what needs its packages is imported where it is asked.
+It has to run in a bare Python before set-up, so modules that need packages are imported inside functions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QDISCS = {
     "netem": "root netem delay 1ms",
     "fq": "root fq",
 }
-PROGRAMS = {  # of the default run, with the Debian package that brings them
+PROGRAMS = {  # those that the default run needs, with their Debian packages
     "ip": "iproute2",
     "tc": "iproute2",
     "unshare": "util-linux",
@@ -47,20 +47,20 @@ PROGRAMS = {  # of the default run, with the Debian package that brings them
     "fio": "fio",
 }
 IPROUTE2 = "4.19"
-"""The first release whose ip and tc print all that is asked of them as JSON."""
+"""The first release whose ip and tc print as JSON all the output that we read."""
 
 SLURM_PROFILE = "profiles/slurm/config.yaml"
 FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
-"""The executor's setting that says after how many seconds it first asks of a job, and its default. What Slurm forgets
-in less than three times that, it does not leave to squeue."""
+"""The executor's setting for the seconds before it first asks for a job's status, and its default. If Slurm forgets
+ended jobs in less than three times that, the executor does not rely on squeue."""
 KEPT_S = 200
-"""Seconds for which Slurm must remember a job that ended: the executor asks every 180 s in the end."""
+"""Seconds for which Slurm must remember an ended job, because the executor asks as rarely as every 180 s."""
 ACCOUNT, STATUS = "slurm_account", "slurm-status-command"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One capability: is it there, is the default run impossible without it, and what to do."""
+    """One capability: whether it exists (`ok`), whether the default run needs it (`needed`), and a remedy."""
 
     name: str
     ok: bool
@@ -70,7 +70,7 @@ class Finding:
 
 
 def attempt(argv: Sequence[str], timeout: float = 20) -> tuple[int, str]:
-    """Exit status and output of a command; 127 when it is not there."""
+    """Exit status and output of a command; status 127 if it does not exist, 124 after `timeout` seconds."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
     except (FileNotFoundError, PermissionError) as error:
@@ -84,11 +84,11 @@ def _last(text: str) -> str:
     return text.splitlines()[-1] if text else "no message"
 
 
-# --- what the default run needs ---------------------------------------------------------------------
+# --- needed by the default run ----------------------------------------------------------------------
 
 
 def user_namespaces() -> Finding:
-    """Really makes one, with the namespaces that the emulated testbed uses."""
+    """User namespaces: tried by making one, with the other namespaces of the emulated testbed."""
     argv = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "true"]
     status, said = attempt(argv)
     if status == 0:
@@ -116,9 +116,9 @@ def programs() -> Finding:
 
 
 def unfit_programs() -> tuple[str, str]:
-    """What is wrong with the programs that are there, with the remedy: iperf3's release, and what ip and tc print.
+    """(fault of the installed programs, remedy); checks iperf3's release, and the output of ip and tc.
 
-    Asked of a link in a private network namespace, as the testbed asks them; an older release prints text.
+    ip and tc are asked about a link in a private network namespace, as by the testbed; older releases print text.
     """
     if why := iperf3.unfit(attempt(["iperf3", "--version"])[1]):
         return why, "install another release of iperf3, for example conda-forge's"
@@ -127,7 +127,7 @@ def unfit_programs() -> tuple[str, str]:
         echo made; ip -s -s -j link show; echo; tc -j qdisc show"""
     _, said = attempt(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", script])
     if not said.startswith("made"):
-        return "", ""  # for lack of namespaces or a discipline, which are findings of their own
+        return "", ""  # namespaces or a discipline are missing, which other findings report
     links, _, disciplines = said.partition("\n\n")
     with suppress(Unreadable):
         if "wire0" in link.mtus(links) and "wire0" in link.carrier_changes(links) and link.queues(disciplines):
@@ -136,7 +136,7 @@ def unfit_programs() -> tuple[str, str]:
 
 
 def qdiscs() -> list[Finding]:
-    """Each queueing discipline, tried on a veth in a private network namespace."""
+    """One finding per queueing discipline, tried on a veth in a private network namespace."""
     script = ["ip link add name wire0 type veth peer name wire1 || exit 3"]
     for name, words in QDISCS.items():
         script.append(
@@ -173,7 +173,7 @@ def packages() -> Finding:
 
 
 def java() -> Finding:
-    """A Java 17 or newer with its compiler."""
+    """Java 17 or newer with its compiler."""
     status, said = attempt(["java", "-XX:-UsePerfData", "-version"])
     remedy = "install openjdk-17-jdk-headless"
     if status != 0:
@@ -198,7 +198,7 @@ def hadoop() -> Finding:
 
 
 def memory(needed_gib: float) -> Finding:
-    """Memory of the machine, or of the control group around it when that is less."""
+    """Memory of the machine, or of its control group if that is less."""
     import psutil
 
     total = psutil.virtual_memory().total
@@ -208,24 +208,24 @@ def memory(needed_gib: float) -> Finding:
         except (OSError, ValueError):
             continue
     gib = total / GIB
-    ok = gib >= 0.92 * needed_gib  # firmware and kernel keep some of what was bought
+    ok = gib >= 0.92 * needed_gib  # firmware and kernel keep some of the installed memory
     remedy = "" if ok else f"use a machine with {needed_gib:g} GiB, or lower memory.minimum_gib of the testbed"
     return Finding("memory", ok, f"{gib:.1f} GiB ({needed_gib:g} needed)", remedy, needed=True)
 
 
 def disk() -> Finding:
-    """Space for results."""
+    """Disk space for results."""
     free = shutil.disk_usage(root()).free / GIB
     ok = free >= DISK_GIB
     remedy = "" if ok else f"free {DISK_GIB - free:.1f} GiB on the file system of {root()}"
     return Finding("disk space", ok, f"{free:.1f} GiB free ({DISK_GIB:g} needed)", remedy, needed=True)
 
 
-# --- what some runs or other testbeds need ------------------------------------------------------------
+# --- needed by some runs or other testbeds ------------------------------------------------------------
 
 
 def fuse() -> Finding:
-    """/dev/fuse, opened."""
+    """FUSE: whether /dev/fuse can be opened."""
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as error:
@@ -242,7 +242,7 @@ def shared_segment() -> Finding:
 
 
 def ceph() -> Finding:
-    """All that a CephFS in the sandbox needs, each thing tried."""
+    """All requirements of a CephFS in the sandbox, each tried."""
     from whitewire.cluster import cephfs
 
     reason, _, remedy = cephfs.available().partition("; ")
@@ -251,7 +251,7 @@ def ceph() -> Finding:
 
 
 def r_packages() -> Finding:
-    """R with what the documents use."""
+    """R with the packages that the documents use."""
     script = "cat(setdiff(commandArgs(TRUE), rownames(installed.packages())))"
     status, said = attempt(["Rscript", "--vanilla", "-e", script, *R_PACKAGES], timeout=60)
     if status != 0:
@@ -264,7 +264,7 @@ def r_packages() -> Finding:
 
 
 def renderer() -> Finding:
-    """Which renderer makes reports, and why it is not Quarto where it is not."""
+    """The renderer of reports, and if it is not Quarto, why."""
     lack, _, remedy = quarto_lacks().partition("; ")
     if not lack:
         return Finding("renderer", True, f"Quarto {attempt(['quarto', '--version'])[1]}", needed=True)
@@ -275,7 +275,7 @@ def renderer() -> Finding:
 
 
 def program(label: str, names: Sequence[str], use: str, remedy: str, needed: bool = False) -> Finding:
-    """Any one of some programs."""
+    """A capability that any one of the programs `names` provides."""
     for name in names:
         if shutil.which(name):
             return Finding(label, True, f"{name}: {use}", needed=needed)
@@ -283,7 +283,7 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
 
 
 def hibench(testbed: Mapping[str, Any]) -> Finding:
-    """The HiBench that runs would use, with what its micro programs lack."""
+    """The HiBench that runs would use, and what its micro programs lack."""
     from whitewire.cluster.hibench import on_this_machine
     from whitewire.workloads.hibench_copy import prepared
 
@@ -299,7 +299,7 @@ def hibench(testbed: Mapping[str, Any]) -> Finding:
 
 
 def slurm() -> Finding:
-    """A Slurm that answers, and what Snakemake's profile for it lacks."""
+    """Whether Slurm answers, and what Snakemake's profile for it lacks."""
     from whitewire.description.reading import load_yaml
 
     if shutil.which("sinfo") is None:
@@ -313,13 +313,12 @@ def slurm() -> Finding:
 
 
 OF_KIND: dict[str, Callable[[], Finding]] = {"slurm": slurm}
-"""What of this machine only one kind of testbed uses."""
+"""Checks that concern only one kind of testbed, by that kind."""
 
 
 def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Whom Snakemake's executor asks how jobs have ended; remedies where it may never hear of it, and for the account.
-
-    By `scontrol show config`; `sacct`: whether the program is there.
+    """(source from which Snakemake's executor learns how jobs ended, remedy if it may never learn it, remedy for the
+    account), from the output of `scontrol show config`. `sacct`: whether the program is installed.
     """
     found = dict(re.findall(r"^(MinJobAge|AccountingStorageType)\s*=\s*(.*?)\s*$", said, re.MULTILINE))
     match = re.match(r"(\d+)\s*(h?)", found.get("MinJobAge", ""))
@@ -331,9 +330,10 @@ def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[s
 
 
 def slurm_jobs(seconds: int | None, sacct: bool, profile: Mapping[str, Any]) -> tuple[str, str]:
-    """(whom the executor asks how jobs have ended, remedy where it may wait for ever), by Slurm's MinJobAge.
+    """(source from which the executor learns how jobs ended, remedy if it may wait for ever); `seconds`: MinJobAge.
 
-    `sacct`: whether sacct answers. Below three times the first question's delay the executor asks it in any case.
+    `sacct`: whether sacct answers. The executor always uses it if MinJobAge is below three times the delay of the first
+    question.
     """
     squeue_s = 3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S)
     asks_sacct = profile.get(STATUS) == "sacct" or seconds is None or seconds < squeue_s
@@ -362,7 +362,7 @@ def rdma() -> Finding:
 
 
 def congestion_controls(wanted: str) -> Finding:
-    """Those that a host of the testbed may use, each tried; it falls back to reno, which every kernel allows."""
+    """Congestion controls that the testbed's hosts may use, each tried; reno, the fallback, is always allowed."""
     try:
         known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     except OSError:
@@ -379,7 +379,7 @@ def congestion_controls(wanted: str) -> Finding:
 
 
 def processors() -> Finding:
-    """At least two, and idle: a busy machine makes runs invalid."""
+    """Processors: at least two, and idle, because runs on a busy machine are invalid."""
     count = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
     remedy = []
@@ -396,8 +396,8 @@ def processors() -> Finding:
 def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
     """All capabilities that an emulated testbed can use, those of the default run first.
 
-    `testbed` is None where Python's packages are missing, without which none is read: then those that Python finds out
-    by itself.
+    `testbed`: None if Python packages are missing, without which no description can be read; then only the checks that
+    need neither.
     """
     first = [
         user_namespaces(),
@@ -440,7 +440,7 @@ def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
 
 
 def doctor(testbed: Mapping[str, Any] | None) -> int:
-    """Print the table for an emulated testbed, or None as above; 0 when the default run is possible, else 1."""
+    """Print the table for a testbed (or None, see findings()). Returns 0 if the default run is possible, else 1."""
     found = findings(testbed)
     rows = [("CAPABILITY", "", "STATE", "REMEDY")]
     for finding in found:
@@ -462,10 +462,10 @@ def doctor(testbed: Mapping[str, Any] | None) -> int:
 
 
 def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
-    """Raise a UserError with the remedy, before anything starts, when the testbed cannot work here.
+    """Raise a UserError with the remedy, before anything starts, if the testbed cannot work here.
 
-    `bare`: for links and drives alone, which need no Java and no Hadoop. A site's hosts are looked at when they are
-    opened (testbed/site/preflight.py).
+    `bare`: check only what measuring links and drives needs, without Java and Hadoop. A site's hosts are checked when
+    they are opened (testbed/site/preflight.py).
     """
     if not capabilities_of(testbed).local:
         return

@@ -1,7 +1,7 @@
-"""A private copy of HiBench's public tree: brought here, made Python 3, built for the Hadoop here, described.
+"""Makes a private copy of HiBench's public tree: fetches it, converts it to Python 3, builds it for this Hadoop.
 
-The copy is not HiBench's release as it was: `prepared.json` beside it says of which commit it is, what was changed and
-what its programs can do. What runs do with a tree is in hibench.py.
+The copy differs from HiBench's release. `prepared.json` beside it gives its commit, the changes and the programs that
+work. The use of a tree by runs is in hibench.py.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ DIGESTS = {
     "20e1840ec6ba5bc49ad932f400fdb670b42628da409025b124c51843ecc936fa": COMMIT,
     "38a70908af7a3354b4da6d208751637b9e5eade114b929870ebd554abb4f882e": "b5628352aa06420784931711b9a2279f6b386d45",
 }
-"""Commits by the digest of their tree's parts that runs use."""
+"""Commits by the digest of those parts of their tree that runs use."""
 VALUES = {
     COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898",
     "b5628352aa06420784931711b9a2279f6b386d45": "8e369dc9297740b1e2c358ccb8d772f7c81dd4237217e73d7059d8fcb577368b",
 }
-"""Digests of what load_config.py gives under Python 2.7, by commit; see values_of()."""
+"""Digests of load_config.py's results under Python 2.7, by commit; see values_of()."""
 MOST_BYTES, PIECE, SECONDS = 200_000_000, 1 << 20, 300
-"""Largest tree or archive, what is read of one at once, and longest wait for a connection."""
+"""Largest tree or archive and size of a read, in bytes; longest wait for a connection or a program, in seconds."""
 LIBRARY = "autogen/src/main/java/org/apache/hadoop/fs/dfsioe"
-"""Sources of `dfsioe`: the only ones of HiBench's that its micro programs need."""
+"""Sources of `dfsioe`, the only sources of HiBench that its micro programs need."""
 PYTHON_2 = re.compile(r"^#!.*\bpython(2(\.\d+)?)?[ \t]*$", re.MULTILINE)
 NEW_FIRST_LINE = "#!/usr/bin/env python3"
 
@@ -51,7 +51,7 @@ NEW_FIRST_LINE = "#!/usr/bin/env python3"
 def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
     """Make the copy from a folder, an archive, an address or (empty) the pinned commit, for the jars in `hadoop`.
 
-    An earlier copy stays until the new one is whole. Raises UserError.
+    An earlier copy is replaced only when the new one is complete. Raises UserError.
     """
     with atomic.folder(folder) as new:
         tree = new / TREE
@@ -83,7 +83,7 @@ def _say(line: str) -> None:
 
 
 def bring(source: str, tree: Path) -> None:
-    """Copy a folder's or an archive's HiBench to `tree`. Raises UserError where there is none."""
+    """Copy HiBench from a folder, an archive or an address to `tree`. Raises UserError if the source has none."""
     if re.match(r"https?://", source):
         with tempfile.NamedTemporaryFile(dir=tree.parent, suffix=".archive") as file:
             _download(source, Path(file.name))
@@ -115,7 +115,7 @@ def _too_large(source: str) -> UserError:
 
 
 Member = tuple[str, bytes, bool]
-"""A file of a tree: path, content, whether it is a program. Of a content above MOST_BYTES one byte more is read."""
+"""A file of a tree: path, content (cut off at MOST_BYTES + 1), whether it is executable."""
 
 
 def _files(folder: Path) -> Iterator[Member]:
@@ -126,7 +126,7 @@ def _files(folder: Path) -> Iterator[Member]:
 
 
 def _members(path: Path, source: str) -> Iterator[Member]:
-    """Files of an archive, whose one folder is left out of their names."""
+    """Files of an archive, with paths below its only folder."""
     if tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
             for one in archive:
@@ -144,7 +144,7 @@ def _members(path: Path, source: str) -> Iterator[Member]:
 
 
 def _below(name: str) -> str:
-    """A member's path in the tree; empty for one that is left out or would be elsewhere."""
+    """A member's path in the tree; empty for one that is left out or would lie outside."""
     parts = PurePosixPath(name).parts[1:]
     path = "/".join(parts)
     return "" if not parts or ".." in parts or name.startswith("/") or LEFT_OUT.fullmatch(path) else path
@@ -176,7 +176,7 @@ def _text(path: Path) -> str:
 
 
 def to_python_3(tree: Path) -> dict[str, str]:
-    """Make the scripts of bin/functions that are for Python 2 Python 3, in place: name → what it was.
+    """Convert the Python 2 scripts of bin/functions to Python 3 in place. Returns name → original text.
 
     Raises UserError for one that the converter cannot read.
     """
@@ -229,13 +229,13 @@ java.bin /opt/java/bin/java
 hibench.masters.hostnames 192.0.2.1
 hibench.slaves.hostnames 192.0.2.2 192.0.2.3
 """
-"""Configuration that leaves load_config.py nothing to look for."""
+"""A configuration with all values, so that load_config.py does not search for any."""
 
 
 def values_of(tree: Path, python: str, program: str) -> str:
-    """What load_config.py gives the scripts of a micro program, sorted; the tree's own path is written `@`.
+    """The variables that load_config.py sets for a micro program's scripts, sorted; `@` replaces the tree's path.
 
-    Raises UserError with its last line where it fails.
+    Raises UserError with its last line if it fails.
     """
     with tempfile.TemporaryDirectory(dir=temporary(), prefix="hibench-") as made:
         folder = Path(made)
@@ -256,10 +256,10 @@ def values_of(tree: Path, python: str, program: str) -> str:
 
 
 def check_values(tree: Path, commit: str, before: Mapping[str, str]) -> str:
-    """Whether the converted load_config.py gives what it gave under Python 2, and how that is known. Raises UserError.
+    """Compare the converted load_config.py's results with those under Python 2. Returns how they were compared.
 
-    `before` are its scripts as they were, which a Python 2 of this machine runs; without one, what a Python 2 gave for
-    the pinned commit counts.
+    For commits in VALUES the recorded results count; otherwise a Python 2 on this machine runs the original scripts
+    `before`. Raises UserError if results differ.
     """
     programs = [name for name in hibench.MICRO if (tree / f"conf/workloads/micro/{name}.conf").is_file()]
     now = {name: values_of(tree, sys.executable, name) for name in programs}
@@ -299,7 +299,7 @@ def _runs(python: str) -> bool:
 
 
 def build(tree: Path, conf: Mapping[str, str], hadoop: Path) -> tuple[list[str], dict[str, str]]:
-    """(programs built for the Hadoop here, program → why it was not). The jar goes where its scripts look for it."""
+    """(programs built for this Hadoop, program → why it was not built). HiBench's scripts find the jar at its place."""
     sources = sorted(str(path) for path in (tree / LIBRARY).glob("*.java"))
     place = conf.get("hibench.hibench.datatool.dir", "").replace("${hibench.home}", str(tree))
     if not sources or not place.startswith(f"{tree}/"):

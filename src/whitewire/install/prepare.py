@@ -1,4 +1,4 @@
-"""Makes once what every cluster start shares: bare defaults, archive of loaded classes, formatted NameNode image."""
+"""Makes the files that all cluster starts share: bare defaults, archive of loaded classes, formatted NameNode image."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ UNHURRIED = {
 
 
 def prepare() -> None:
-    """Write the class archive and the NameNode image into the cache, from a small cluster that really runs.
+    """Run a small cluster, and write its class archive and NameNode image into the cache.
 
     The class archive (JDK, application class-data sharing) holds the classes that daemons, client and containers loaded
-    there; a JVM then maps them instead of reading 190 jars.
+    there. A JVM then maps them instead of reading 190 jars.
     """
     shutil.rmtree(ARCHIVES, ignore_errors=True)
     defaults.write(hadoop_jars(), DEFAULTS)
     folders = binds()
     bare = installation(use_archive=False)
     drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
-    logs = CACHE / "logs" / "prepare"  # no temporary folder, which a kill would leave
+    logs = CACHE / "logs" / "prepare"  # not a temporary folder, which would remain after a kill
     shutil.rmtree(logs, ignore_errors=True)
     with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
         testbed.fabric("10gbe")
@@ -69,7 +69,7 @@ def prepare() -> None:
 
 
 def _exercise(client: Resident) -> None:
-    """Use what a measurement uses, so that its classes are in the list."""
+    """Run the same commands as a measurement, so that their classes get into the list."""
     host = client.host
     host.run(["dd", "if=/dev/zero", "of=/tmp/a", "bs=1M", "count=3", "status=none"]).check()
     host.run(["cp", "/tmp/a", "/tmp/b"]).check()
@@ -84,9 +84,9 @@ def _exercise(client: Resident) -> None:
 
 
 def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
-    """A small job of each kind: the classes of ApplicationMaster, map and reduce task, history server.
+    """Run a small job of each kind, for the classes of ApplicationMaster, map and reduce task, and history server.
 
-    Raises RuntimeError when one fails: without its classes every later job would start slowly and nobody would know.
+    Raises RuntimeError if one fails: without its classes every later job would start slowly without notice.
     """
     viewed = {"fs.defaultFS": yarn.VIEW}
     for tool, arguments in (
@@ -106,21 +106,21 @@ LISTED = {
     "datanode": ("datanode", "nodemanager", "am", "task"),
     "client": ("client",),
 }
-"""Which lists of loaded classes the hosts of each role hold, together."""
+"""Kinds of JVM that leave a list of loaded classes, by role of their hosts."""
 WHOLE_LINE = re.compile(
     rb"[\w/$-]+( id: \d+( super: \d+)?( interfaces:[ \d]+)?( source: \S+)?)?"
     rb"|@lambda-proxy \S+ \S+ \S+.*"
     rb"|@lambda-form-invoker \[(LF_RESOLVE|SPECIES_RESOLVE)\] [\w.$]+( \w+ \S+)?"
 )
-"""What a JVM writes to its list. Threads of a JVM that ends may tear the last lines, and one such fails the dump."""
+"""Valid lines of a list. The threads of a JVM that ends may write broken last lines, which would make the dump fail."""
 
 
 def _classes(testbed: Testbed) -> bytes:
-    """The classes that any JVM loaded. Raises RuntimeError when there is no list of one kind of JVM."""
+    """The merged lists of classes of all JVMs. Raises RuntimeError if a kind of JVM has no list."""
     lists = []
     for role, kinds in LISTED.items():
         for kind in kinds:
-            argv = ["sh", "-c", "cat $0", class_list(kind, "*")]  # not every worker had each kind of container
+            argv = ["sh", "-c", "cat $0", class_list(kind, "*")]  # some workers ran only some kinds of container
             found = [host.run(argv).stdout for host in testbed.by_role(role)]
             if not any(found):
                 raise RuntimeError(f"no JVM of kind {kind} left a list of its classes")
@@ -132,7 +132,7 @@ def _classes(testbed: Testbed) -> bytes:
 def _dump(testbed: Testbed, bare: Installation, classes: bytes) -> None:
     host = testbed.by_role("client")[0]
     host.put(classes, "/tmp/all.classes")
-    # With this collector the archive holds objects of the heap too (the module graph), which any collector then loads.
+    # With this collector the archive contains heap objects too (the module graph), which other collectors can load.
     argv = [bare.java, "-Xshare:dump", "-XX:+UseG1GC", "-XX:SharedClassListFile=/tmp/all.classes"]
     argv += ["-XX:SharedArchiveFile=/tmp/hadoop.jsa", "-Xlog:cds=off", "-cp", ":".join(bare.jars)]
     host.run(argv).check()

@@ -1,4 +1,4 @@
-"""Whether Quarto can render here."""
+"""Checks whether Quarto can render here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whitewire import paths
 
 
 def quarto_lacks() -> str:
-    """Why Quarto cannot render here, with the remedy; empty where it can."""
+    """Why Quarto cannot render here, with the remedy; empty if it can."""
     if shutil.which("quarto") is None:
         return "it is not installed"
     if any(part.startswith(".") for part in paths.HOME.parts):

@@ -49,5 +49,5 @@ MODELS: dict[str, Callable[..., float]] = {
 
 
 def arguments(name: str) -> list[str]:
-    """Names of a model's arguments, in their order. KeyError for no model."""
+    """Names of a model's arguments, in their order. Raises KeyError for an unknown model."""
     return list(inspect.signature(MODELS[name]).parameters)

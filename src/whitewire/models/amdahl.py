@@ -1,4 +1,4 @@
-"""Amdahl's law: what a faster part does for the whole (Amdahl 1967)."""
+"""Amdahl's law: the speed-up of a whole with a faster part (Amdahl 1967)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def speedup(share: float, factor: float) -> float:
 def scaling_share(time_ratio: float, factor: float) -> float:
     """Share of the old time that must have scaled with a part that became `factor` times faster.
 
-    `time_ratio` is new over old time. Above 1 when no share explains the ratio. No units.
+    `time_ratio` is new over old time. The result is above 1 if no share explains the ratio. No units.
     """
     if factor == 1:
         raise ValueError("a factor of 1 changes nothing, so it says nothing of the share")

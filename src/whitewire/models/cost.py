@@ -1,7 +1,7 @@
-"""What a cluster costs: count times price over its parts, and what follows from the sum (US dollars).
+"""Costs of a cluster: the sum of count times price over its parts, and results derived from it (US dollars).
 
-The sums are those of a price list: no discount, no interest, no staff. Where a part is missing from the list, its
-price is an argument, so that the reader sees how far the result rests on it.
+Prices are list prices, without discount, interest and staff. Prices that the list lacks are arguments, so that the
+reader sees how much the result depends on them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def total(
 
 
 def break_even_nodes(budget_usd: float, fixed_usd: float, node_usd: float) -> float:
-    """Most nodes (whole number) of `node_usd` that a budget buys beside parts worth `fixed_usd` (USD)."""
+    """Largest whole number of nodes at `node_usd` that a budget buys in addition to parts for `fixed_usd` (USD)."""
     if node_usd <= 0 or fixed_usd < 0 or budget_usd < fixed_usd:
         raise ValueError("the price of a node must be above 0 and the fixed parts within the budget")
     return float(math.floor((budget_usd - fixed_usd) / node_usd + 1e-9))
 
 
 def running_ratio(units: float, other_units: float, fixed_share: float = 0) -> float:
-    """Running cost of a cluster over that of another, by what they power (servers, racks, …; no unit).
+    """Running cost of a cluster over that of another, by their numbers of powered units (servers, racks, …; no unit).
 
-    `fixed_share` (0 to 1) of the other cluster's running cost does not grow with its size and is the same for both.
+    `fixed_share` (0 to 1): share of the other cluster's running cost that is independent of size, and equal for both.
     """
     if units < 0 or other_units <= 0 or not 0 <= fixed_share <= 1:
         raise ValueError("units must be at least 0, those of the other above 0, fixed_share in 0..1")

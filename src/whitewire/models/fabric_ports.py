@@ -1,8 +1,8 @@
 """Ports, switches and cables of a non-blocking fabric of equal switches in one or two levels.
 
 A folded Clos network (Clos, Bell System Technical Journal 32, 1953; Leiserson, IEEE Transactions on Computers C-34,
-1985): a leaf switch of p ports gives p/2 to hosts and as many to spine switches, so each host needs one uplink
-and a host costs three ports. Up to p hosts one switch does. All numbers are counts.
+1985): a leaf switch of p ports uses p/2 for hosts and as many for spine switches, so each host needs one uplink
+and three ports in total. One switch suffices for up to p hosts. All numbers are counts.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def switches(hosts: float, ports: float) -> float:
 
 
 def cables(hosts: float, ports: float) -> float:
-    """Cables of that fabric: one per host, and one uplink per host where there are two levels."""
+    """Cables of that fabric: one per host, and in a fabric with two levels one uplink per host."""
     _check(hosts, ports)
     return float(hosts if hosts <= ports else 2 * hosts)
 
 
 def most_hosts(count: float, ports: float) -> float:
-    """Most hosts that `count` switches of `ports` ports connect without blocking, in two levels at most."""
+    """Most hosts that `count` switches of `ports` ports connect without blocking, in at most two levels."""
     if count < 1 or ports < 2 or ports % 2:
         raise ValueError("there must be one switch at least, and an even number of ports")
     if ports > MOST_PORTS:
@@ -56,7 +56,7 @@ def ports_per_node(count: float, ports: float, nodes: float) -> float:
 
 
 def oversubscription(hosts: float, cable_count: float) -> float:
-    """Hosts for each uplink (no unit), when the cables that are not a host's own are uplinks; 1 does not block."""
+    """Hosts per uplink (no unit), where all cables beyond one per host are uplinks; 1 means non-blocking."""
     if cable_count <= hosts:
         raise ValueError("no cable is left for an uplink")
     return hosts / (cable_count - hosts)

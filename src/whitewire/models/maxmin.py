@@ -1,16 +1,16 @@
 """Max-min fair sharing of links and drives by HDFS write pipelines.
 
 A put writes its blocks one after the other. A block goes client → DataNode → DataNode → DataNode (three
-distinct ones at random), so all its hops move at one rate. It uses the client's outgoing link, the incoming
-link of each DataNode, the outgoing link of all but the last, and on each DataNode one drive (taken in turn).
-Between two events (a block ends) the rates are the max-min fair allocation, found by progressive filling
-(Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
-disks.py); its cache takes data at any rate until it is full, and drains at the drive's rate.
+distinct ones at random), so all its hops have the same rate. It uses the client's outgoing link, the incoming
+link of each DataNode, the outgoing link of all but the last, and on each DataNode one drive (in rotation).
+Between two events (such as the end of a block) the rates are the max-min fair allocation, found by progressive
+filling (Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
+disks.py). Its cache accepts data at any rate until it is full, and drains at the drive's rate.
 
-Where a DataNode has memory, all its drives' data go there at any rate until so much is dirty beyond what their caches
-hold; then the node takes what its drives do, until a hundredth of that is free again. They write back from the
-background limit on, down to half of it. A drive with more than a block before it turns between files. Memory of less
-than a thousandth of what the node gets is left out.
+If a DataNode has memory, it accepts data for all its drives at any rate until its dirty bytes (beyond those in the
+drives' caches) reach the limit. Then it accepts data at the rate of its drives until a hundredth of the limit is free
+again. Drives write back above the background limit, down to half of it. A drive with more than a block to write
+alternates between files. Memory of less than a thousandth of the node's data is ignored.
 
 Many independent simulations advance in lock-step as numpy arrays; times are those of the full-scale system.
 """
@@ -26,25 +26,25 @@ from whitewire.models.disks import shared_rate
 from whitewire.units import MB_PER_GBIT
 
 GOODPUT = 1448 / 1514
-"""TCP payload over Ethernet frame, as iperf3 sees it on a link of 1500-byte packets."""
+"""Ratio of TCP payload to Ethernet frame, as iperf3 measures it on a link of 1500-byte packets."""
 UNLIMITED = 1e9
 EMPTY = 1e-6
-"""MB: less than any block."""
+"""Amount of data that counts as none, in MB: less than any block."""
 FREE, AGAIN = 0.99, 0.5
-"""Share of the limit below which a full memory takes all again, and of the background limit down to which drives write
-back: else each byte about them would be an event."""
+"""Share of the limit below which a full memory accepts data at any rate again, and share of the background limit at
+which drives stop writing back. Without this hysteresis, each byte around the limits would be an event."""
 LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
-"""Of what a DataNode gets, the share that has to be free before a full memory takes all again, where a hundredth of its
-limit is less; and the share below which memory is left out: else a small one has no end of events."""
+"""Shares of a DataNode's data: the least free memory before a full one accepts data at any rate again (if 1 - FREE of
+the limit is less), and the least memory that is not ignored. Without them, a small memory causes endless events."""
 MOST_PUTS, MOST_DRIVES = 50, 1000
-"""Of one simulation that a claim may ask for."""
+"""Most concurrent puts, and most drives per node, in a simulation for a claim."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell of a put grid at full scale.
 
-    `link_gbit_per_s` is the rate of every link; a `drives` of 0 leaves the drives out. Sizes in bytes.
+    `link_gbit_per_s` is the rate of every link; with `drives` 0 only links limit. Sizes in bytes.
     """
 
     link_gbit_per_s: float
@@ -60,13 +60,13 @@ class Cell:
     chunk_bytes: float = 4194304
     cache_bytes: float = 16777216
     background_bytes: float = 0.0
-    """Dirty bytes of a DataNode's memory above which its drives write back."""
+    """Dirty bytes in a DataNode's memory above which its drives write back."""
     limit_bytes: float = 0.0
-    """Dirty bytes above which writers wait for them; 0: no memory."""
+    """Dirty bytes above which writers wait for the drives; 0: no memory."""
 
     @property
     def node_bytes(self) -> float:
-        """What a DataNode gets, on average."""
+        """Bytes that a DataNode receives, on average."""
         return self.clients * self.puts_per_client * self.file_bytes * self.replication / self.datanodes
 
     @property
@@ -76,7 +76,7 @@ class Cell:
 
 @dataclass
 class Prediction:
-    """What one cell's simulations gave, an entry a draw: MB/s, MB/s, MB/s and seconds."""
+    """Results of one cell's simulations, one entry per draw: three throughputs in MB/s, and seconds."""
 
     throughput: list[float] = field(default_factory=list)
     throughput_sum: list[float] = field(default_factory=list)
@@ -99,14 +99,14 @@ def allocate(uses: np.ndarray, capacity: np.ndarray, active: np.ndarray) -> np.n
     rates = np.zeros(systems * flows)
     open_ = np.flatnonzero(active)
     size = systems * resources
-    mine = flat[open_].T.copy()  # a row a hop: short rows are slow to reduce
+    mine = flat[open_].T.copy()  # a row per hop: short rows are slow to reduce
     count = np.bincount(mine.reshape(-1), minlength=size)
     while len(open_):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(count > 0, np.maximum(left, 0) / count, np.inf)
         seen = share[mine]
         least = seen.min(axis=0)
-        # A resource is a bottleneck when no flow on it has a smaller share elsewhere: its flows are settled.
+        # A resource is a bottleneck if no flow on it has a smaller share elsewhere; then its flows' rates are final.
         tight = count > 0
         tight[mine[seen > least * (1 + 1e-12)]] = False
         settled = tight[mine].any(axis=0)
@@ -122,7 +122,7 @@ def allocate(uses: np.ndarray, capacity: np.ndarray, active: np.ndarray) -> np.n
 def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
     """Throughput and times of each cell over `draws` random placements, in the order of `cells`.
 
-    All cells share the number of DataNodes, drives and replicas. Raises ValueError otherwise.
+    Raises ValueError unless all cells have the same numbers of DataNodes, drives and replicas.
     """
     if len({(c.datanodes, c.drives, c.replication) for c in cells}) > 1:
         raise ValueError("cells of one simulation must share DataNodes, drives and replication")
@@ -192,7 +192,7 @@ class _State:
                 self.next_block(run, flow)
 
     def next_block(self, run: int, flow: int) -> bool:
-        """Start the next block of a put; False when its file is whole."""
+        """Start the next block of a put. Returns False if its file is complete."""
         cell, unwritten, turn = self.runs[run], self.unwritten[run], self.turn[run]
         if unwritten[flow] <= 1e-9:
             self.active[run, flow] = False
@@ -275,7 +275,7 @@ class _State:
 
 
 class _Memory:
-    """What lies dirty in the memory of each node of all simulations: MB. Levels are of drives, with their caches."""
+    """Dirty data in each node's memory in all simulations, in MB. Levels are per drive and include its cache."""
 
     def __init__(self, runs: Sequence[Cell], nodes: int, drives: int) -> None:
         self.shape = len(runs), nodes, drives
@@ -283,12 +283,12 @@ class _Memory:
         self.limit = np.array([c.limit_bytes / 1e6 for c in runs])[:, None]
         step = np.array([LEAST_STEP * c.node_bytes / 1e6 for c in runs])[:, None]
         self.again = np.minimum(FREE * self.limit, self.limit - step)
-        """Dirty MB down to which a full memory takes no more than its drives do."""
+        """Dirty MB above which a full memory still accepts data only at the rate of its drives."""
         self.background = np.array([c.background_bytes / 1e6 for c in runs])[:, None]
         self.block = np.array([c.block_bytes / 1e6 for c in runs])[:, None]
         self.full = np.zeros((len(runs), nodes), dtype=bool)
         self.back = np.repeat(self.background <= 0, nodes, axis=1)
-        """Whether a node's drives write back."""
+        """Whether each node's drives write back."""
 
     def _of_nodes(self, of_drives: np.ndarray) -> np.ndarray:
         return of_drives.reshape(-1, *self.shape[1:]).sum(axis=2)
@@ -298,20 +298,20 @@ class _Memory:
 
     def capacities(self, alive: np.ndarray, level: np.ndarray, writers: np.ndarray, alone: np.ndarray,
                    shared: np.ndarray) -> np.ndarray:  # fmt: skip
-        """MB/s that each node takes; leaves what each drive writes back in `drain`."""
+        """MB/s that each node accepts; sets `drain` to the MB/s that each drive writes back."""
         rate = np.where((writers > 1) | (level > self.block[alive]), shared, alone)
         self.drain = rate * ((writers > 0) | (level > EMPTY)) * self._of_drives(self.back[alive])
         emptied = self._of_nodes(np.where(level > EMPTY, self.drain, 0.0))
         return np.where(self.full[alive], np.maximum(emptied, EMPTY), UNLIMITED)
 
     def _dirty(self, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """MB beyond the drives' caches in each node's memory, and how fast they grow."""
+        """(MB in each node's memory beyond the drives' caches, their growth in MB/s)."""
         beyond = (level > cache * (1 + 1e-9)) | ((level >= cache * (1 - 1e-9)) & (net > 0))
         return self._of_nodes(np.maximum(level - cache, 0)), self._of_nodes(np.where(beyond, net, 0.0))
 
     def until_next(self, alive: np.ndarray, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> np.ndarray:
-        """Seconds until the first node is full, begins or ends to write back, or a drive's cache is full, or empty
-        while its node is full."""
+        """Seconds until the next event in each simulation: a node becomes full, starts or stops to write back, or a
+        drive's cache becomes full, or becomes empty while its node is full."""
         dirty, growth = self._dirty(level, net, cache)
         held, change = self._of_nodes(level), self._of_nodes(net)
         limit, background, full, back = self.limit[alive], self.background[alive], self.full[alive], self.back[alive]
@@ -326,7 +326,7 @@ class _Memory:
         return np.maximum(np.min([time.min(axis=1) for time in times], axis=0), 0.0)
 
     def settle(self, alive: np.ndarray, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> None:
-        """After a step: which nodes are full, and which write back."""
+        """Update after a step which nodes are full, and which write back."""
         dirty, _ = self._dirty(level, net, cache)
         held, background, limit = self._of_nodes(level), self.background[alive], self.limit[alive]
         self.full[alive] = (dirty >= limit * (1 - 1e-9)) | self.full[alive] & (dirty > self.again[alive])
@@ -364,7 +364,7 @@ def _collect(
 def put_throughput(
     fabric_gbit_per_s: float, clients: int, puts_per_client: int, drives: int = 6, seed: int = 1
 ) -> float:
-    """Total user bytes over completion time (MB/s) of parallel 5 GB puts to 11 DataNodes, one placement.
+    """Total user bytes over completion time (MB/s) of parallel 5 GB puts to 11 DataNodes, for one random placement.
 
     `fabric_gbit_per_s` is the rate of every link; with `drives` 0 only links limit.
     """

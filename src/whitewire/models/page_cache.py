@@ -1,7 +1,7 @@
-"""Memory in front of drives: a write takes none of their time until as much is dirty as the kernel allows.
+"""Memory in front of drives: writes do not wait for the drives until the kernel's limit of dirty bytes is reached.
 
-Below the background limit nothing is written back, above it the drives take what they can, at the limit a writer waits
-for them. Source: arithmetic; the limits are Linux's vm.dirty_background_ratio and vm.dirty_ratio
+Below the background limit nothing is written back. Above it the drives write at their full rate, and at the limit
+writers wait for them. Source: arithmetic; the limits are Linux's vm.dirty_background_ratio and vm.dirty_ratio
 (Documentation/sysctl/vm.txt).
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 def write_time(
     size_mb: float, rate_mb_per_s: float, drains_mb_per_s: float, background_mb: float, limit_mb: float
 ) -> float:
-    """Seconds in which a writer of at most `rate_mb_per_s` is done with `size_mb` that it writes into empty memory.
+    """Seconds that a writer of at most `rate_mb_per_s` needs for `size_mb`, starting with empty memory.
 
-    `drains_mb_per_s`: what all drives that it writes to take together, from `background_mb` of dirty bytes on; at
-    `limit_mb` of them it goes on as fast as that.
+    `drains_mb_per_s`: total rate of the drives that it writes to. They start at `background_mb` of dirty bytes; at
+    `limit_mb` the writer continues at their rate.
     """
     if size_mb < 0 or rate_mb_per_s <= 0 or drains_mb_per_s <= 0 or not 0 <= background_mb <= limit_mb:
         raise ValueError("rates must be above 0, the size at least 0, and the limit at least the background's")
@@ -25,6 +25,6 @@ def write_time(
 
 
 def taken_at_once(rate_mb_per_s: float, drains_mb_per_s: float, background_mb: float, limit_mb: float) -> float:
-    """MB that a writer faster than the drives writes before it meets the limit: while memory fills from the background
-    limit on, drives take their share of what comes."""
+    """MB that a writer faster than the drives writes before it reaches the limit; above the background limit the drives
+    write back meanwhile."""
     return background_mb + (limit_mb - background_mb) * rate_mb_per_s / (rate_mb_per_s - drains_mb_per_s)

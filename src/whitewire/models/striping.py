@@ -1,14 +1,14 @@
-"""Drives pooled behind a network against drives in the nodes: bounds by counting what each part must carry.
+"""Drives pooled behind a network, compared with drives in the nodes: bounds from the data that each part must carry.
 
-Rates are MB/s, times s. The bounds assume ideal sharing, no cache and no loss to seeks unless the drive's rate given
-already has it (see disks.py), so a measured rate above a bound needs an explanation.
+Rates are in MB/s, times in s. The bounds assume ideal sharing, no cache and no loss to seeks unless the given drive
+rate includes it (see disks.py), so a measured rate above a bound needs an explanation.
 """
 
 from __future__ import annotations
 
 
 def task_time(input_s: float, compute_s: float, output_s: float, stripes: float) -> float:
-    """Time (s) of a task whose output goes to `stripes` idle drives at once instead of one."""
+    """Time (s) of a task whose output goes to `stripes` idle drives in parallel instead of one."""
     if min(input_s, compute_s, output_s) < 0 or stripes < 1:
         raise ValueError("times must be at least 0 and stripes at least 1")
     return input_s + compute_s + output_s / stripes
@@ -20,24 +20,24 @@ def task_speedup(input_s: float, compute_s: float, output_s: float, stripes: flo
 
 
 def output_busy_share(tasks: float, input_s: float, compute_s: float, output_s: float, stripes: float) -> float:
-    """Share of the time in which the pooled drives write, when `tasks` such tasks repeat without a pause."""
+    """Share of the time in which the pooled drives write, while `tasks` such tasks repeat without pause."""
     return tasks * output_s / stripes / task_time(input_s, compute_s, output_s, stripes)
 
 
 def busy_share(tasks: float, input_s: float, compute_s: float, output_s: float, stripes: float) -> float:
-    """Share of the time in which the pooled drives read or write; a task's input, too, is `input_s` of one drive."""
+    """Share of the time in which the pooled drives read or write, where `input_s` is the input's time on one drive."""
     used = tasks * (input_s + output_s) / stripes
     return used / task_time(input_s, compute_s, output_s, stripes)
 
 
 def undisturbed_share(tasks: float, input_s: float, compute_s: float, output_s: float, stripes: float) -> float:
-    """Chance (0 to 1) that an output overlaps none of the other tasks' outputs, when all start at random."""
+    """Probability that an output overlaps none of the other tasks' outputs, if all start at random times."""
     cycle = task_time(input_s, compute_s, output_s, stripes)
     return max(0.0, 1 - 2 * output_s / stripes / cycle) ** (tasks - 1)
 
 
 def network_copies(replication: float, writer_on_datanode: float) -> float:
-    """Times that a block crosses the network; `writer_on_datanode` is 1 when the first replica stays local, else 0."""
+    """Times that a block crosses the network; `writer_on_datanode`: 1 if the first replica is local, else 0."""
     if replication < 1 or writer_on_datanode not in (0, 1):
         raise ValueError("replication must be at least 1 and writer_on_datanode 0 or 1")
     return replication - writer_on_datanode
@@ -51,10 +51,10 @@ def hdfs_write_rate(
     nodes: float,
     shared_medium: float = 0,
 ) -> float:
-    """Most that one of `writers` tasks writes (MB/s), spread evenly over nodes with one drive and one link each.
+    """Upper bound on the rate (MB/s) of each of `writers` tasks, spread evenly over nodes with one drive and one link.
 
-    The first replica stays on the writer's node. `shared_medium` of 1: all links are one segment of
-    `link_mb_per_s`; 0: a switch, and each link carries that in each direction.
+    The first replica stays on the writer's node. `shared_medium`: 1 if all nodes share one segment of
+    `link_mb_per_s`; 0 for a switch, where each link has that rate in each direction.
     """
     if min(writers, replication, link_mb_per_s, drive_mb_per_s, nodes) <= 0 or shared_medium not in (0, 1):
         raise ValueError("all but shared_medium must be above 0, and that 0 or 1")
@@ -74,10 +74,10 @@ def striped_rate(
     target_mb_per_s: float,
     cached_share: float = 0,
 ) -> float:
-    """Most that one of `clients` clients moves (MB/s) to or from files striped over all targets.
+    """Upper bound on the rate (MB/s) of each of `clients` clients, to or from files striped over all targets.
 
-    Each client and each server has one link. `cached_share` (0 to below 1) of a written file is still in the
-    client's cache when its write returns.
+    Each client and each server has one link. `cached_share` (0 to below 1): share of a written file that is still in
+    the client's cache when its write returns.
     """
     if min(clients, link_mb_per_s, servers, targets_per_server, target_mb_per_s) <= 0 or not 0 <= cached_share < 1:
         raise ValueError("counts and rates must be above 0 and cached_share in 0..1")
@@ -86,21 +86,21 @@ def striped_rate(
 
 
 def needed_cache_share(rate_mb_per_s: float, clients: float, targets: float, target_mb_per_s: float) -> float:
-    """Share of the data that must not have reached the drives yet, for `clients` clients to write at that rate each."""
+    """Least share of the data still in caches that explains `rate_mb_per_s` for each of `clients` writers."""
     if min(rate_mb_per_s, clients, targets, target_mb_per_s) <= 0:
         raise ValueError("counts and rates must be above 0")
     return max(0.0, 1 - targets * target_mb_per_s / (clients * rate_mb_per_s))
 
 
 def copy_time(size_mb: float, local_mb_per_s: float, link_mb_per_s: float, store_mb_per_s: float) -> float:
-    """Time (s) to copy a file between a local drive and a store: its slowest part sets the pace."""
+    """Time (s) to copy a file between a local drive and a store, at the rate of the slowest part."""
     if min(local_mb_per_s, link_mb_per_s, store_mb_per_s) <= 0 or size_mb < 0:
         raise ValueError("rates must be above 0 and the size at least 0")
     return size_mb / min(local_mb_per_s, link_mb_per_s, store_mb_per_s)
 
 
 def split_efficiency(split_mb: float, rate_mb_per_s: float, start_s: float) -> float:
-    """Share of a map task's time that is not its start (0 to 1), when a task takes a split at that rate."""
+    """Share (0 to 1) of a map task's time after its start-up of `start_s`, if it reads a split at `rate_mb_per_s`."""
     if split_mb <= 0 or rate_mb_per_s <= 0 or start_s < 0:
         raise ValueError("split and rate must be above 0, the start at least 0")
     moving = split_mb / rate_mb_per_s

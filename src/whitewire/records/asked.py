@@ -1,7 +1,7 @@
-"""asked.json: what a block's runs were made to answer, and since when.
+"""asked.json: the claims for which a block's runs were made, and since when.
 
-An entry per start that asked something new or went on after one that had ended: when it began and ended, and a digest
-per claim of what it asks.
+It has an entry per start that had new questions or continued after an ended one: times of begin and end, and per claim
+a digest of its question.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ class Asked(TypedDict):
     claims: dict[str, str]
     """Digest by claim."""
     alone: NotRequired[str]
-    """The claim that the start measured by itself, with its controls."""
+    """The only claim that the start measured, with its controls."""
     ended: NotRequired[str]
-    """When the start had ended; its claims were judged then. Absent where it was killed, and in old results."""
+    """Time at which the start ended and its claims were judged; missing if it was killed, and in old results."""
 
 
 class Ledger(TypedDict):
-    """asked.json."""
+    """Content of asked.json."""
 
     asked: list[Asked]
 
 
 def moment(seconds: float) -> str:
-    """A moment of the system clock in UTC; later ones sort after earlier ones."""
+    """A time of the system clock as ISO 8601 in UTC; texts sort by time."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def read(block: Path) -> Sequence[Asked]:
-    """Entries of a block's folder, the oldest first; none of old results. Raises schema.Broken."""
+    """Entries of a block's folder, the oldest first; empty for old results. Raises schema.Broken."""
     path = block / NAME
     found: Ledger = schema.load(path, Ledger) if path.exists() else {"asked": []}
     return found["asked"]
@@ -51,10 +51,10 @@ def read(block: Path) -> Sequence[Asked]:
 
 def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "", began: float = math.inf
          ) -> None:  # fmt: skip
-    """Enter what is asked now, and the claim that is measured `alone`, unless a start that has not ended asks the same.
+    """Add an entry for the claims of this start (`alone`: its only claim), unless an unended start has the same ones.
 
-    A start that `began` (seconds since 1970) before the end of the last entry goes on with it. Raises schema.Broken,
-    OSError.
+    A start that `began` (seconds since 1970) before the end of the last entry continues that entry. Raises
+    schema.Broken, OSError.
     """
     entries = list(read(block))
     asked: Asked = {"at": moment(now), "rule": rule, "claims": dict(digests)}
@@ -70,7 +70,7 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
 
 
 def end(block: Path, now: float) -> None:
-    """Enter that the start has ended, if it asked something. Raises schema.Broken, OSError."""
+    """Record the end of the start in the last entry, if there is one. Raises schema.Broken, OSError."""
     entries = list(read(block))
     if entries:
         entries[-1]["ended"] = moment(now)
@@ -82,8 +82,8 @@ def _write(block: Path, entries: Sequence[Asked]) -> None:
 
 
 def judgements(blocks: Sequence[Sequence[Asked]]) -> list[str]:
-    """Moments at which no block of a paper, of each of which these are the entries, was to be measured further: its
-    claims were judged then."""
+    """Times at which the starts of all blocks of a paper had ended, so that its claims were judged. `blocks`: the
+    entries of each block."""
 
     def rests(entries: Sequence[Asked], at: str) -> bool:
         begun = [entry for entry in entries if entry["at"] <= at]
@@ -94,12 +94,12 @@ def judgements(blocks: Sequence[Sequence[Asked]]) -> list[str]:
 
 
 def alone(entries: Sequence[Asked]) -> list[str]:
-    """The claims that were measured by themselves, in the order of their first start."""
+    """The claims that were the only one of a start, in the order of their first such start."""
     return list(dict.fromkeys(entry["alone"] for entry in entries if entry.get("alone")))
 
 
 def since(entries: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:
-    """(claim, digest, moment since which it is asked) of every question that a claim was in turn."""
+    """(claim, digest, time of the first entry) for every successive question of each claim."""
     last: dict[str, str] = {}
     for entry in entries:
         for claim, digest in entry["claims"].items():

@@ -1,8 +1,8 @@
-"""Results are evidence, checked whenever they are read: runs, overhead runs and blocks against their manifests, the
-records' schema, their folders' names and the design.
+"""Reads results and checks them each time: runs, overhead runs and blocks against their manifests, the records' schema,
+their folders' names and the design.
 
-A folder that was written before there were manifests has none: it is read, its record is checked by the schema, and it
-is counted as unchecked. Nothing that does not hold is ever returned.
+Old folders have no manifest. Their records are checked against the schema only, and they count as unchecked. Returns
+validated records only.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from whitewire.records.schema import Broken
 from whitewire.text import quoted
 
 SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
-"""By how much a run may begin before its first sample and end after its last one; a site's hosts have clocks of their
-own."""
+"""Seconds by which a run may begin before its first sample or end after its last one; more on sites, whose hosts have
+their own clocks."""
 
 
 class HostSeen(TypedDict):
@@ -46,7 +46,7 @@ class CondaSeen(TypedDict):
 
 
 class SoftwareSeen(TypedDict):
-    """What was installed, of environment.json; packages as their installer writes name and version."""
+    """Installed software in environment.json; packages with name and version as their installer prints them."""
 
     deployment: NotRequired[str]
     python_packages: NotRequired[list[str]]
@@ -55,7 +55,7 @@ class SoftwareSeen(TypedDict):
 
 
 class EnvironmentRecord(TypedDict):
-    """environment.json, so far as tables and documents are made of it. Sites have `machines`, by host."""
+    """Those parts of environment.json that tables and documents use. Sites have `machines`, by host."""
 
     hosts: list[HostSeen]
     software: NotRequired[SoftwareSeen]
@@ -86,7 +86,7 @@ class ProbeRow(TypedDict):
 
 @schema.closed
 class DriveRow(TypedDict):
-    """A row of drives.json; one of a place that failed has the metric `failed`, and no numbers."""
+    """A row of drives.json; for a failed measurement the metric is `failed`, and there are no numbers."""
 
     host: str
     folder: str
@@ -102,28 +102,28 @@ class DriveRow(TypedDict):
 
 
 class DriveRows(TypedDict):
-    """drives.json."""
+    """Content of drives.json."""
 
     rows: list[DriveRow]
 
 
 RDMA = ("fabric", "source", "destination", "metric", "value", "unit")
-"""Columns of rdma.csv at least."""
+"""Required columns of rdma.csv."""
 RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
             "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
-"""Columns of rdma.csv at most. `limit` is lanes × data rate of a lane of the slower port in MB/s (10^6 bytes), without
+"""All possible columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including
 headers."""
 PACKAGE = "datapackage.json"
-"""Beside tables: what they are, with size and digest of each."""
+"""Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""Names of tables: of a file beside the datapackage that lists it, and of none elsewhere."""
+"""Names of tables: a file in the folder of its datapackage, never elsewhere."""
 MOST_CELLS = 8_000_000
-"""Of a table that is held in memory, by its commas and line ends."""
+"""Most commas and line ends in a table that is read into memory."""
 KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false",
          "name": "a name of at most 200 letters, digits, spaces and .,:;+/@()=_%-",
          "unit": "a unit of at most 20 letters, digits and /%^.-",
          "line": "a line without control characters"}  # fmt: skip
-"""Kinds of cells in words: those that datapackage.json has, and text of a closed form. Free text is of no kind."""
+"""Kinds of cells, described for messages: those of datapackage.json, and restricted texts. Free text has no kind."""
 FORMS = {"name": re.compile(r"[\w.,:;+/@()=%-](?:[\w .,:;+/@()=%-]{0,198}[\w.,:;+/@()=%-])?"),
          "unit": re.compile(r"[\w/%^.-]{1,20}")}  # fmt: skip
 TRUTHS = ("true", "false", "1", "0", "1.0", "0.0")
@@ -131,21 +131,21 @@ TRUTHS = ("true", "false", "1", "0", "1.0", "0.0")
 
 @dataclass
 class Block:
-    """What is sound of one block, and each fault as one line with its file."""
+    """The valid records of one block, and its faults, a line each with the file."""
 
     runs: list[tuple[Path, RunRecord]] = field(default_factory=list)
     """Folder and record of every attempt, valid or not."""
     overheads: list[RunRecord] = field(default_factory=list)
-    """In the order of their making, valid or not."""
+    """Records in the order of their making, valid or not."""
     finished: BlockRecord | None = None
-    """block.json; None where the block is not finished."""
+    """block.json; None if the block is not finished."""
     faults: list[str] = field(default_factory=list)
     unchecked: int = 0
-    """Folders without a manifest."""
+    """Number of folders without a manifest."""
 
 
 class Resource(TypedDict):
-    """A table of datapackage.json; without size and digest in old results."""
+    """A table in datapackage.json; in old results without size and digest."""
 
     path: str
     bytes: NotRequired[int]
@@ -153,13 +153,13 @@ class Resource(TypedDict):
 
 
 class Package(TypedDict):
-    """datapackage.json."""
+    """Content of datapackage.json."""
 
     resources: list[Resource]
 
 
 def tables(folder: Path) -> list[str] | None:
-    """What is wrong with the tables that a folder's datapackage.json describes; None where it has no digests."""
+    """Faults of the tables that a folder's datapackage.json describes; None if it has no digests."""
     path = folder / PACKAGE
     if not path.exists():
         return None
@@ -178,7 +178,7 @@ def tables(folder: Path) -> list[str] | None:
 
 
 def described(package: str) -> list[Resource]:
-    """Tables that the text of a datapackage.json lists. Raises Broken, also for one that is no file beside it."""
+    """Tables that the text of a datapackage.json lists. Raises Broken, also for a path to another folder."""
     listed: Package = schema.parse(package)
     if why := schema.fault(listed, Package):
         raise Broken(why)
@@ -191,16 +191,16 @@ def described(package: str) -> list[Resource]:
 
 
 def analysis(folder: Path) -> list[str] | None:
-    """What is wrong with the tables that an analysis left; None where it left no manifest."""
+    """Faults of the tables that an analysis wrote; None if it wrote no manifest."""
     found = manifest.faults(folder)
     return None if found is None else [_said(path, why) for path, why in found]
 
 
 def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring: bool = False) -> Block:
-    """One block (`raw/<block>`) with all that is wrong with it; `rows`: those that the design has of it.
+    """Read one block (`raw/<block>`) with all its faults; `rows`: the block's rows of the design.
 
-    Runs that the design does not have are checked too, but need not agree with it. `measuring`: whether the block was
-    finished, and how, does not matter, since it is about to be measured on; so runs may have been removed.
+    Runs that are not in the design are checked too, but not against it. `measuring`: the block is about to be measured
+    further, so block.json does not matter, and runs may have been removed.
     """
     found = Block()
     if not folder.is_dir():
@@ -221,9 +221,9 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
 
 
 def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], bool]:
-    """(record, faults, whether there is a manifest) of the folder of one run, attempt or overhead run.
+    """(record, faults, whether there is a manifest) for the folder of one run, attempt or overhead run.
 
-    `kind` is one of KEPT. The record is None where there are faults.
+    `kind` is one of KEPT. The record is None if there are faults.
     """
     if not folder.is_dir():
         return None, [_said(folder, "found a file, expected a folder")], False
@@ -253,10 +253,10 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
 
 
 def _record(folder: Path, kind: str) -> RunRecord:
-    """run.json, with all that a record of its kind has, and agreeing with its folder. Raises Broken."""
+    """run.json, which must have all keys of its kind and agree with its folder. Raises Broken."""
     parsed = schema.parse(schema.read(folder / "run.json", schema.MOST_BYTES))
     done = not isinstance(parsed, dict) or "start" in parsed or parsed.get("valid") is True
-    # Old records of failed attempts have their whole row: columns of factors, some of which are called as other keys.
+    # Old records of failed attempts contain their whole design row, where names of factors may equal other keys.
     if why := schema.fault(parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord):
         raise Broken(why)
     record: RunRecord = parsed
@@ -289,7 +289,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
 
 
 def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tuple[str, str]]:
-    """(file, fault) of series that cannot be read or, where no manifest lists them, do not reach over the run."""
+    """(file, fault) of series that cannot be read or, if no manifest lists them, do not cover the run."""
     if "start" not in record:
         return
     for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu), ("waited.csv", read_waited)):
@@ -301,7 +301,7 @@ def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tu
             yield name, str(error)
             continue
         if listed:
-            continue  # as they were written, which is all that can be asked
+            continue  # the manifest shows that they are unchanged
         slack = SLACK_OF_SITES_S if record["scale"]["k"] == 1 else SLACK_S
         for where, lacking in (("begin", times[0] - record["start"]), ("end", record["end"] - times[-1])):
             if lacking > slack:
@@ -317,7 +317,7 @@ def _times(read: Any) -> list[float]:
 
 
 def _read_around(folder: Path, found: Block) -> None:
-    """Environment, probes, curves of drives and RDMA, and what was asked."""
+    """Check the block's environment, probes, curves of drives and RDMA, and asked.json."""
     kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
         ("environment*.json", lambda path: schema.load(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
         ("drives*/drives.json", drive_rows), ("probes*/rdma.csv", rdma_rows),
@@ -332,26 +332,26 @@ def _read_around(folder: Path, found: Block) -> None:
 
 
 def probe_rows(path: Path) -> list[ProbeRow]:
-    """Rows of probes.json. Raises Broken, also for a key that its table has no column for."""
+    """Rows of probes.json. Raises Broken, also for an unknown key."""
     rows: list[ProbeRow] = schema.load(path, list[ProbeRow])
     return rows
 
 
 def drive_rows(path: Path) -> list[DriveRow]:
-    """Rows of drives.json. Raises Broken, also for a key that its table has no column for."""
+    """Rows of drives.json. Raises Broken, also for an unknown key."""
     record: DriveRows = schema.load(path, DriveRows)
     return record["rows"]
 
 
 def rdma_rows(path: Path, columns: Iterable[str] = RDMA) -> list[dict[str, str]]:
-    """Rows of rdma.csv with these columns at least. Raises Broken or Torn, also for a column that its table has not."""
+    """Rows of rdma.csv, which must have `columns`. Raises Broken or Torn, also for an unknown column."""
     rows = table(schema.read(path), columns)
     within(rows[:1], RDMA_ALL, "line 1: {1}")
     return rows
 
 
 def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: str) -> None:
-    """Raises Broken for a key that is none of the columns; `where` takes the number of its row, and the key."""
+    """Raise Broken for a key that is not in `columns`; `where`: a format for the row's number and the key."""
     for number, row in enumerate(rows):
         if key := next((name for name in row if name not in columns), None):
             raise Broken(schema.unknown(where.format(number, key), key, columns))
@@ -360,10 +360,10 @@ def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: s
 def table(
     text: str, columns: Iterable[str], filled: Iterable[str] = (), kinds: Mapping[str, str] | None = None
 ) -> list[dict[str, str]]:
-    """Rows of a CSV table that has these columns at least and in every row a cell of each of its columns.
+    """Rows of a CSV table, which must have `columns`, and in every row a cell for each of its columns.
 
-    Where the table has them, cells of the columns `filled` are not empty, and those of `kinds` are empty or of their
-    kind (see KINDS). Raises Torn.
+    If the table has them, the columns `filled` must have no empty cells, and those of `kinds` only empty cells or ones
+    of their kind (see KINDS). Raises Torn.
     """
     if (cells := text.count(",") + text.count("\n")) > MOST_CELLS:
         raise Torn(f"found {cells} commas and line ends, expected at most {MOST_CELLS}")
@@ -395,7 +395,7 @@ def table(
 
 
 def is_of(cell: str, kind: str) -> bool:
-    """Whether a cell is of a kind, as pandas and R read it too."""
+    """Whether a cell is of a kind, by the rules of pandas and R too."""
     if kind in FORMS:
         return FORMS[kind].fullmatch(cell) is not None
     if kind == "line":
@@ -410,7 +410,7 @@ def is_of(cell: str, kind: str) -> bool:
 
 
 def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> None:
-    """block.json, and that all runs are there that are said to be."""
+    """Read block.json, and check that all the runs that it lists exist."""
     path = folder / "block.json"
     if not path.exists() and not path.is_symlink():
         return
@@ -436,7 +436,7 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
 
 
 def block_record(path: Path) -> BlockRecord | None:
-    """What a block.json says; None where there is none, or it is damaged, which is reported where the block is read."""
+    """The record in a block.json; None if it is missing or damaged (read_block() reports damage)."""
     try:
         record: BlockRecord = schema.load(path, BlockRecord)
     except Broken:
@@ -445,9 +445,9 @@ def block_record(path: Path) -> BlockRecord | None:
 
 
 def _as_listed(folder: Path, found: Block, finished: bool) -> None:
-    """What was kept is as the block's manifest lists it, and there is no more; only when it is `finished` no less.
+    """Check that the block's files agree with its manifest, and that there are no others.
 
-    A block that is being measured has no manifest.
+    Missing files count only in a `finished` block. A block that is being measured has no manifest.
     """
     for path, why in manifest.faults(folder, whole=False) or ():
         if finished or path.exists():
@@ -459,7 +459,7 @@ def _as_listed(folder: Path, found: Block, finished: bool) -> None:
 
 
 def _unlisted(folder: Path) -> list[Path]:
-    """The outermost files and folders that were kept after the block's manifest was written; none where it has none."""
+    """The outermost files and folders that the block's manifest does not list; empty without a manifest."""
     try:
         listed: manifest.Manifest = schema.load(folder / manifest.NAME, manifest.Manifest)
     except Broken:
@@ -470,13 +470,13 @@ def _unlisted(folder: Path) -> list[Path]:
         own = path.relative_to(folder)
         steps = [*reversed(own.parents), own][1:]
         if own.parts[0] in KEPT:
-            steps = steps[1:2]  # what is in the folder of a run or overhead run is the matter of its own manifest
+            steps = steps[1:2]  # a run's or overhead run's own manifest covers the content of its folder
         new |= {folder / each: None for each in [step for step in steps if step not in known][:1]}
     return list(new)
 
 
 def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
-    """Runs that the design has agree with their row."""
+    """Check that the runs of the design agree with their rows."""
     sound = []
     for folder, record in found.runs:
         cells: Mapping[str, object] | None = rows.get(record["run_id"])
@@ -489,7 +489,7 @@ def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
 
 
 def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
-    # A program of HiBench's may be made by Hadoop's jars: the record then has the workload that made it.
+    # Hadoop's jars may run a program of HiBench; then the record has the workload that ran it.
     names = ("experiment", "replicate", *(() if "program" in record else ("workload",)))
     recorded: dict[str, object] = {name: cast("Any", record)[name] for name in names}
     recorded |= {f"factors.{name}": value for name, value in record["factors"].items()}
@@ -501,7 +501,7 @@ def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
 
 
 def _once(found: Block) -> None:
-    """No attempt counts twice."""
+    """Check that no attempt occurs twice."""
     seen: dict[tuple[str, int, bool], Path] = {}
     for folder, record in found.runs:
         key = (record["run_id"], record["attempt"] if not record["valid"] else 0, record["valid"])

@@ -1,4 +1,4 @@
-"""What HDFS and other file systems say of a run's folders, as evidence. Pure."""
+"""Evidence about a run's folders, from reports of HDFS and other file systems. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from whitewire.tools.erasure_coding import Policy
 
 
 def of_fsck(text: str, coded: bool = False) -> FilesSeen:
-    """A folder as `fsck -files -blocks -locations` reports it, without what Hadoop hides. Raises Unreadable.
+    """A folder from the output of `fsck -files -blocks -locations`, without hidden files. Raises Unreadable.
 
-    Hidden are names that begin with _ or a dot: TeraSort's _partition.lst has copies of its own number. `coded`: files
-    may be erasure-coded; a block group counts as one block, whose bytes are those of the longest in the group.
+    Names of hidden files begin with _ or a dot, such as TeraSort's _partition.lst, whose number of replicas differs.
+    `coded`: files may be erasure-coded; a block group counts as one block, whose bytes are those of its longest block.
     """
     listed = namenode.blocks(text, coded)
     blocks = [block for block in listed if block.path.rpartition("/")[2][0] not in "_."]
@@ -47,13 +47,13 @@ def _wanting(block: namenode.Block) -> bool:
 
 
 def coding(files: FilesSeen) -> str:
-    """The erasure coding policy of a folder's files, and how many block groups lack a block; empty of replicas."""
+    """The erasure coding policy of a folder's files, and the number of incomplete block groups; empty for replicas."""
     name, wanting = files.get("policy", ""), files.get("wanting", 0)
     return f"{name}, {wanting} of {files['blocks']} block groups lack a block" if wanting else name
 
 
 def of_count(text: str) -> FilesSeen:
-    """A folder as `hdfs dfs -count` reports it, of any file system. Raises Unreadable."""
+    """A folder of any file system, from the output of `hdfs dfs -count`. Raises Unreadable."""
     found = re.search(r"^\s*[0-9]+\s+([0-9]+)\s+([0-9]+)\s+\S", text, re.MULTILINE)
     if not found:
         raise Unreadable(f"hdfs dfs -count: found {shown(text)}, expected folders, files, bytes and the path")

@@ -15,7 +15,7 @@ from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples,
 from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
-"""The processors are short in a second with a smaller idle share (Mininet-HiFi's bound)."""
+"""Least idle share of processors in a second; with less, processors are short (Mininet-HiFi's bound)."""
 
 WHOLE = ("completion_time_net", "job_floor")
 WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
@@ -23,7 +23,7 @@ NET = {
     "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
     "write_time_net": WRITE, "read_time_net": READ,
 }  # fmt: skip
-"""Metrics that rest on a time less its jobs' startup overhead: that time, and the overhead or the time with it."""
+"""Metrics that depend on a net time → (metric of the net time, metric of the overhead or of the total time)."""
 
 NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a startup overhead."""
@@ -39,16 +39,16 @@ OF_JOB = (
     "maps", "reduces", "local_maps_share", "map_time", "map_phase", "reduce_phase", "map_phase_share", "shuffle_share",
     "shuffle_bytes", "shuffle_wire_bytes", "wire_excess", "shuffle_time", "merge_time", "reduce_time",
 )  # fmt: skip
-"""Metrics of one_job()."""
+"""Metrics that one_job() returns."""
 
 
 def beyond_overhead(seconds: float, overhead: float) -> float:
-    """Seconds of a job less those of the same job on almost no data; NaN where nothing is left, which is no time."""
+    """Net time of a job in seconds: its time less its startup overhead; NaN if that is not above 0."""
     return seconds - overhead if seconds > overhead else math.nan
 
 
 def share_of_net(seconds: float, net: float) -> float:
-    """Share of a job's net time, from 0 to 1; NaN where there is none."""
+    """Share of a job's net time, from 0 to 1; NaN without a net time."""
     return max(0.0, min(1.0, seconds / net)) if net > 0 else math.nan
 
 
@@ -57,7 +57,7 @@ def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Fo
     found = _common(record, samples, cpu) | own | _per_node(record)
     if record["floors"]:
         return found
-    # HiBench's dfsioe and sleep have no startup overhead; of others (`floor` names it) no overhead run was valid.
+    # HiBench's dfsioe and sleep have no startup overhead; for others (with a `floor`), no overhead run was valid.
     without = (*NET, "job_floor") if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
     return {name: value for name, value in found.items() if name not in without}
 
@@ -94,7 +94,7 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
 
 
 def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
-    """Metrics per user byte; none for a job that moves none."""
+    """Metrics per user byte; empty for a job without user bytes."""
     if not user:
         return {}
     return {
@@ -105,7 +105,7 @@ def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
 
 
 def _per_node(record: RunRecord) -> Found:
-    """Of a program of HiBench's, whoever made it: its rate over the number of workers, as HiBench divides it."""
+    """Throughput of a HiBench program per worker, as HiBench defines it; empty for other runs."""
     if "program" not in record or not record["user_bytes"]:
         return {}
     seconds = record["end"] - record["start"]
@@ -113,7 +113,7 @@ def _per_node(record: RunRecord) -> Found:
 
 
 def worker_wire(record: RunRecord) -> int:
-    """Bytes that came into all workers over their links."""
+    """Bytes that all workers received over their links."""
     return moved(record, record["workers"], "ingress")
 
 
@@ -126,7 +126,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def at_once(tasks: Sequence[Task]) -> int:
-    """Most tasks that ran at once on one host."""
+    """Largest number of tasks that ran concurrently on one host."""
     most = 0
     for host in {task["host"] for task in tasks}:
         own = [task for task in tasks if task["host"] == host]
@@ -135,7 +135,7 @@ def at_once(tasks: Sequence[Task]) -> int:
 
 
 def waves(tasks: Sequence[Task]) -> int:
-    """Most tasks of a kind that one host ran one after the other."""
+    """Largest number of tasks that one host ran one after the other."""
     most = 0
     for host in {task["host"] for task in tasks}:
         until, number = -math.inf, 0
@@ -147,25 +147,25 @@ def waves(tasks: Sequence[Task]) -> int:
 
 
 OVERHEAD_PER_RECORD = 2
-"""Bytes at least that each record of a map task's output takes beside its key and value (IFile.java)."""
+"""Least number of bytes per record of a map task's output in addition to key and value (IFile.java)."""
 
 
 def map_output_shorter(counters: Mapping[str, int]) -> bool:
-    """Whether fewer bytes of map tasks' output were written than they put out, though nothing combined it."""
+    """Whether map tasks wrote fewer bytes than they emitted, although no combiner ran, which shows compression."""
     out, written = counters.get("MAP_OUTPUT_BYTES", 0), counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)
     records = counters.get("MAP_OUTPUT_RECORDS", 0)
     return not counters.get("COMBINE_INPUT_RECORDS") and 0 < written < out + OVERHEAD_PER_RECORD * records
 
 
 def one_job(record: RunRecord) -> Found:
-    """Phases and counters of a run's one job."""
+    """Metrics from the phases and counters of a run's only job."""
     (job,) = record["jobs"]
     maps, reduces, counters = _tasks(job, "MAP"), _tasks(job, "REDUCE"), job["counters"]
     maps_end = max((task["end"] for task in maps), default=job["start"])
     shuffle_end = max((task["shuffle_end"] for task in reduces), default=maps_end)
     net = beyond_overhead(job["end"] - job["submit"], sum(record["floors"].values()))
     crossing, least, most = crossing_bytes(record, job)
-    # What the job costs on almost no data is control traffic, whose amount does not grow with the data.
+    # The bytes of an overhead run are control traffic, which does not grow with the data.
     wire = worker_wire(record) - record.get("floor_wire", 0.0)
     found = {
         "maps": (len(maps), "1"),
@@ -190,9 +190,9 @@ def one_job(record: RunRecord) -> Found:
 
 
 def _excess(wire: float, least: float, most: float, record: RunRecord) -> float:
-    """Share by which the workers' links carried less or more than a job must move.
+    """Share by which the workers' links carried less (negative) or more than a job must move.
 
-    NaN for one that moves no more than it does on almost no data: control traffic scatters by as much.
+    NaN for a job that moves no more than its overhead run: its control traffic varies by as much.
     """
     if not record["user_bytes"] or least <= record.get("floor_wire", 0.0):
         return math.nan
@@ -202,10 +202,11 @@ def _excess(wire: float, least: float, most: float, record: RunRecord) -> float:
 def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     """(shuffled bytes that cross links, least and most bytes that the job moves into workers over links).
 
-    A reduce task fetches over its host's link what maps on other hosts made, taken as an equal part of each map's
-    output; each replica beyond the writer's own crosses one link. A map that the scheduler did not call local may have
-    a replica beside it all the same, so what such maps read counts in the most only. From a mounted file system all
-    input crosses. Of coded files a task reads each block, and writes each, over its host's link but for one at most.
+    A reduce task fetches the output of maps on other hosts over its host's link, by assumption an equal part of each
+    map's output. Each replica except for the writer's own crosses one link. A map that the scheduler does not call
+    local may still have a local replica, so the input of such maps counts only in the upper bound. All input from a
+    mounted file system crosses links. For coded files, a task reads and writes the blocks of a group, except for at
+    most one, over its host's link.
     """
     counters = job["counters"]
     maps, reduces = _tasks(job, "MAP"), _tasks(job, "REDUCE")
@@ -217,7 +218,7 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     away = 1 - counters.get("DATA_LOCAL_MAPS", len(maps)) / max(1, len(maps))
     read, written = counters.get("HDFS_BYTES_READ", 0), counters.get("HDFS_BYTES_WRITTEN", 0)
     if policy := Policy.of(record.get("coding", "")):
-        # A block group lies on as many hosts as it has blocks; at most one of them is the task's own.
+        # The blocks of a group are on distinct hosts; at most one of them is the task's own.
         away, spread = 1 - 1 / policy.data, policy.datanodes / policy.data
         least = crossing + read * away + written * (spread - 1 / policy.data)
         return crossing, least, crossing + read + written * spread
@@ -226,13 +227,13 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[Reason]:
-    """Why a run of jobs may not count (empty: it is valid). The bounds are the testbed's `limits`.
+    """Reasons why a run of jobs is invalid (empty: it is valid). `limits`: the testbed's bounds.
 
-    `computes`: its tasks compute, so that lack of processors may have set its time.
+    `computes`: its tasks compute, so that a lack of processors may have determined its time.
     """
     why = []
-    # Hosts with processors of their own; see also records/processors.py. What moves no data has no time beyond its
-    # overhead.
+    # For hosts with processors of their own; see also records/processors.py. Jobs without data have no time beyond
+    # their overhead.
     asked = "compute_share" in limits and "compute_share" in found
     if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"][0]
@@ -245,21 +246,21 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
 
 
 def segment(record: RunRecord) -> float:
-    """Bytes of data in a full TCP segment of a run."""
+    """Bytes of payload in a full TCP segment of a run."""
     mtu = record.get("fabric", {}).get("mtu")
     return mtu - HEADERS if mtu else SEGMENT
 
 
 def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[Reason]:
-    """Why what was lost on the links makes a run or an overhead run invalid (empty: it does not).
+    """Reasons why losses on the links make a run or an overhead run invalid (empty: they do not).
 
-    Without bulk data, segments are small, and most that are sent again are probes for an answer that was late and not
-    lost: only drops count.
+    Without `bulk` data only drops count, because segments are small then, and most retransmits are probes for answers
+    that were late but not lost.
     """
     found = []
-    # Of all links, since these are counted on all: what goes to a parallel file system passes no worker.
+    # Segments of all links, because losses are counted on all: traffic to a parallel file system passes no worker.
     segments = max(1.0, moved(record, record["links_after"], "ingress") / segment(record))
-    # Datagrams beside the run are dropped in the same queues, by design.
+    # Datagrams of cross traffic are dropped in the same queues, by design.
     beside = record.get("asked", {}).get("cross_traffic", 0)
     counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
     if bulk:

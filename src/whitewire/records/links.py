@@ -1,15 +1,15 @@
-"""What the stage `links` leaves of a testbed, `results/<testbed>/links/`: the form of its records, and reading them.
+"""Results of the stage `links`, `results/<testbed>/links/`: the format of its records, and functions to read them.
 
-    plan.json              what is to be measured; written first, an interrupted stage goes on by it
-    hosts.json             the hosts, and what their links really are on each fabric
+    plan.json              what is to be measured; written first, so that an interrupted stage can continue
+    hosts.json             the hosts, and the actual state of their links on each fabric
     network.json, drives.json, rdma.json
-                           written when a part is measured: seconds, and what was left out of it
-    pairs/<fabric>/*.json  rows of the pairs that were measured at one time; verbatim/ has what iperf3 printed
-    drives/, rdma/         what fio and perftest found
-    again/*.json           rows of pairs that were beyond their bound and were measured again, by themselves
-    links.json             written last, with manifest.json: all parts are there
+                           written when a part has been measured: seconds, and what was left out
+    pairs/<fabric>/*.json  rows of pairs that were measured concurrently; verbatim/ has iperf3's output
+    drives/, rdma/         results of fio and perftest
+    again/*.json           rows of pairs beyond their bound that were measured again, one at a time
+    links.json             written last, with manifest.json: all parts are complete
 
-Tables are made of it below tables/ (tidy/links.py), which is no part of the record.
+Tables are derived from it into tables/ (tidy/links.py), which is not part of the record.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from whitewire.text import quoted
 from whitewire.tools.link import Link
 
 FOLDER = "links"
-"""Of a testbed's results."""
+"""Name of its folder in a testbed's results."""
 RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
 FOLDERS: dict[OfLinks, tuple[str, ...]] = {"drives": ("drives",), "network": ("pairs", "again"), "rdma": ("rdma",)}
-"""Of each part that is measured by itself."""
+"""Folders of each part; parts are measured separately."""
 PAIRS = ("pairs/*/*.json", "again/*.json")
 DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
-"""Curves of real drives, fio on modelled ones, perftest's table."""
+"""Files with curves of real drives, with fio's results on modelled drives, and with perftest's table."""
 
 
 Effort = Literal["smoke", "quick", "full"]
 Depth = Literal["ring", "one", "all"]
-"""Each host with the next one, so that every link carries in both directions; every pair with the first number of
-streams, and the others on the ring; every pair with every number of streams."""
+"""ring: each host with the next one, so that every link is used in both directions; one: every pair with the first
+number of streams, and the ring with the others; all: every pair with every number of streams."""
 
 
 class HostPlace(TypedDict):
-    """A host: its name, its role, and what ssh or the scheduler calls it (empty: it is of this machine)."""
+    """A host: its name, its role, and its target for ssh or the scheduler (empty: it is on this machine)."""
 
     name: str
     role: str
@@ -56,7 +56,7 @@ class HostPlace(TypedDict):
 
 @schema.closed
 class FabricPlan(TypedDict):
-    """A fabric: rates of a link in Mbit/s as set and at full scale, which pairs, how many at one time, seconds of a
+    """A fabric: link rates in Mbit/s as set and at full scale, which pairs, number of concurrent pairs, seconds per
     test."""
 
     name: str
@@ -70,7 +70,7 @@ class FabricPlan(TypedDict):
 
 
 class Limits(TypedDict):
-    """Of a testbed's bounds those of links and drives, as shares."""
+    """A testbed's bounds for links and drives, as shares."""
 
     link_error: float
     drive_error: float
@@ -78,10 +78,10 @@ class Limits(TypedDict):
 
 
 class Plan(TypedDict):
-    """plan.json.
+    """Content of plan.json.
 
     `description`: digest of the testbed's file; `shape`: the paper whose hosts and k an emulated testbed has, else
-    empty; `left_out`: what is not measured, with the reason; `expected_seconds`: how long it should take.
+    empty; `left_out`: what is not measured, with the reason; `expected_seconds`: estimated duration.
     """
 
     testbed: str
@@ -99,7 +99,7 @@ class Plan(TypedDict):
 
 
 class HostLink(Link, total=False):
-    """A host's link, and its interface's driver where that is known."""
+    """A host's link, and its interface's driver if known."""
 
     driver: str
     version: str
@@ -107,7 +107,7 @@ class HostLink(Link, total=False):
 
 
 class HostFacts(TypedDict, total=False):
-    """What a site's host says of itself (testbed/site/shell.ABOUT), verbatim, and of its interface on each fabric."""
+    """Verbatim answers of a site's host about itself (testbed/site/shell.ABOUT) and its interface on each fabric."""
 
     processor: str
     processors: str
@@ -129,7 +129,7 @@ class Machine(TypedDict, total=False):
 
 
 class HostsRecord(TypedDict):
-    """hosts.json: facts by host as tools say them, seconds that clocks are ahead, links by fabric and host."""
+    """Content of hosts.json: facts by host as tools print them, seconds that clocks are ahead, links by fabric."""
 
     hosts: list[HostPlace]
     machine: Machine
@@ -140,9 +140,9 @@ class HostsRecord(TypedDict):
 
 @schema.closed
 class PairRow(TypedDict):
-    """A value of a pair in one direction, or (`why`) the reason why there is none.
+    """A value of a pair in one direction, or the reason why there is none (`why`).
 
-    `streams`: 0 for the round trip at rest; `beside`: how many other pairs were measured at the same time.
+    `streams`: 0 for the round trip on an idle link; `beside`: number of other pairs measured concurrently.
     """
 
     fabric: str
@@ -181,7 +181,7 @@ class ModelRow(TypedDict):
 
 @schema.closed
 class PartRecord(TypedDict):
-    """<part>.json: when the part was begun, seconds that it took in all and by phase, and what was left out of it."""
+    """<part>.json: begin of the part, its total seconds and those by phase, and what was left out of it."""
 
     left_out: list[str]
     begun: float
@@ -190,7 +190,7 @@ class PartRecord(TypedDict):
 
 
 class LinksRecord(TypedDict):
-    """links.json."""
+    """Content of links.json."""
 
     plan: Plan
     hosts: list[HostPlace]
@@ -204,36 +204,36 @@ class LinksRecord(TypedDict):
 
 
 def part_file(part: OfLinks) -> str:
-    """The file that says that a part is measured."""
+    """The file that marks a part as measured."""
     return f"{part}.json"
 
 
 def part_of(path: Path) -> OfLinks:
-    """The part that makes a file, by its path in the record; what every part needs, `network` makes."""
+    """The part that makes a file, by its path in the record; `network` for files that all parts need."""
     return next((part for part, folders in FOLDERS.items() if path.parts[0] in (part_file(part), *folders)), "network")
 
 
 def is_made(folder: Path, part: OfLinks) -> bool:
-    """Whether a part is measured, and what it must have left is there."""
+    """Whether a part is measured, and its required files exist."""
     needed = {"network": HOSTS, "rdma": RDMA_TABLE}
     return all((folder / name).is_file() for name in (PLAN, part_file(part), needed.get(part, part_file(part))))
 
 
 def kept_files(folder: Path) -> list[Path]:
-    """What the manifest lists but for links.json."""
+    """The files of the manifest except for links.json."""
     parts = [f"{of}/**/*" for folders in FOLDERS.values() for of in folders]
     return _whole_files(folder, (PLAN, HOSTS, *map(part_file, OF_LINKS), *parts))
 
 
 def _whole_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """Files by pattern, without those of writers that were killed."""
+    """Files by pattern, without partial files of killed writers."""
     found = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
     return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
 
 def damaged(folder: Path) -> list[tuple[Path, str]]:
-    """(file, what is wrong) of a record that is whole, or of what an interrupted survey left: by the manifest, where
-    there is one, and by the form of each."""
+    """(file, fault) in a complete or an interrupted record: by the manifest, if there is one, and by each file's
+    format."""
     there = [path for path in (folder / RECORD, *kept_files(folder)) if path.is_file()]
     found = dict(manifest.faults(folder, whole=False) or ())
     if (folder / manifest.NAME).exists() and folder / manifest.NAME not in found:
@@ -251,13 +251,13 @@ def damaged(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _form(path: Path) -> Callable[[Path], object] | None:
-    """What reads a file, by its path in the record; None: it is verbatim output."""
+    """The function that reads a file, by its path in the record; None for verbatim output."""
     return next((form for pattern, form in FORMS.items()
                  if len(path.parts) == pattern.count("/") + 1 and path.match(pattern)), None)  # fmt: skip
 
 
 def faults(folder: Path) -> list[str]:
-    """What is wrong with a record, a line each; one without links.json is not finished, and need not be whole."""
+    """Faults of a record, a line each; one without links.json is not finished, and may be incomplete."""
     finished = (folder / RECORD).exists()
     broken = [f"{shown(path)}: {why}" for path, why in damaged(folder)]
     lacking = [manifest.NAME, PLAN, HOSTS] if finished else []
@@ -266,7 +266,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def record(folder: Path) -> LinksRecord:
-    """links.json by itself. Raises UserError."""
+    """links.json, without checks of other files. Raises UserError."""
     path = folder / RECORD
     try:
         found: LinksRecord = schema.load(path, LinksRecord)
@@ -276,7 +276,7 @@ def record(folder: Path) -> LinksRecord:
 
 
 def read(folder: Path) -> LinksRecord:
-    """links.json of a record that is whole. Raises UserError, of several faults Faults."""
+    """links.json of a record whose files are all checked. Raises UserError; Faults for faults in files."""
     if not (folder / RECORD).is_file():
         raise UserError(f"{shown(folder / RECORD)}: found no such file, expected the testbed's links; make testbed")
     if wrong := faults(folder):
@@ -285,41 +285,41 @@ def read(folder: Path) -> LinksRecord:
 
 
 def plan(folder: Path) -> Plan:
-    """plan.json. Raises Broken."""
+    """Content of plan.json. Raises Broken."""
     return _plan(folder / PLAN)
 
 
 def parts(folder: Path) -> dict[OfLinks, PartRecord]:
-    """What there is of each part that is measured. Raises Broken."""
+    """Records of the parts that are measured. Raises Broken."""
     there = {part: folder / part_file(part) for part in OF_LINKS}
     return {part: schema.load(path, PartRecord) for part, path in there.items() if path.is_file()}
 
 
 def hosts(folder: Path) -> HostsRecord:
-    """hosts.json of a record that is whole."""
+    """Content of hosts.json. Raises Broken."""
     return _hosts(folder / HOSTS)
 
 
 def pair_rows(folder: Path) -> Iterator[PairRow]:
-    """Rows of all pairs in the order of measuring; those that were measured again come last. Raises Broken."""
+    """Rows of all pairs in the order of measuring; repeated measurements come last. Raises Broken."""
     for path in _whole_files(folder, PAIRS):
         yield from _pair_rows(path)
 
 
 def drive_rows(folder: Path) -> list[DriveRow]:
-    """Rows of fio's curves of a site's drives and mounts; none where it has none. Raises Broken."""
+    """Rows of fio's curves of a site's drives and mounts; empty if there are none. Raises Broken."""
     path = folder / DRIVES
     return _drive_rows(path) if path.exists() else []
 
 
 def model_rows(folder: Path) -> list[ModelRow]:
-    """Rows of fio on modelled drives, as those of a block's probes. Raises Broken."""
+    """Rows of fio on modelled drives, in the format of a block's probes; empty if there are none. Raises Broken."""
     path = folder / MODELS
     return schema.load(path, list[ModelRow]) if path.exists() else []
 
 
 def rdma_rows(folder: Path) -> list[dict[str, str]]:
-    """perftest's rows. Raises Torn or Broken."""
+    """perftest's rows; empty if there are none. Raises Torn or Broken."""
     path = folder / RDMA_TABLE
     return _rdma_rows(path) if path.exists() else []
 
@@ -387,4 +387,4 @@ FORMS: dict[str, Callable[[Path], object]] = {
     MODELS: lambda path: schema.load(path, list[ModelRow]),
     RDMA_TABLE: _rdma_rows,
 }
-"""What reads each file that is not verbatim output, or raises Broken or Torn."""
+"""Functions that read the files other than verbatim output, by pattern; they raise Broken or Torn."""

@@ -1,4 +1,4 @@
-"""manifest.json of a folder: size and SHA-256 of each of its files, written with them, checked by readers."""
+"""manifest.json of a folder: size and SHA-256 of each of its files, written with them and checked by readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "manifest.json"
 
 
 class Entry(TypedDict):
-    """Of one file."""
+    """Size and digest of one file."""
 
     bytes: int
     sha256: str
@@ -29,32 +29,32 @@ class Manifest(TypedDict):
 
 
 def entry(content: bytes) -> Entry:
-    """What a manifest says of a file with this content."""
+    """A manifest's entry for a file with this content."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def of(contents: Mapping[str, bytes]) -> Manifest:
-    """The manifest of files by path."""
+    """The manifest of files given by path and content."""
     return {"files": {name: entry(content) for name, content in sorted(contents.items())}}
 
 
 def of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
-    """The manifest of files that are there."""
+    """The manifest of existing files."""
     return of({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
 def open_record(folder: Path, name: str) -> None:
-    """Remove a record and its manifest: until both are written again, what it describes is not finished."""
+    """Remove a record and its manifest, which marks its folder as unfinished until both are written again."""
     for each in (name, NAME):
         (folder / each).unlink(missing_ok=True)
 
 
 def close_record(folder: Path, name: str, record: Any, files: Iterable[Path]) -> None:
-    """Write the record of what is finished, last, and before it the manifest of these files and it. Raises OSError."""
+    """Write the manifest of `files` and record, then the record, which marks the folder as finished. Raises OSError."""
     content = atomic.as_json(record).encode()
     listed = of_folder(folder, files)
     listed["files"][name] = entry(content)
-    (folder / name).unlink(missing_ok=True)  # of an earlier end, which the new manifest does not list
+    (folder / name).unlink(missing_ok=True)  # an earlier record, which the new manifest does not list
     atomic.write(folder / NAME, atomic.as_json(listed))
     atomic.write(folder / name, content)
 
@@ -65,9 +65,9 @@ def names(folder: Path) -> list[str]:
 
 
 def faults(folder: Path, names: Iterable[str] | None = None, whole: bool = True) -> list[tuple[Path, str]] | None:
-    """(path, what is wrong) of every file that is not as the folder's manifest says; None where it has no manifest.
+    """(path, fault) of every file that disagrees with the folder's manifest; None without a manifest.
 
-    `names`: these alone are looked at. `whole`: the folder may hold nothing that its manifest does not list.
+    `names`: check only these. `whole`: files that the manifest does not list are faults too.
     """
     path = folder / NAME
     if not path.exists() and not path.is_symlink():
@@ -95,7 +95,7 @@ def faults(folder: Path, names: Iterable[str] | None = None, whole: bool = True)
 
 
 def fault_of(folder: Path, name: str, wanted: Entry) -> str:
-    """What is wrong with one listed file; empty: nothing."""
+    """The fault of one listed file; empty if there is none."""
     path = folder / name
     if Path(name).is_absolute() or ".." in Path(name).parts:
         return f"found the path {quoted(name)} in {NAME}, expected one below it"
@@ -109,7 +109,7 @@ def fault_of(folder: Path, name: str, wanted: Entry) -> str:
 
 
 def unlike(content: bytes, wanted: Entry) -> str:
-    """How a file's content differs from what is listed of it; empty: it does not."""
+    """How a file's content differs from its entry; empty if it does not."""
     if len(content) != wanted["bytes"]:
         return f"found {len(content)} bytes, expected {wanted['bytes']} by {NAME}"
     if (digest := hashlib.sha256(content).hexdigest()) != wanted["sha256"]:

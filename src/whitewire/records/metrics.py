@@ -1,4 +1,4 @@
-"""What all metrics have in common: their form, what scales, why a run may not count (docs/inside/tables.md). Pure."""
+"""Common parts of all metrics: type, units, conversion to full scale (docs/inside/tables.md). Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_CLIENTS = (
     "completion_time", "throughput", "cpu_idle_min", "cpu_idle_mean", "cpu_seconds_per_gb", "user_bytes",
     "client_wire_bytes", "datanode_wire_bytes", "tcp_retransmits", "queue_drops",
 )  # fmt: skip
-"""Metrics of of_clients()."""
+"""Metrics that of_clients() returns."""
 
 
 def of_clients(record: RunRecord, samples: Samples, user_bytes: int) -> Found:
@@ -56,16 +56,16 @@ WITH_OVERHEAD = frozenset({
 
 
 def holds_overhead(metric: str, jobs: bool) -> bool:
-    """Whether a metric includes the startup overhead of jobs, which does not scale. `jobs`: the run is one of jobs."""
+    """Whether a metric includes the startup overhead of jobs, which does not scale. `jobs`: it is a run of jobs."""
     with_overhead = metric in WITH_OVERHEAD or metric.endswith(("report_time", "report_throughput", "node_throughput"))
     return with_overhead or (jobs and metric in ("completion_time", "throughput", "cpu_seconds_per_gb"))
 
 
 def full_scale(metric: str, value: float, unit: str, jobs: bool, k: float, data_fraction: float
                ) -> tuple[float, str] | None:  # fmt: skip
-    """(value, unit) at full scale of a measured value: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
+    """A measured value as (value, unit) at full scale: rates × k, times ÷ data fraction, bytes × k ÷ data fraction.
 
-    None where nothing scales. `jobs`: the run is one of jobs, whose whole time includes their startup overhead.
+    None for metrics that do not scale. `jobs`: it is a run of jobs, whose total time includes their startup overhead.
     """
     if holds_overhead(metric, jobs):
         return None
@@ -83,9 +83,9 @@ UNITS = {
     r".*_time(_net)?|job_floor|(map|reduce)_phase": "s",
     r".*bytes(_.*)?": "B",
 }
-"""Unit of the metrics whose names match; any other is a number."""
+"""Units of metrics by pattern of their names; any other metric is a number."""
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a metric before it is measured; tests hold it against what runs record."""
+    """The expected unit of a metric by its name; tests compare it with the units that runs record."""
     return next((unit for pattern, unit in UNITS.items() if re.fullmatch(pattern, metric)), "1")

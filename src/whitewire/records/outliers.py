@@ -1,8 +1,8 @@
-"""Which links, hosts and drives of a testbed are beyond their bounds, and the likely cause of each. Pure but for
-of_folder(), which reads.
+"""Finds links, hosts and drives of a testbed that are beyond their bounds, with likely causes. Pure except for
+of_folder(), which reads files.
 
-A pair is judged in each direction by the number of streams with which it did best, and by its last attempt. What a
-whole host or most of a fabric has in common is reported once: the pairs that it explains name it (`part_of`).
+A pair is judged in each direction by its last attempt, with its best number of streams. A fault of a host or of most of
+a fabric is reported once, and the pairs that it explains refer to it (`part_of`).
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from whitewire.records import links, schema
 from whitewire.records.links import PairRow
 
 BUSY = 0.9
-"""Of one processor, what iperf3 may use before the processor, and not the link, may be what limits it."""
+"""Share of one processor above which iperf3 may be limited by the processor instead of the link."""
 QUEUED = 5.0
-"""Times the usual round trip under load on the fabric, from which on packets have waited in a queue of their own."""
+"""Ratio of a round-trip time under load to the fabric's median above which the pair has a queue of its own."""
 MOST_OF = 2 / 3
-"""Of a host's pairs in one direction, or of a fabric's, those that are beyond where it is the host, or the fabric."""
+"""Share of pairs beyond the bound, among those of a host in one direction or of a fabric, from which the host or the
+fabric itself is at fault."""
 LEAST_PEERS = 3
-"""Of a kind, to find one that differs: of two nobody knows which."""
+"""Least number of things of a kind among which one can be found to differ; with two it is unknown which one does."""
 SEQUENTIAL = ("write", "read")
 
 
 @dataclass(frozen=True)
 class Way:
-    """A pair in one direction, by the best of its tests; rates in Mbit/s, `rtt` in microseconds while it is loaded.
+    """The best test of a pair in one direction; rates in Mbit/s, `rtt`: round-trip time under load in microseconds.
 
-    `alone`: it was measured again, by itself; `beside_error`: how it did before, beside others. `why`: it has no
-    result.
+    `alone`: it was measured again, without others; `beside_error`: its error before, with others. `why`: reason why it
+    has no result.
     """
 
     fabric: str
@@ -57,10 +58,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Outlier:
-    """What is beyond its bound: `kind` is pair, host, fabric, switch, drive, unlike or rdma; `subject` is its name.
+    """Something beyond its bound: `kind` is pair, host, fabric, switch, drive, unlike or rdma; `subject` is its name.
 
-    `value` and `expected` have the `unit`. `stops`: a paper that uses it is not measured without the user's word.
-    `hosts`: those that it is about, of a fabric none.
+    `value` and `expected` are in `unit`. `stops`: papers that use it are measured only if the user accepts it. `hosts`:
+    the hosts concerned, empty for a fabric.
     """
 
     kind: str
@@ -76,7 +77,7 @@ class Outlier:
 
     @property
     def said(self) -> str:
-        """One line: what it is, by how much, and why."""
+        """One line for messages: subject, value relative to the expected one, likely cause."""
         share = f": {self.value / self.expected:.0%} of what is expected" if self.value and self.expected else ""
         place = f" on {self.fabric}" if self.fabric else ""
         return f"{self.subject}{place}{share}; likely cause: {self.cause}"
@@ -86,7 +87,7 @@ class Outlier:
 
 
 def ways(rows: Iterable[PairRow]) -> list[Way]:
-    """Every pair in each direction that was measured, in the order of the rows."""
+    """Every pair in each measured direction, in the order of the rows."""
     found: dict[tuple[str, str, str], dict[tuple[int, int], dict[str, Any]]] = {}
     for row in rows:
         if row["streams"] == 0:
@@ -118,7 +119,7 @@ def _way(key: tuple[str, str, str], tests: Mapping[tuple[int, int], Mapping[str,
 
 
 def beyond(way: Way, bound: float) -> bool:
-    """Whether a way has no result or one that is further from what is expected than the relative bound."""
+    """Whether a way has no result, or its relative error exceeds the bound."""
     return bool(way.why) or abs(way.error) > bound
 
 
@@ -126,7 +127,7 @@ def of_pairs(found: Sequence[Way], limits: Mapping[str, float], unlike: Mapping[
              ) -> list[Outlier]:  # fmt: skip
     """Pairs, hosts and fabrics beyond `limits` (link_error, retransmit_share, as in a testbed's file).
 
-    `unlike`: by fabric and host, what is unlike the other hosts, in words; see slows().
+    `unlike`: (fabric, host) → a description of how the host differs from others; see slows().
     """
     outliers: list[Outlier] = []
     for fabric in dict.fromkeys(way.fabric for way in found):
@@ -156,7 +157,7 @@ def _of_fabric(fabric: str, found: Sequence[Way], limits: Mapping[str, float], u
         whole = Outlier("fabric", f"{len(wrong)} of {len(found)} directions", fabric, (), usual, expected, "Mbit/s",
                         cause, stops=True)  # fmt: skip
         yield whole
-        # Those that are also unlike the others are reported by themselves.
+        # Pairs that also differ from the others are reported separately.
         peers = [replace(way, error=way.goodput / usual - 1) if not way.why else way for way in found]
         yield from _apart(fabric, peers, bound, limits, unlike)
         return
@@ -165,7 +166,7 @@ def _of_fabric(fabric: str, found: Sequence[Way], limits: Mapping[str, float], u
 
 def _apart(fabric: str, found: Sequence[Way], bound: float, limits: Mapping[str, float],
            unlike: Mapping[tuple[str, str], str]) -> Iterator[Outlier]:  # fmt: skip
-    """Hosts most of whose pairs are beyond, and pairs."""
+    """Hosts with most of their pairs beyond the bound, and single pairs."""
     by_pair = {(way.source, way.destination): way for way in found}
     usual_rtt = statistics.median([way.rtt for way in found if way.rtt is not None] or [0.0])
     hosts = _hosts(found, bound)
@@ -199,10 +200,10 @@ def _apart(fabric: str, found: Sequence[Way], bound: float, limits: Mapping[str,
 
 
 def _hosts(found: Sequence[Way], bound: float) -> dict[str, tuple[bool, bool]]:
-    """Hosts that most of their ways are beyond for: whether so sending, and whether receiving.
+    """Hosts with most of their ways beyond the bound → (whether when sending, whether when receiving).
 
-    With a slow host every other host has a slow way too, so those that explain most come first, and what they explain
-    counts for no other.
+    A slow host gives every other host a slow way too. Therefore hosts that explain most ways come first, and the ways
+    that they explain do not count for others.
     """
     left = list(found)
     explained: dict[str, tuple[bool, bool]] = {}
@@ -218,7 +219,7 @@ def _hosts(found: Sequence[Way], bound: float) -> dict[str, tuple[bool, bool]]:
         if best is None:
             return explained
         _, name, sends, receives = best
-        before = explained.get(name, (False, False))  # what it sends may explain first, what it receives later
+        before = explained.get(name, (False, False))  # an earlier round may have found the host's other direction
         explained[name] = (sends or before[0], receives or before[1])
         left = [way for way in left
                 if not ((sends and way.source == name) or (receives and way.destination == name))]  # fmt: skip
@@ -231,7 +232,7 @@ def _most(of: Sequence[Way], bound: float) -> bool:
 
 def _causes(way: Way, back: Way | None, bound: float, limits: Mapping[str, float],
             unlike: Mapping[tuple[str, str], str], usual_rtt: float) -> Iterator[str]:  # fmt: skip
-    """Likely causes of one way, the first the likeliest; at least one."""
+    """Likely causes of one way's error, the likeliest first; at least one."""
     before = [unlike[way.fabric, host] for host in (way.source, way.destination) if (way.fabric, host) in unlike]
     yield from before
     found = bool(before)
@@ -264,7 +265,7 @@ def _processor(way: Way) -> Iterator[str]:
 
 
 def _shared_cause(found: Sequence[Way]) -> str:
-    """What most ways have in common that may limit them all."""
+    """A cause that most ways share and that may limit them all; empty without one."""
     busy = [way for way in found if any(_processor(way))]
     if len(busy) > MOST_OF * len(found):
         return f"processors: in {len(busy)} of {len(found)} tests iperf3 used up one"
@@ -277,7 +278,7 @@ def _shared_cause(found: Sequence[Way]) -> str:
 def differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, str, str]]:
     """(fabric, host, key, sentence) of links that differ from most others in one of NAMES.
 
-    `seen`: links as they are recorded, by fabric and host.
+    `seen`: recorded links by fabric and host.
     """
     for fabric, hosts in seen.items():
         for what, name in NAMES.items():
@@ -287,25 +288,25 @@ def differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator
 
 
 def of_links(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Outlier]:
-    """Hosts whose link differs from most others' in MTU, offloads, driver or firmware. It stops nothing by itself."""
+    """Hosts whose link differs from most others' in MTU, offloads, driver or firmware; this alone stops no paper."""
     return [Outlier("unlike", host, fabric, (host,), None, None, "", cause, stops=False)
             for fabric, host, _, cause in differences(seen)]  # fmt: skip
 
 
 NAMES = {"mtu": "MTU", "offloads": "offloads", "driver": "driver", "version": "driver", "firmware": "firmware"}
-"""What is compared of links, and its name in a sentence."""
+"""Properties of links that are compared, with their names in sentences."""
 SLOWS = ("mtu", "offloads")
-"""Of these, what may make a pair slow, the likelier first."""
+"""Those properties that may make a pair slow, the likelier first."""
 
 
 def slows(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[tuple[str, str], str]:
-    """What of a link may make a pair slow, in words by fabric and host, for of_pairs()."""
+    """(fabric, host) → sentence about a difference of its link that may make pairs slow, for of_pairs()."""
     found = reversed([*differences(seen)])
     return {(fabric, host): cause for fabric, host, what, cause in found if what in SLOWS}
 
 
 def _odd(values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """(host, its value, the usual one) of each that differs from what more than half have."""
+    """(host, its value, the usual value) for hosts that differ from the value of more than half."""
     if len(values) < LEAST_PEERS:
         return
     usual, count = Counter(values.values()).most_common(1)[0]
@@ -315,18 +316,18 @@ def _odd(values: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
 
 @dataclass
 class _Curve:
-    """The best a place does: bandwidths by sequential operation, calls a second by random one."""
+    """Best results of a place: bandwidth per sequential operation, calls per second per random operation."""
 
     best: dict[str, float] = field(default_factory=dict)
     problem: str = ""
 
 
 def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
-    """Drives and mounts that are slower than the others of their kind by more than the relative bound, or faster; and
-    those without a result.
+    """Drives and mounts that differ from the median of their kind by more than the relative bound, and those without a
+    result.
 
-    `rows` are of fio's curves. A place is judged by what it does at its best queue depth, in its largest blocks
-    (sequential) or its smallest (random). What is slower at that in order, or not measured at all, stops a paper.
+    `rows`: fio's curves. A place is judged at its best queue depth, with the largest blocks (sequential) or the
+    smallest (random). A slower sequential result, or none at all, stops a paper.
     """
     curves = _curves(rows)
     outliers = []
@@ -381,7 +382,7 @@ def _curves(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], _Cu
 
 
 def of_models(rows: Iterable[Mapping[str, Any]]) -> list[Outlier]:
-    """Modelled drives that stayed beyond their bound, by rows of links.probe_drives()."""
+    """Modelled drives whose last attempt is beyond its bound, from rows of links.probe_drives()."""
     last: dict[tuple[str, str, str, str], Mapping[str, Any]] = {}
     for row in rows:
         last[row["source"], row["destination"], row["operation"], row["mode"]] = row
@@ -393,8 +394,8 @@ def of_models(rows: Iterable[Mapping[str, Any]]) -> list[Outlier]:
 
 
 def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
-    """Pairs of RDMA ports whose bandwidth is below the others', at the same test and size of messages, by more than the
-    bound. It stops nothing."""
+    """Pairs of RDMA ports whose bandwidth is below the others' median by more than the bound, for the same test and
+    message size; this stops no paper."""
     found: defaultdict[tuple[str, str, str], dict[tuple[str, str], float]] = defaultdict(dict)
     for row in rows:
         if row["metric"] == "bandwidth_average":
@@ -415,7 +416,7 @@ def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
 
 
 def of_folder(folder: Path) -> list[Outlier]:
-    """All outliers of a testbed whose links were measured; `folder` is results/<testbed>/links. Raises Broken."""
+    """All outliers of a testbed with measured links; `folder`: results/<testbed>/links. Raises Broken."""
     limits: Mapping[str, float] = schema.load(folder / links.PLAN, links.Plan)["limits"]
     seen = links.hosts(folder)["links"]
     found = of_pairs(ways(links.pair_rows(folder)), limits, slows(seen))

@@ -1,4 +1,4 @@
-"""What an overhead run's record says: its name, the seconds of its jobs, the median of several. Pure."""
+"""Overhead runs: names of their kinds, seconds of their jobs, medians over several. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from whitewire.statistics import median_error
 
 
 def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
-    """The name of a kind of overhead run, unlike that of the block's other clusters (`cluster`: what runs share, JSON).
+    """The name of a kind of overhead run, which differs between a block's clusters (`cluster`: their key, JSON).
 
-    `defines` is the digest of what else affects it: overhead runs that were made before the testbed's description
-    changed are others.
+    `defines`: digest of all else that affects it, so that overhead runs made before a change of the testbed's
+    description are of another kind.
     """
     roles, place, drives, slots, racks, transport = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
@@ -31,7 +31,7 @@ def seconds_of(record: RunRecord) -> dict[str, float]:
 
 
 def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
-    """Valid overhead runs by their key."""
+    """Valid overhead runs by kind."""
     found: dict[str, list[RunRecord]] = {}
     for record in records:
         if record["valid"]:
@@ -40,14 +40,14 @@ def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
 
 
 def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Why the last overhead run of each kind was not valid, of kinds that have no valid one."""
+    """Kinds without a valid overhead run → why their last one was invalid."""
     known = list(records)
     there = valid(known)
     return {record["floor"]: record["why_invalid"] for record in known if record["floor"] not in there}
 
 
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:
-    """Medians over valid overhead runs of one kind: seconds by job, and under `wire` the bytes into all workers."""
+    """Medians over valid overhead runs of one kind: seconds by job, and under `wire` the bytes received by workers."""
     seconds = [seconds_of(record) for record in records]
     medians = {
         name: statistics.median(each[name] for each in seconds if name in each) for each in seconds for name in each
@@ -56,7 +56,7 @@ def typical(records: Sequence[RunRecord]) -> dict[str, float]:
 
 
 def standard_error(seconds: Sequence[float]) -> float:
-    """Of the median of some overhead runs; infinite for a single one."""
+    """Standard error of the median of some overhead runs, in seconds; infinite for a single one."""
     if len(seconds) < 2:
         return math.inf
     return median_error(len(seconds)) * statistics.stdev(seconds)

@@ -1,4 +1,4 @@
-"""Parts of the stages `links` and `trust`, and the time of the latter: the command line names them without packages."""
+"""Parts of the stages `links` and `trust`, and trust's time limit, for a command line that imports no packages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 OfLinks = Literal["drives", "network", "rdma"]
 OF_LINKS: tuple[OfLinks, ...] = get_args(OfLinks)
-"""Measured by fio, iperf3 and perftest, in this order."""
+"""Parts of `links`, measured by fio, iperf3 and perftest, in this order."""
 Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
 PARTS: tuple[Part, ...] = get_args(Part)
-"""Of `trust`, in the order of measuring; `order` measures nothing: it reads the runs of all others, and of papers."""
+"""Parts of `trust`, in the order of measuring; `order` measures nothing, but reads the runs of others and papers."""
 WITHIN = "50m"
-"""How long measuring may take unless told otherwise."""
+"""Default time limit of `trust`."""

@@ -1,7 +1,7 @@
-"""Whether a run had the processors that it needed, where its hosts share those of one machine.
+"""Checks whether a run had the processors that it needed, on hosts that share those of one machine.
 
-What counts is not how busy processors are but how late a process wakes that wants one: docs/inside/processors.md has
-the experiment that this rests on. Pure.
+The criterion is not how busy processors are, but how late a process wakes that needs one. docs/inside/processors.md
+describes the underlying experiment. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, held,
 
 
 def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
-    """How late a timer woke, how long threads waited for each second that they ran, what others used of processors."""
+    """Mean lateness of a timer, threads' waiting time per second of running time, processors used by others."""
     start, end = record["start"], record["end"]
     ran, waited, own = (grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
@@ -31,13 +31,14 @@ def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
 
 
 PEAK_S, MOSTLY = 0.5, 0.9
-"""Seconds over which use is averaged, and in which share of these pieces of a run its processors are to be free."""
+"""Seconds over which use of processors is averaged, and the share of such periods whose use must fit."""
 
 
 def needed(record: RunRecord, series: WaitedSeries) -> float:
-    """Processors that a run's hosts need: in nine of ten half seconds they used no more.
+    """Number of processors that a run's hosts need: the most that they used in nine of ten half seconds.
 
-    On average a run uses half as much: two whose averages fit would wait for each other wherever both are busy.
+    The average is about half of that. Two runs whose averages fit together would wait for each other while both are
+    busy.
     """
     start, end = record["start"], record["end"]
     pieces = max(1, round((end - start) / PEAK_S))
@@ -49,19 +50,19 @@ def needed(record: RunRecord, series: WaitedSeries) -> float:
 
 
 OTHERS_CORES = 0.5
-"""Processors that other programs may use beside jobs that need all of them: those under `cpu: report`, where the
-testbed says no other bound. Some 0.1 are the kernel's own, for the testbed."""
+"""Default bound on processors that other programs may use during jobs that need all of them (`cpu: report`). The kernel
+itself uses some 0.1 for the testbed."""
 OVERHEAD_SHARE = 0.5
-"""Share of the processors that other programs may use beside an overhead run: with more it takes longer."""
+"""Share of the processors that other programs may use during an overhead run; with more it takes longer."""
 SHORT_MS = 0.4
-"""Of a second in which a process woke later on average, hosts that share one machine were short of its processors: what
-separates runs that are right from others (docs/inside/processors.md), for each second by itself."""
+"""Mean lateness of a process's wake-ups in ms above which processors were short in a second, for hosts that share one
+machine: the bound that separates correct runs from others (docs/inside/processors.md), applied to single seconds."""
 
 
 def short_share(start: float, end: float, samples: Samples, series: WaitedSeries | None) -> float:
-    """Share of the seconds between two moments, from 0 to 1, in which processors were short; NaN of none.
+    """Share (0 to 1) of the seconds between two times in which processors were short; NaN without data.
 
-    Judged by how late a timer woke, where hosts share one machine's; else (None) by the share that was idle.
+    Hosts that share one machine are judged by the timer's lateness (`series`), others (None) by the idle share.
     """
     if series is None:
         short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
@@ -72,15 +73,15 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
 
 
 def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
-    """How many milliseconds late the timer woke between two moments, mean; without end where it never woke."""
+    """Mean lateness of the timer's wake-ups between two times, in ms; infinite if it never woke."""
     wakes, late = (grown(series.time, each, start, end) for each in (series.wakes, series.late))
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
 
 def of_an_overhead(found: Found, processors: int) -> list[Reason]:
-    """Why other programs may have made an overhead run longer, on a machine of so many processors (empty: they can't).
+    """Why other programs may have prolonged an overhead run on a machine with `processors` (empty: they cannot have).
 
-    How late a process woke shows nothing: a start of JVMs takes all processors itself.
+    The timer's lateness is no criterion here, because starting JVMs uses all processors itself.
     """
     outside, most = found.get("cpu_outside", (0.0, ""))[0], OVERHEAD_SHARE * processors
     if outside <= most:  # not so where it is NaN
@@ -89,12 +90,12 @@ def of_an_overhead(found: Found, processors: int) -> list[Reason]:
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
-    """Why lack of processors may have changed a run (empty: it cannot have, or that is unknown)."""
+    """Why a lack of processors may have affected a run (empty: it cannot have, or that is unknown)."""
     if "cpu_late" not in found:
         return []
     late, outside = found["cpu_late"][0], found["cpu_outside"][0]
     if record.get("cpu") == "report":
-        # That its own load takes all of them is the point. That somebody else's does, halves what it shows.
+        # Its own load may use all processors, as intended; the load of others would falsify the result.
         most = limits.get("cpu_outside", OTHERS_CORES)
         if outside <= most:  # not so where it is NaN
             return []

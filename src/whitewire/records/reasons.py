@@ -1,6 +1,7 @@
-"""Why a run was not made, or does not count: a code, declared here with its sentence and its meaning. Pure.
+"""Reasons why a run was not made or is invalid: codes, each with its sentence and meaning. Pure.
 
-Decisions follow the code. A record has it beside the sentence; older records have the sentence alone and are read here.
+Decisions depend on the code. A record has it in addition to the sentence; read() derives it for old records, which have
+only the sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from whitewire.records.run import RunRecord
 
 @dataclass(frozen=True)
 class Code:
-    """How the sentence of a reason begins and goes on, with its values in braces, and what the code means.
+    """The sentence of a reason (its beginning and the rest, with values in braces), and the code's meaning.
 
     `again`: another start makes the run; `short`: the run lacked processors.
     """
@@ -73,12 +74,12 @@ INVALID: Mapping[str, Code] = {
     "other_k": Code("made at another k", ": {why}", "the block went on with a larger k"),
     OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
-"""Codes of attempts and overhead runs that do not count."""
+"""Codes of invalid attempts and overhead runs."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A code with the values of its sentence, or with the sentence as a record has it (`said`)."""
+    """A code with the values of its sentence, or with the sentence from a record (`said`)."""
 
     code: str
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -93,29 +94,29 @@ class Reason:
 
 
 def read(said: str, code: str = "", among: Mapping[str, Code] = NOT_MADE) -> Reason:
-    """A reason as it was kept: by its code, or by how its sentence begins where an old record has no code."""
+    """A reason from a record: by its code, or in old records without codes by the beginning of its sentence."""
     found = (name for name, kind in among.items() if kind.begins and said.startswith(kind.begins))
     return Reason(code or next(found, OTHER), said=said)
 
 
 def codes_of(record: RunRecord) -> list[str]:
-    """Codes of the reasons why an attempt does not count; none where it does."""
+    """Codes of the reasons why an attempt is invalid; empty if it is valid."""
     said = record.get("why_invalid", "")
     return record.get("why_codes") or ([read(said, among=INVALID).code] if said else [])
 
 
 def short(codes: Iterable[str]) -> bool:
-    """Whether one of these codes says that an attempt lacked processors."""
+    """Whether one of these codes means that an attempt lacked processors."""
     return any(Reason(code).kind.short for code in codes)
 
 
 def disturbed_by(record: RunRecord) -> list[Reason]:
-    """What befell an attempt while it was observed."""
+    """Reasons for the disturbances that were observed during an attempt."""
     return [Reason("disturbed", {"why": why}) for why in record.get("disturbed", [])]
 
 
 def validity(found: Iterable[Reason]) -> RunRecord:
-    """What an attempt's record says of the reasons why it does not count (none: it does)."""
+    """The part of an attempt's record on its validity, from the reasons why it is invalid (none: it is valid)."""
     why = list(found)
     return {"valid": not why, "why_invalid": "; ".join(map(str, why)), "why_codes": [each.code for each in why]}
 

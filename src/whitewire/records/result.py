@@ -1,4 +1,4 @@
-"""What a run leaves: its record and verbatim files."""
+"""The result of a run: its record and verbatim files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whitewire.records.run import RunRecord
 
 @dataclass(frozen=True)
 class Result:
-    """What a run left: its record (run.json) and verbatim files by name."""
+    """The result of a run: its record (run.json) and verbatim files by name."""
 
     record: RunRecord
     files: dict[str, str]
 
     def plus(self, record: RunRecord, files: Mapping[str, str] | None = None) -> Result:
-        """With more of each."""
+        """The result with further keys and files."""
         return Result(self.record | record, self.files | dict(files or {}))

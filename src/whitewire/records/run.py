@@ -1,4 +1,4 @@
-"""What run.json holds, of a run and of an overhead run; and the row of design.csv that a run's record begins with."""
+"""Content of run.json, for runs and overhead runs, and the row of design.csv with which a run's record begins."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from whitewire.tools.link import Link
 Level = str | int | float | bool
 """A level of a factor."""
 Links = dict[str, dict[str, int]]
-"""Bytes over each host's link since it came up, by host and way (`egress`, `ingress`)."""
+"""Bytes over each host's link since it came up, by host and direction (`egress`, `ingress`)."""
 
 
 class DesignRow(TypedDict):
-    """A row of design.csv; beside these it has a column for each factor of its paper (design.rows.levels_of)."""
+    """A row of design.csv, which has a further column for each factor of its paper (design.rows.levels_of)."""
 
     run_id: str
     block: str
     effort: str
-    """Of its block; missing in old files, where the block's name begins with it (design.rows.effort_of)."""
+    """Effort of its block; missing in old files, where the block's name begins with it (design.rows.effort_of)."""
     order: int
-    """Place in its block, from 1."""
+    """Position in its block, from 1."""
     experiment: str
     workload: str
     replicate: int
@@ -57,8 +57,8 @@ class Fabric(TypedDict):
 
 
 class Clock(TypedDict):
-    """What the clocks of the measuring machine did during a run: seconds by which the time of day was set, and for
-    which the machine slept. `hosts`: of hosts with a clock of their own, by name, seconds by which that was set."""
+    """Changes of clocks during a run, in seconds: steps of the measuring machine's time of day, and its sleep.
+    `hosts`: steps of the clocks of hosts with their own, by name."""
 
     stepped: float
     slept: float
@@ -66,7 +66,7 @@ class Clock(TypedDict):
 
 
 class Operation(TypedDict):
-    """A put as the NameNode logged it: bytes, and seconds since 1970 when it created and completed the file."""
+    """A put in the NameNode's log: bytes, and the times of the file's creation and completion (seconds since 1970)."""
 
     client: str
     operation: str
@@ -76,7 +76,7 @@ class Operation(TypedDict):
 
 
 class Command(TypedDict):
-    """A client's command: seconds since 1970, and its exit status."""
+    """A client's command: begin and end (seconds since 1970), and exit status."""
 
     begin: float
     end: float
@@ -84,7 +84,7 @@ class Command(TypedDict):
 
 
 class PlacedBlock(TypedDict):
-    """A block of a file in HDFS and who holds it."""
+    """A block of a file in HDFS and the DataNodes that hold it."""
 
     file: str
     block_index: int
@@ -100,91 +100,91 @@ class Job(TypedDict):
     end: float
     tasks: list[Task]
     counters: dict[str, int]
-    # What the history server says besides.
+    # Further values from the history server.
     id: NotRequired[str]
     state: NotRequired[str]
     start: NotRequired[float]
     maps: NotRequired[int]
     reduces: NotRequired[int]
     diagnostics: NotRequired[str]
-    # What TestDFSIO says: values of all tasks together, when each moved data, seconds of the whole.
+    # Results of TestDFSIO: sums over all tasks, times at which each moved data, seconds of the whole test.
     testdfsio: NotRequired[Annotated[dict[str, float], MayBeInfinite(("rate", "sqrate"))]]
     spans: NotRequired[list[tuple[float, float]]]
     seconds: NotRequired[float]
-    # What NNBench says; see tools.nnbench.Result.
+    # Result of NNBench; see tools.nnbench.Result.
     nnbench: NotRequired[dict[str, Any]]
-    # What the reader's loops say.
+    # Results of the reader's loops.
     bytes_read: NotRequired[float]
     bytes_credited: NotRequired[float]
 
 
 class FilesSeen(TypedDict, total=False):
-    """A folder of a run as its file system reports it; of a mounted one only `files` and `bytes`."""
+    """A folder of a run as its file system reports it; only `files` and `bytes` for a mounted one."""
 
     files: int
     bytes: int
     blocks: int
     largest_block: int
-    """Bytes; 0 without blocks."""
+    """Bytes of the largest block; 0 without blocks."""
     fewest_blocks: int
-    """Blocks of the file that has the fewest."""
+    """Blocks of the file with the fewest."""
     replicas_least: int
-    """Replicas on distinct DataNodes of the block that has the fewest, and of the one that has the most."""
+    """Least number of a block's replicas on distinct DataNodes; `replicas_most`: the largest."""
     replicas_most: int
     datanodes: int
-    """DataNodes that HDFS has."""
+    """Number of HDFS's DataNodes."""
     policy: str
-    """Erasure coding policy of its files; missing where they are kept as replicas."""
+    """Erasure coding policy of its files; missing if they are replicated."""
     wanting: int
-    """Block groups of coded files that lack a block."""
+    """Number of block groups that lack a block."""
 
 
 class Evidence(TypedDict, total=False):
-    """What was really so in a run, read back from the system: the factors' proofs rest on it (package factors)."""
+    """Actual state during a run, read back from the system, as evidence for proofs of treatment (package factors)."""
 
     links: dict[str, Link]
     files: dict[str, FilesSeen]
-    """By what they are to the run: `input`, `output`, and `before` of files that lost replicas."""
+    """Folders by their use in the run: `input`, `output`, and `before` for files before re-replication."""
     store: dict[str, object]
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: Annotated[dict[str, float], MayBeInfinite(("rate", "chunk"))]
-    """The drive model that the workers' hosts have: count, rate, access_time, chunk, cache, on the testbed's scale.
-    With memory in front of it: memory, background, limit, and what the first worker's took in the run."""
+    """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale. With a
+    page cache also: memory, background, limit, and the bytes that the first worker's memory took in the run."""
     page_cache: str
-    """`on` where the run's bytes went by way of memory on every worker, `off` where on none."""
+    """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
     volumes: int
-    """Volumes that a DataNode says it has."""
+    """Number of volumes that a DataNode reports."""
     segment: float
-    """Bytes that TCP segments with data held at least, on average, at the host where they held most."""
+    """Lower bound on the mean payload of TCP data segments in bytes, at the host with the largest."""
     uplinks: dict[str, Link]
-    """By rack."""
+    """Uplinks by rack."""
     racks: dict[str, list[str]]
-    """Hosts of the DataNodes by rack, as HDFS has them."""
+    """Hosts of the DataNodes by rack, as HDFS reports them."""
     cross_traffic: float
-    """Share of the uplinks' rate that was sent beside the run."""
+    """Share of the uplinks' rate that other hosts sent during the run."""
     slow_drives: float
     """Rate of the slow worker's drives over that of the others."""
     waves: dict[str, int]
-    """By job: most map tasks that a worker ran one after the other."""
+    """Largest number of map tasks that a worker ran one after the other, by job."""
     packets: int
-    """Packets of writes that all DataNodes received in the run, which clients' puts made."""
+    """Write packets of clients' puts that all DataNodes received in the run."""
     map_output_compression: str
-    """What the job's configuration compressed the map tasks' output with, or `none`."""
+    """Compression of the map tasks' output in the job's configuration, or `none`."""
     ports: dict[str, PortSeen]
-    """By host, of a run that was asked a transport: what its RDMA port, its interface and its kernel's TCP moved."""
+    """Traffic of each host's RDMA port, interface and kernel's TCP, in a run with a transport."""
     warm: list[str]
-    """Of a site's own file system: why hosts' memory may have held files when it was last to be empty, by host."""
+    """For a site's own file system: reasons, by host, why memory may have held files when it should have been empty."""
 
 
 class RunRecord(TypedDict, total=False):
-    """run.json. Only what its row says and `valid` and `why_invalid` are in every one.
+    """Content of run.json. Times in seconds since 1970. OF_ANY lists the keys of every record.
 
-    An attempt that failed has its row, factors and scale; an overhead run has no row but block and workload; of the
-    rest each workload has its part. Times in seconds since 1970.
+    A failed attempt has its design row, factors and scale. An overhead run has only block and workload of a row. The
+    other keys depend on the workload.
     """
 
-    # The row of the design, and what it stands for.
+    # The row of the design, and its meaning.
     run_id: str
     block: str
     order: int
@@ -194,15 +194,15 @@ class RunRecord(TypedDict, total=False):
     seed: int
     factors: dict[str, Level]
     asked: dict[str, Any]
-    """Levels and parameters at full scale, as the run really had to have them."""
+    """Levels and parameters at full scale that the run had to have."""
     evidence: Evidence
     transport: dict[str, Any]
-    """Of a run that was asked one: how the testbed's description sets it up; see description.transports.Transport."""
+    """The run's transport, if any, from the testbed's description; see description.transports.Transport."""
     inexact: float
-    """By which share the input may exceed what was asked, where records of random length fill it."""
+    """Share by which the input may exceed the size asked for, because its records have random lengths."""
     fabric: Fabric
     scale: Scale
-    # Every run: who took part, what links and processors did.
+    # Every run: hosts that took part, counters of links and processors.
     clients: int
     replication: int
     client_hosts: list[str]
@@ -214,10 +214,10 @@ class RunRecord(TypedDict, total=False):
     tcp_retransmits: int
     queue_drops: int
     disturbed: list[str]
-    """What befell the run while it was observed, each in words: it does not count then."""
+    """Descriptions of disturbances observed during the run, which make it invalid."""
     start: float
     end: float
-    # Clients that put files, and replicas that come back.
+    # Clients' puts, and re-replication.
     commands: list[Command]
     operations: list[Operation]
     placement: list[PlacedBlock]
@@ -229,24 +229,24 @@ class RunRecord(TypedDict, total=False):
     mounted: bool
     output_replication: int
     coding: str
-    """The erasure coding policy that the run's files were to have, in place of replicas."""
+    """The erasure coding policy asked for the run's files, instead of replicas."""
     workers: list[str]
     made_by: str
     cpu: str
     outside: float
-    """Of an overhead run: processors that other programs used meanwhile, where all hosts share one machine's."""
+    """For an overhead run on hosts that share one machine: processors that other programs used meanwhile."""
     clock: Clock
     lane: int
     lanes: int
-    """The lane that made it, from 1, and how many were measured side by side; not there where it was the only one."""
+    """Number of its lane, from 1, and number of lanes measured side by side; missing if there was only one."""
     floors: dict[str, float]
-    """Seconds of each job on almost no data; `floor_wire` are the bytes into all workers of all of them."""
+    """Startup overhead of each job in seconds; `floor_wire`: bytes that all workers receive in these overhead runs."""
     floor_wire: float
-    # A program of HiBench's.
+    # A HiBench program.
     program: str
     profile: str
     reports: list[Report]
-    # What became of the attempt, and the code that made it.
+    # The attempt's validity, and the code that made it.
     floor: str
     attempt: int
     valid: bool
@@ -254,22 +254,22 @@ class RunRecord(TypedDict, total=False):
     why_codes: list[str]
     """Codes of the reasons in `why_invalid` (records/reasons.py); old records have none."""
     number: int
-    """Of an overhead run: its place in its block."""
+    """For an overhead run: its number in its block."""
     commit: str
     modified: bool
     software: str
 
 
 OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
-"""What every record has, of a run and of an overhead run."""
+"""Keys of every record, of runs and overhead runs."""
 OF_AN_OVERHEAD = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
 OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "why_codes", "seed", "scale", "commit", "modified", "software")
-"""All that is read of the record of a failed attempt."""
+"""All keys that are read from the record of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
     "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",
 )  # fmt: skip
-"""What the record of a run has besides that came to its end, and that of a failed attempt has not."""
+"""Further keys of a run that came to its end; missing for a failed attempt."""
 OF_JOBS = ("user_bytes", "workers", "mounted", "output_replication", "made_by", "cpu", "floors", "floor_wire")
-"""What a run has besides that has `jobs`."""
+"""Further keys of a run with `jobs`."""

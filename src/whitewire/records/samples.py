@@ -1,4 +1,4 @@
-"""samples.csv, host-cpu.csv and waited.csv of a run: times, ticks of the processors, bytes of the links. Pure."""
+"""Reads samples.csv, host-cpu.csv and waited.csv of a run: times, ticks of processors, bytes of links. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import TypeVar
 import numpy as np
 
 TICKS = 100
-"""Clock ticks a second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
+"""Clock ticks per second in /proc/stat (sysconf _SC_CLK_TCK; 100 on Linux)."""
 MTU = 1500
-"""Bytes of an IP packet on Ethernet, unless a run asks for others."""
+"""Default MTU of Ethernet in bytes."""
 ETHERNET, HEADERS = 14, 52
-"""Bytes of a frame's header, and of those of IP and TCP with time stamps."""
+"""Bytes of an Ethernet header, and of the headers of IP and TCP with time stamps."""
 SEGMENT = MTU - HEADERS
-"""Bytes of data in a full TCP segment on Ethernet, unless a run had another MTU."""
+"""Bytes of payload in a full TCP segment on Ethernet with the default MTU."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """samples.csv of a run: times (seconds since 1970), ticks, and link bytes by `<host>.<way>`."""
+    """samples.csv of a run: times (seconds since 1970), processor ticks, and link bytes by `<host>.<direction>`."""
 
     time: list[float]
     ticks: list[int]
@@ -32,16 +32,16 @@ class Samples:
     links: dict[str, list[int]]
 
     def total(self, hosts: Iterable[str], way: str) -> list[int]:
-        """Sum over hosts of their link's bytes, sample by sample."""
+        """Sum of the hosts' link bytes, per sample."""
         return [sum(values) for values in zip(*(self.links[f"{host}.{way}"] for host in hosts), strict=True)]
 
 
 class Torn(ValueError):
-    """A table is not whole; the message is the fault without the path: line, column, found, expected."""
+    """A damaged table; the message is the fault without the path: line, column, found, expected."""
 
 
 def read_samples(text: str) -> Samples:
-    """Raises Torn."""
+    """Parse samples.csv. Raises Torn."""
     names, rows = _rows(text, ("time", "ticks", "idle_ticks"))
     links = [name for name in names if "." in name]
     return Samples(
@@ -53,7 +53,7 @@ def read_samples(text: str) -> Samples:
 
 
 def _rows(text: str, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Names of columns and rows of cells, of a table with a line at least. Raises Torn."""
+    """(names of columns, rows of cells) of a table, which must have at least one row. Raises Torn."""
     names, *rows = list(csv.reader(io.StringIO(text))) or [[]]
     for name in needed:
         if name not in names:
@@ -75,7 +75,7 @@ Number = TypeVar("Number", int, float)
 
 def _column(names: Sequence[str], rows: Sequence[Sequence[str]], name: str, kind: Callable[[str], Number]
             ) -> list[Number]:  # fmt: skip
-    """The numbers of a column, all of them finite. Raises Torn."""
+    """The numbers of a column, all of which must be finite. Raises Torn."""
     place, found = names.index(name), []
     for number, row in enumerate(rows, start=2):
         try:
@@ -90,9 +90,9 @@ def _column(names: Sequence[str], rows: Sequence[Sequence[str]], name: str, kind
 
 
 def peak_rate(times: Sequence[float], totals: Sequence[float], window: float) -> float:
-    """Largest mean rate (units of `totals` a second) over any window of `window` seconds that starts at a sample.
+    """Largest mean rate (units of `totals` per second) over any window of `window` seconds that starts at a sample.
 
-    A window reaches to the first sample at or after its length; a series shorter than the window counts whole.
+    A window extends to the first sample at or after its length; a series shorter than the window counts as a whole.
     """
     best, end = 0.0, 0
     for start in range(len(times) - 1):
@@ -106,7 +106,7 @@ def peak_rate(times: Sequence[float], totals: Sequence[float], window: float) ->
 def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float, float]]:
     """(seconds since start, idle share of all processors) for each second of the run, or for the run if shorter.
 
-    The shares are between the samples next to the second's ends.
+    Shares are computed between the samples nearest to the second's ends.
     """
     found = []
     for left, right in seconds_of(start, end):
@@ -120,7 +120,7 @@ def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float,
 
 
 def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
-    """Begin and end of each second of a run; the rest of it is in a last one, which overlaps the one before."""
+    """(begin, end) of each second of a run; the last second ends with the run and may overlap the one before."""
     whole = int(end - start)
     windows = [(start + number, start + number + 1) for number in range(whole)]
     if end - start > whole:
@@ -129,8 +129,8 @@ def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
 
 
 def held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
-    """In how many of a run's `seconds` something held, by its windows in their order: (seconds since start, whether
-    it held), each as seconds_of makes them. The last one counts with what it alone covers."""
+    """Number of a run's `seconds` in which a condition held. `windows`: (seconds since start, whether it held) for the
+    windows of seconds_of() in their order; an overlap counts once."""
     found = covered = 0.0
     for left, holds in windows:
         right = min(left + 1, seconds)
@@ -140,23 +140,23 @@ def held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
 
 
 def nearest(times: Sequence[float], moment: float) -> int:
-    """Number of the sample next to a moment, of two at the same distance the earlier; `times` grow."""
+    """Index of the sample nearest to a time, of two at the same distance the earlier one; `times` must be sorted."""
     after = min(bisect.bisect_left(times, moment), len(times) - 1)
     return after - 1 if after and moment - times[after - 1] <= times[after] - moment else after
 
 
 def grown(times: Sequence[float], totals: Sequence[float], start: float, end: float) -> float:
-    """Growth of a running total between two moments, read off linearly between its samples."""
+    """Growth of a running total between two times, interpolated linearly between its samples."""
     first, last = np.interp([start, end], times, totals)
     return float(last - first)
 
 
 HostCpu = tuple[list[float], dict[str, list[float]]]
-"""Times (seconds since 1970), and CPU seconds so far by host."""
+"""(times in seconds since 1970, CPU seconds so far by host)."""
 
 
 def read_host_cpu(text: str) -> HostCpu:
-    """Raises Torn."""
+    """Parse host-cpu.csv. Raises Torn."""
     names, rows = _rows(text, ("time",))
     hosts = [name for name in names if name != "time"]
     return _column(names, rows, "time", float), {host: _column(names, rows, host, float) for host in hosts}
@@ -168,9 +168,9 @@ WAITED = ("time", "ran", "waited", "own", "wakes", "late")
 
 @dataclass(frozen=True)
 class WaitedSeries:
-    """waited.csv of a run: times (seconds since 1970); so far seconds that threads of the hosts ran, that they were
-    ready and waited for a processor, and that the measuring process ran and what it started beside (`own`; old results:
-    that process alone); how often a timer in the sandbox woke, and how many seconds late all together."""
+    """waited.csv of a run: times (seconds since 1970), and totals up to then: seconds that the hosts' threads ran, and
+    that they waited for a processor; CPU seconds of the campaign's other processes (`own`; in old results only the
+    measuring process); wake-ups of a timer in the sandbox, and their lateness in seconds."""
 
     time: list[float]
     ran: list[float]
@@ -181,6 +181,6 @@ class WaitedSeries:
 
 
 def read_waited(text: str) -> WaitedSeries:
-    """Raises Torn."""
+    """Parse waited.csv. Raises Torn."""
     names, rows = _rows(text, WAITED)
     return WaitedSeries(*(_column(names, rows, name, float) for name in WAITED))

@@ -1,4 +1,4 @@
-"""scale.json of a paper's raw results: which scale candidate its runs have. Pure but for reading."""
+"""scale.json of a paper's raw results: the scale candidate of its runs. Pure except for reading."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from whitewire.records import schema
 from whitewire.records.schema import Broken
 
 FILE = "scale.json"
-"""In raw/ of a paper's results."""
+"""Name of the file in raw/ of a paper's results."""
 
 
 class CandidateRecord(TypedDict):
-    """scale.json: the index of the scale candidate, and what was tried."""
+    """Content of scale.json: index of the scale candidate, and the candidates that were tried."""
 
     rung: int
     tried: NotRequired[list[dict[str, Any]]]
 
 
 def recorded(raw: Path, count: int | None = None) -> int | None:
-    """Index of the scale candidate of a paper's results, of `count`; None where there is no record of it.
+    """Index of the scale candidate (of `count`) of a paper's results; None without a record.
 
-    Raises UserError for a record that is broken: runs of another k would come beside those that are there.
+    Raises UserError for a broken record, because new runs might get another k than existing ones.
     """
     path = raw / FILE
     if not path.exists() and not path.is_symlink():
@@ -42,7 +42,7 @@ def recorded(raw: Path, count: int | None = None) -> int | None:
 
 
 def beyond(candidate: int, count: int | None = None) -> str:
-    """What is wrong with the index of a scale candidate, of which there are `count`; empty: nothing."""
+    """The fault of an index among `count` scale candidates; empty if it is valid."""
     if candidate >= 0 and (count is None or candidate < count):
         return ""
     return f"rung: found {candidate}, expected " + ("0 or more" if count is None else f"one from 0 to {count - 1}")

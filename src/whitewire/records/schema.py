@@ -1,7 +1,6 @@
-"""What a record in JSON must look like, as JSON Schema that is made from its TypedDict; and reading one. Pure but for
-reading.
+"""Schemas of JSON records, derived from their TypedDicts, and functions to read records. Pure except for reading.
 
-The TypedDicts are what mypy checks the writers by, so they are the one place where a record's form is said.
+mypy checks the writers against the same TypedDicts, so a record's format is defined in one place.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from whitewire.text import quoted, suggestion
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 MOST_BYTES, MOST_VALUES = 1 << 26, 1_000_000
-"""Of one JSON text: bytes, and commas and brackets, each of which stands for a value in memory."""
+"""Limits for one JSON text: bytes, and commas and brackets, each of which implies a value in memory."""
 MOST = 1 << 63
-"""Whole numbers are below it: no larger one is any, and arithmetic with it may end in an error."""
+"""Upper bound on whole numbers: no valid record has larger ones, and arithmetic with them may fail."""
 MOST_FAULTS = 100
-"""Of those that one record has, so many are held in memory."""
+"""Most faults of one record that are kept in memory."""
 WORDS = {
     "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
     "boundless": "a number", "boolean": "true or false", "null": "nothing",
@@ -45,7 +44,7 @@ WORDS = {
 
 
 class MayBeInfinite(NamedTuple):
-    """`Annotated[dict[str, float], MayBeInfinite(("rate",))]`: these may be; all other numbers are finite."""
+    """`Annotated[dict[str, float], MayBeInfinite(("rate",))]`: these keys may be infinite, all other numbers not."""
 
     keys: tuple[str, ...]
 
@@ -54,17 +53,17 @@ Kind = TypeVar("Kind")
 
 
 def closed(kind: Kind) -> Kind:
-    """Marks a TypedDict whose records have no further keys, because a table has a column for each key and no more."""
+    """Mark a TypedDict whose records may have no further keys, because its table has a column only for known ones."""
     kind.__closed__ = True  # type: ignore[attr-defined]
     return kind
 
 
 class Broken(ValueError):
-    """A file is not what it should be; the message is the fault without the path: key, found, expected."""
+    """An invalid file; the message is the fault without the path: key, found, expected."""
 
 
 def of(kind: Any) -> dict[str, Any]:
-    """JSON Schema of a type: a TypedDict, a list, dict, tuple, union, literal or plain type. Further keys are fine,
+    """JSON Schema of a type: a TypedDict, list, dict, tuple, union, literal or plain type. Further keys are allowed
     unless the TypedDict is `closed`."""
     if kind in PLAIN:
         return {"type": PLAIN[kind]}
@@ -93,7 +92,7 @@ def of(kind: Any) -> dict[str, Any]:
 
 
 def _of_keys(kind: Any) -> dict[str, Any]:
-    # Not __required_keys__: of annotations that are text it does not know which are NotRequired.
+    # Not __required_keys__, which does not see NotRequired in annotations that are strings.
     hints = get_type_hints(kind, include_extras=True)
     unless = NotRequired if kind.__total__ else None
     needed = [name for name, hint in hints.items() if unless and get_origin(hint) is not unless]
@@ -128,7 +127,7 @@ def validator(kind: Any) -> Any:
 
 
 def fault(value: Any, kind: Any) -> str:
-    """The first fault of a value in one line, as `key: found …, expected …`; empty where there is none."""
+    """The first fault of a value in one line, as `key: found …, expected …`; empty if there is none."""
     found = itertools.islice(validator(kind).iter_errors(value), MOST_FAULTS)
     errors = sorted(found, key=lambda error: [str(part) for part in error.absolute_path])
     return _line(errors[0]) if errors else ""
@@ -158,12 +157,12 @@ def _line(error: Any) -> str:
 
 
 def lacking(key: str, there: Mapping[str, Any]) -> str:
-    """The fault of a key that is not there."""
+    """The message for a missing key."""
     return f"{key}: found no such key, expected one{suggestion(key.rpartition('.')[2], there)}"
 
 
 def unknown(where: str, key: str, known: Iterable[str]) -> str:
-    """The fault of a key that is none of the known ones."""
+    """The message for an unknown key."""
     names = list(known)
     return f"{where}: found an unknown key, expected one of {', '.join(names)}{suggestion(key, names)}"
 
@@ -177,8 +176,8 @@ def load(path: Path, kind: Any) -> Any:
 
 
 def read(path: Path, most: float = math.inf) -> str:
-    """Text of a file of at most so many bytes. Raises Broken."""
-    if not path.is_file():  # neither a folder nor a pipe, on which one could wait for ever
+    """Text of a file of at most `most` bytes. Raises Broken."""
+    if not path.is_file():  # a folder, or a pipe, on which reading could block for ever
         raise Broken("found no such file, expected one")
     try:
         if (size := path.stat().st_size) > most:
@@ -191,13 +190,13 @@ def read(path: Path, most: float = math.inf) -> str:
 
 
 def too_large(size: int) -> str:
-    """The fault of a record of so many bytes."""
+    """The message for a record that is too large."""
     return f"found {size} bytes, expected at most {MOST_BYTES}"
 
 
 def parse(text: str) -> Any:
-    """What JSON text says. Raises Broken also for a key that is there twice, for NaN, which is no value, and for more
-    than fits into a moderate memory."""
+    """The value of a JSON text. Raises Broken also for a repeated key, for NaN, and for a text beyond MOST_BYTES or
+    MOST_VALUES."""
     if len(text) > MOST_BYTES:
         raise Broken(too_large(len(text)))
     if (values := sum(map(text.count, ",[{"))) > MOST_VALUES:
@@ -224,4 +223,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(name: str) -> float:
     if name == "NaN":
         raise Broken("found NaN, expected a number")
-    return float(name)  # where a record's form lets it be
+    return float(name)  # infinity, which some keys may have

@@ -1,7 +1,7 @@
-"""Whether a run's bytes went by the transport that it was asked to have, by what its hosts' ports counted. Pure.
+"""Checks whether a run's bytes used the transport asked for, by the counters of its hosts' ports. Pure.
 
-What the kernel's TCP sent is bounded twice: by the bytes over the interface, which RDMA bypasses on most hardware, and
-by its segments, where an interface counts RDMA too (soft RoCE, Chelsio's iWARP).
+There are two upper bounds on what the kernel's TCP sent: the bytes over the interface, which RDMA bypasses on most
+hardware, and its segments, for interfaces that count RDMA too (soft RoCE, Chelsio's iWARP).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NotRequired, TypedDict
 from whitewire.records.samples import ETHERNET, MTU
 
 QUIET = 0.05
-"""Greatest share of a host's bytes that may go by TCP in a run over RDMA: samples, name services, new connections."""
+"""Largest share of a host's bytes that may use TCP in a run over RDMA: samples, name services, new connections."""
 COVERS = 0.9
-"""Least share of the bytes that the asked transport must have counted: the other count may have more headers in it."""
+"""Least share of the bytes that the counter of the transport must show; total counts may include more headers."""
 
 
 class PortSeen(TypedDict):
-    """What a host moved in a run: bytes over its interface and its RDMA port, data segments of the kernel's TCP.
+    """Traffic of a host in a run: bytes over its interface and its RDMA port, data segments of the kernel's TCP.
 
-    `port`: empty where the interface has none. What its driver does not count is missing.
+    `port`: empty if the interface has none. Values that its driver does not count are missing.
     """
 
     port: str
@@ -34,7 +34,7 @@ class PortSeen(TypedDict):
 
 
 def sent(seen: PortSeen) -> int:
-    """Bytes that a host sent over its link by any transport: an interface may count RDMA too, or may not."""
+    """Bytes that a host sent over its link by any transport; interfaces may or may not count RDMA too."""
     return max(seen["interface_sent"], seen.get("sent", 0))
 
 
@@ -43,12 +43,12 @@ def received(seen: PortSeen) -> int:
 
 
 def by_tcp(seen: PortSeen) -> float:
-    """The most bytes that the kernel's TCP can have sent over the link."""
+    """Upper bound on the bytes that the kernel's TCP sent over the link."""
     return min(seen["interface_sent"], seen["segments"] * _frame(seen))
 
 
 def by_port(seen: PortSeen) -> float | None:
-    """The most bytes that the RDMA port can have sent; None where its driver counts neither bytes nor packets."""
+    """Upper bound on the bytes that the RDMA port sent; None if its driver counts neither bytes nor packets."""
     if "sent" in seen:
         return seen["sent"]
     return seen["packets_sent"] * _frame(seen) if "packets_sent" in seen else None
@@ -59,13 +59,13 @@ def _frame(seen: PortSeen) -> int:
 
 
 def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
-    """What speaks against a run's bytes having gone by this kind of transport; empty if nothing does.
+    """The evidence against a run's bytes having used this kind of transport; empty if there is none.
 
-    A host that sent little is compared with what hosts sent on average.
+    For hosts that sent little, shares are relative to the hosts' mean.
     """
     total = sum(map(sent, ports.values()))
     if kind != "rdma":
-        # Of all hosts together: one that only receives sends nothing but acknowledgements.
+        # The sum over all hosts, because a host that only receives sends only acknowledgements.
         without = 1 - sum(map(by_tcp, ports.values())) / total if total else 0.0
         return f"the kernel's TCP did not send {without:.0%} of the bytes" if without > 1 - COVERS else ""
     if blind := [name for name, seen in ports.items() if by_port(seen) is None]:
@@ -84,7 +84,7 @@ def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
 
 
 def _largest_share(shares: Mapping[str, float], words: str, most: float) -> str:
-    """The host with the largest share, in words; empty where none has more than `most`."""
+    """A sentence about the host with the largest share; empty if no share is above `most`."""
     name = max(shares, key=shares.__getitem__, default=None)
     if name is None or shares[name] <= most:
         return ""

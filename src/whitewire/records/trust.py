@@ -1,13 +1,13 @@
-"""What the stage `trust` leaves of an emulated testbed, `results/<testbed>/trust/`: the form of its records.
+"""Results of the stage `trust` on an emulated testbed, `results/<testbed>/trust/`: the format of its records.
 
-    links/round-*.json     rows of every test of links in a round
-    ratio/, same/, load/   a block each of runs whose right answer is known, as raw/ of a paper; same/ one a paper
+    links/round-*.json     rows of all tests of links in a round
+    ratio/, same/, load/   blocks of runs whose right answer is known, as in raw/ of a paper; in same/ one per paper
     scales/<paper>/        a block for each k and turn
     lanes/<paper>/         a block for each number of lanes and turn
-    <part>/part.json       written first of a part, with no unit made, and last, with what was made
-    trust.json             written last, with manifest.json: which parts are there
+    <part>/part.json       written when a part begins, with no units, and when it ends, with the number of units
+    trust.json             written last, with manifest.json: the finished parts
 
-Tables are made of it below tables/ (analysis/trust.py), which is no part of the record.
+Tables are derived from it into tables/ (analysis/trust.py), which is not part of the record.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from whitewire.records.parts import PARTS, Part
 from whitewire.records.schema import Broken
 
 FOLDER, TABLES = "trust", "tables"
-"""Of a testbed's results, and below that."""
+"""Names of its folder in a testbed's results, and of the tables' folder in that."""
 RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yaml"
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK = "round-*.json", "block.json"
 Meter = Literal["iperf3", "counters"]
 IPERF3, COUNTERS = get_args(Meter)
-"""What measures a link's goodput: iperf3, or the bytes that the switch's port counts."""
+"""Meters of a link's goodput: iperf3, or the byte counters of the switch port."""
 
 
 class LinkRow(TypedDict):
-    """One test of one pair of hosts: Mbit/s of TCP payload, and what the link should carry; or why there is none.
+    """One test of a pair of hosts: goodput in Mbit/s (TCP payload) and its expected value, or why there is none.
 
-    `rate` is what is set, in Mbit/s, `pairs` how many sent at the same time.
+    `rate`: rate set, in Mbit/s; `pairs`: number of pairs that sent concurrently.
     """
 
     rate: float
@@ -51,16 +51,16 @@ class LinkRow(TypedDict):
 
 
 class PartRecord(TypedDict):
-    """part.json: whole `units` that were made, of which `unit` says what they are; of none the part is not finished.
+    """part.json: number of complete `units` (0: the part is not finished), and the word for them (`unit`).
 
-    `planned`: units of which its blocks have the rows; `seconds` that they should take; `papers`: whose cells they are;
-    `description`: digest of the testbed's file; `lanes`: numbers of lanes that one lane is compared with.
+    `planned`: units in the rows of its blocks; `seconds`: their estimated time; `papers`: papers of their cells;
+    `description`: digest of the testbed's file; `lanes`: numbers of lanes that are compared with one lane.
     """
 
     part: Part
     units: int
     planned: NotRequired[int]
-    """Missing in old records: as many as were made."""
+    """Missing in old records, where it equals `units`."""
     unit: str
     seconds: float
     papers: list[str]
@@ -71,7 +71,7 @@ class PartRecord(TypedDict):
 
 
 class TrustRecord(TypedDict):
-    """trust.json."""
+    """Content of trust.json."""
 
     testbed: str
     description: str
@@ -87,7 +87,7 @@ class TrustRecord(TypedDict):
 
 
 def part(folder: Path, name: str) -> PartRecord | None:
-    """What part.json says; None where there is none that can be read."""
+    """The record in part.json; None if it is missing or invalid."""
     try:
         found: PartRecord = schema.load(folder / name / PART, PartRecord)
     except Broken:
@@ -96,12 +96,12 @@ def part(folder: Path, name: str) -> PartRecord | None:
 
 
 def planned(part: PartRecord) -> int:
-    """Units of a part of which its blocks have the rows."""
+    """Number of units in the rows of a part's blocks."""
     return part.get("planned", part["units"])
 
 
 def record(folder: Path) -> TrustRecord:
-    """trust.json by itself. Raises UserError."""
+    """trust.json, without checks of other files. Raises UserError."""
     path = folder / RECORD
     if not path.is_file():
         raise UserError(f"{shown(path)}: found no such file, expected what `make trust` measures")
@@ -113,7 +113,7 @@ def record(folder: Path) -> TrustRecord:
 
 
 def read(folder: Path) -> TrustRecord:
-    """trust.json of a record that is whole but for what its blocks hold. Raises UserError, of several faults Faults."""
+    """trust.json of a record whose files, except for those in blocks, are checked. Raises UserError, Faults."""
     found = record(folder)
     if wrong := faults(folder, found):
         raise Faults(wrong)
@@ -121,7 +121,7 @@ def read(folder: Path) -> TrustRecord:
 
 
 def faults(folder: Path, record: TrustRecord) -> list[str]:
-    """What is wrong with a record but for what its blocks hold, a line each."""
+    """Faults of a record except for files in its blocks, a line each."""
     path = folder / manifest.NAME
     if not path.exists():
         return [f"{shown(path)}: found no such file, expected one beside {RECORD}; `whitewire trust` writes it"]
@@ -130,8 +130,8 @@ def faults(folder: Path, record: TrustRecord) -> list[str]:
 
 
 def faults_of_parts(folder: Path, names: Collection[str]) -> list[str]:
-    """What is wrong with finished parts but for what their blocks hold: by the manifest where there is one, and by the
-    form of each file."""
+    """Faults of finished parts except for files in their blocks: by the manifest, if there is one, and by each file's
+    format."""
     there = [path.relative_to(folder).as_posix() for path in kept_files(folder, names)]
     found = dict(_unlike_manifest(folder, there, names))
     forms: list[tuple[Path, Any]] = [(folder / name / PART, PartRecord) for name in names]
@@ -154,13 +154,13 @@ def faults_of_parts(folder: Path, names: Collection[str]) -> list[str]:
 
 
 def again(folder: Path, path: Path) -> str:
-    """What to do about a file of a part that is damaged."""
+    """The remedy for a damaged file of a part."""
     return (f"remove {shown(folder / path.relative_to(folder).parts[0])} and {RECORD}, and `make trust` measures what "
             "is missing")  # fmt: skip
 
 
 def _unlike_manifest(folder: Path, names: Iterable[str], parts: Collection[str]) -> list[tuple[Path, str]]:
-    """Faults of these files, and of all that the manifest lists of these parts; none where there is no manifest."""
+    """Faults of these files and of all the files of these parts in the manifest; empty without a manifest."""
     if not (folder / manifest.NAME).exists():
         return []
     try:
@@ -171,7 +171,7 @@ def _unlike_manifest(folder: Path, names: Iterable[str], parts: Collection[str])
 
 
 def kept_files(folder: Path, parts: Iterable[str]) -> list[Path]:
-    """What the manifest lists of parts, of blocks what says how they ended: it lists the rest."""
+    """Files of parts in the manifest; for blocks only block.json and their manifest, which lists the other files."""
     found = [path for name in parts for path in (folder / name).glob("**/*" if name == LINKS else "*")]
     found += [block / name for block in blocks(folder, parts) for name in (BLOCK, manifest.NAME)]
     return sorted(path for path in {*found} if path.is_file() and not path.name.startswith(atomic.PART))

@@ -1,7 +1,7 @@
-"""The contract that every testbed keeps: hosts by role, commands on them, fabrics between them.
+"""The interface of all testbeds: hosts by role, commands on them, fabrics between them.
 
-A testbed is used as a context manager. Leaving it, an exception, SIGTERM or SIGKILL of this process all
-leave nothing behind: no process, namespace, mount or folder.
+A testbed is used as a context manager. No process, namespace, mount or folder is left after its end, whether by
+leaving the context, an exception, or SIGTERM or SIGKILL of this process.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from whitewire.tools.rdma_counters import Port
 Argv = Sequence[str]
 
 PRELOAD = "LD_PRELOAD"
-"""The variable that names the libraries which the loader puts before a program's others."""
+"""The environment variable that names the libraries which the loader loads before a program's own."""
 PATIENCE = 180.0
-"""Seconds until a daemon must be ready: many times what the whole cluster takes on a machine of usual speed."""
+"""Longest wait for a daemon to be ready, in seconds: many times what a whole cluster takes on an average machine."""
 
 
 def frame_share(mtu: int = MTU) -> float:
-    """TCP payload in a full Ethernet frame without its checksum, as a shaper and an interface count frames."""
+    """Share of TCP payload in a full Ethernet frame (counted without checksum, as shapers and interfaces do)."""
     return (mtu - HEADERS) / (mtu + ETHERNET)
 
 
@@ -48,7 +48,7 @@ FRAME_SHARE = frame_share()
 
 
 class ProcessDied(RuntimeError):
-    """A daemon ended that should have gone on; the message ends with the end of its log."""
+    """A daemon ended unexpectedly; the message closes with the last lines of its log."""
 
 
 class CommandFailed(RuntimeError):
@@ -56,20 +56,20 @@ class CommandFailed(RuntimeError):
 
 
 def last_line(said: bytes | str) -> str:
-    """The last line that is not empty, at most 300 characters."""
+    """The last non-empty line of an output, at most 300 characters."""
     text = said if isinstance(said, str) else said.decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "no message"
 
 
 def piped(stream: IO[bytes] | None) -> IO[bytes]:
-    """A standard stream of a process that was started with a pipe for it."""
+    """The given standard stream, which the process must have been started with a pipe for."""
     assert stream is not None, "the process was started without a pipe for this stream"
     return stream
 
 
 def read_line(stream: IO[bytes], deadline: float) -> bytes:
-    """The next line of an unbuffered stream; what there is of it when the stream ends or time is up (monotonic)."""
+    """The next line of an unbuffered stream; a partial one at the end of the stream or at the (monotonic) deadline."""
     line = b""
     poll = select.poll()
     poll.register(stream, select.POLLIN)
@@ -86,7 +86,7 @@ def read_line(stream: IO[bytes], deadline: float) -> bytes:
 
 @dataclass(frozen=True)
 class Completed:
-    """What a finished command left: exit status and verbatim output (bytes)."""
+    """Result of a finished command: exit status and verbatim output (bytes)."""
 
     argv: tuple[str, ...]
     status: int
@@ -94,7 +94,7 @@ class Completed:
     stderr: bytes
 
     def check(self) -> Completed:
-        """Return self, or raise CommandFailed with the end of what the command said."""
+        """Return self, or raise CommandFailed with the end of the command's output."""
         if self.status != 0:
             said = (self.stderr.strip() or self.stdout.strip()).decode(errors="replace")[-500:]
             raise CommandFailed(f"{' '.join(self.argv)}: exit status {self.status}: {said}")
@@ -109,7 +109,7 @@ class Process:
     popen: subprocess.Popen[bytes]
     log: Path
     position: int = 0
-    """Where its output begins in the log, which may hold that of an earlier process."""
+    """Byte offset of its output in the log, which may begin with that of an earlier process."""
     _main: psutil.Process | None = field(default=None, init=False, repr=False)
 
     @property
@@ -120,7 +120,7 @@ class Process:
         return "\n".join(self.said().splitlines()[-lines:])
 
     def said(self) -> str:
-        """All of its output so far."""
+        """The daemon's whole output so far."""
         with self.log.open("rb") as log:
             log.seek(self.position)
             return log.read().decode(errors="replace")
@@ -139,7 +139,7 @@ class Process:
     ) -> list[re.Match]:
         """Wait until the log holds `count` distinct matches of `pattern`, and return them.
 
-        `meanwhile` is called as long as it waits, and may raise. Raises ProcessDied when the daemon ends first,
+        `meanwhile` is called repeatedly during the wait, and may raise. Raises ProcessDied when the daemon ends first,
         TimeoutError with the log's end after `timeout` seconds, OSError when there is no space left for the log.
         """
         compiled, deadline = re.compile(pattern), time.monotonic() + timeout
@@ -158,9 +158,9 @@ class Process:
             time.sleep(0.05)
 
     def stood_still(self) -> bool:
-        """Whether a signal (SIGSTOP) stopped it since this was asked last, also when it goes on by now.
+        """Whether a signal (SIGSTOP) stopped the daemon since the last call, even if it runs again by now.
 
-        What carries it to its host stops with it, and the kernel reports that to the parent.
+        The local command that carries the daemon stops with it, and the kernel reports that to the parent.
         """
         still = False
         with contextlib.suppress(ChildProcessError):  # it has ended
@@ -170,7 +170,7 @@ class Process:
 
     def main_process(self) -> psutil.Process | None:
         """The daemon itself, below the command that carries it to its host; None when it has ended."""
-        if self._main is None:  # looked for once: it means looking at every process of the machine
+        if self._main is None:  # search once only: a search reads every process of the machine
             with contextlib.suppress(psutil.Error):
                 self._main = next(iter(psutil.Process(self.popen.pid).children()), None)
         return self._main if self._main is not None and self._main.is_running() else None
@@ -192,9 +192,9 @@ class Process:
         if main is not None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 main.kill()
-            # nsenter stops when what it carries is stopped, and would never see it end.
+            # nsenter stops when its child is stopped, and would then never notice the child's end.
             self.popen.send_signal(signal.SIGCONT)
-        elif self.alive:  # it has not got so far as to start
+        elif self.alive:  # the daemon itself has not started yet
             self.popen.kill()
         self.popen.wait(timeout=10)
 
@@ -226,16 +226,16 @@ class Host(ABC):
     address: str
     """Its IP address on the fabric in use."""
     interface: str = "eth0"
-    """The network interface that has it."""
+    """The network interface with that address."""
     folder: str
-    """Where its part of a cluster keeps its files."""
+    """The folder for the files of the host's daemons."""
     scratch: str = "/tmp"
-    """A folder for files of this run that no other host has."""
+    """A folder for files of this run that is private to the host."""
     variables: Mapping[str, str] = {}
-    """What every command of run() and start() has in its environment besides its own."""
+    """Environment variables that run() and start() add to every command's own."""
 
     def surrounded(self, own: Mapping[str, str] | None) -> dict[str, str]:
-        """The environment of a command: libraries of both are preloaded, the command's own first."""
+        """The host's variables and the command's `own`; libraries of both are preloaded, the command's first."""
         found = {**self.variables, **(own or {})}
         if preloaded := [of[PRELOAD] for of in (own or {}, self.variables) if of.get(PRELOAD)]:
             found[PRELOAD] = ":".join(preloaded)
@@ -243,7 +243,7 @@ class Host(ABC):
 
     @property
     def endpoint(self) -> str:
-        """What configuration files and command lines call the host by."""
+        """The host's name or address in configuration files and on command lines."""
         return self.name
 
     @abstractmethod
@@ -263,11 +263,11 @@ class Host(ABC):
 
     def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
                     timeout: float | None = None) -> Completed:  # fmt: skip
-        """As run(), on the machine itself where commands run in a container image."""
+        """Like run(), but on the machine itself even if the host's commands run in a container image."""
         return self.run(argv, env, stdin, timeout)
 
     def start_outside(self, argv: Argv, log: Path, name: str = "") -> Process:
-        """As start(), on the machine itself where commands run in a container image."""
+        """Like start(), but on the machine itself even if the host's commands run in a container image."""
         return self.start(argv, log, name=name)
 
     @abstractmethod
@@ -279,7 +279,7 @@ class Host(ABC):
         """Read a file of the host."""
 
     def clear_drives(self) -> None:
-        """Remove all that a cluster wrote to the host's drives."""
+        """Remove everything that a cluster wrote to the host's drives."""
         self.run(["rm", "-rf", self.drive_root]).check()
 
     @property
@@ -296,12 +296,12 @@ class Host(ABC):
 class Fabric:
     """A network between the hosts: its name and the rate of each host's link.
 
-    `rate` is what is set on this testbed, `full_scale_rate` what it stands for, both in Mbit/s. `shared`: all hosts
-    share that rate, both directions together, as on one segment without a switch. `burst`: bytes that a shaped link
-    passes at once after a pause, which a short transfer notices; 0 on a real one. `mtu`: bytes of an IP packet; 0: what
-    the site has.
-    `racks`: into how many the hosts are divided (0: all are at one switch), `uplink`: rate of the link of each, set on
-    this testbed. `unlike`: hosts whose link has another rate than the others', each with its share of the rate.
+    `rate` is set on this testbed and represents `full_scale_rate`, both in Mbit/s. `shared`: all hosts share that
+    rate, both directions together, as on one segment without a switch. `burst`: bytes that a shaped link passes at
+    once after a pause, which matters for short transfers; 0 on a real link. `mtu`: largest IP packet in bytes; 0: the
+    site's own.
+    `racks`: number of racks (0: all hosts are on one switch), `uplink`: rate of each rack's uplink on this testbed, in
+    Mbit/s. `unlike`: hosts whose link differs from `rate`, each with its share of it.
     """
 
     name: str
@@ -322,9 +322,9 @@ class Testbed(ABC):
     config: Mapping[str, Any]
     """The testbed's description, as config/testbeds/<name>.yaml gives it."""
     k: float = 1
-    """What divides the rates of its links; 1 on real hardware."""
+    """The divisor of its links' rates (scale factor); 1 on real hardware."""
     shared: str | None = None
-    """A folder that all hosts see, if there is one."""
+    """A folder shared by all hosts; None where there is none."""
     congestion_control: str = ""
 
     @property
@@ -332,10 +332,10 @@ class Testbed(ABC):
         return capabilities_of(self.config)
 
     def preflight(self, bare: bool = False) -> None:  # noqa: B027 - not every testbed has to look
-        """Look at all hosts before anything is started; nothing to look at where they are made by the testbed itself.
+        """Check all hosts before anything is started; does nothing where the testbed makes its own hosts.
 
-        `bare`: for links and drives alone, which need no Java and no Hadoop. Raises UserError, naming them, when some
-        cannot be used.
+        `bare`: check only what measurements of links and drives need, without Java and Hadoop. Raises a UserError that
+        names unusable hosts.
         """
 
     @abstractmethod
@@ -343,13 +343,13 @@ class Testbed(ABC):
                slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
         """Put the hosts on the named fabric and verify that they are on it.
 
-        `port_buffer` (bytes) is what a switch port queues, `mtu` the bytes of an IP packet, `slow` the share of the
-        rate that some hosts' links have, by name; where these can be set. Raises UserError where they cannot, and for a
-        fabric that the testbed does not have.
+        `port_buffer`: queue of a switch port in bytes; `mtu`: largest IP packet in bytes; `slow`: by name, hosts whose
+        links are slower, each with its share of the rate. Raises UserError where the testbed cannot set one of these,
+        and for a fabric that it does not have.
         """
 
     def fastest(self) -> str:
-        """The fabric for what is not measured: the fastest that running services can use."""
+        """The fabric for work that is not measured: the fastest one that running services can use."""
         fabrics = self.config["fabrics"]
         plain = [name for name in fabrics if not fabrics[name].get("racks")] or list(fabrics)
         return max(plain, key=lambda name: fabrics[name]["rate_mbit_per_s"])
@@ -360,75 +360,75 @@ class Testbed(ABC):
 
     @abstractmethod
     def counters(self) -> dict[str, dict[str, int]]:
-        """For each host name: `egress` and `ingress` bytes of its link since it came up."""
+        """Bytes sent (`egress`) and received (`ingress`) by each host's link since it came up, by host name."""
 
     @abstractmethod
     def cpu_seconds(self) -> dict[str, float]:
-        """For each host name, CPU seconds (user and system) used so far."""
+        """CPU seconds (user and system) used so far, by host name."""
 
     @abstractmethod
     def installation(self) -> Installation:
-        """Where the hosts find Java and Hadoop; copied there first, if a site has none."""
+        """Locations of Java and Hadoop on the hosts; copies the software there first if the site has none."""
 
     def waiting(self) -> WaitMeter | None:
-        """The meter of whether the hosts get the processors that they need; None where each has its own."""
+        """A meter of the hosts' waits for processors; None where each host has processors of its own."""
         return None
 
     @abstractmethod
     def tcp_retransmits(self) -> dict[str, int]:
-        """For each host name, TCP segments sent again so far (RFC 1213 tcpRetransSegs)."""
+        """TCP segments retransmitted so far, by host name (RFC 1213 tcpRetransSegs)."""
 
     @abstractmethod
     def queue_drops(self) -> int:
         """Packets that the links of all hosts have dropped so far."""
 
     def carrier_changes(self) -> dict[str, int]:
-        """For each host name, how often its link has come up or gone down so far; none where nothing counts it."""
+        """How often each host's link has come up or gone down so far, by name; only hosts that count it."""
         return {}
 
     @abstractmethod
     def offloads(self, on: bool) -> None:
-        """Switch the segmentation offloads of all links; UserError where that cannot be."""
+        """Switch the segmentation offloads of all links. Raises UserError where the testbed cannot."""
 
     @abstractmethod
     def links(self) -> dict[str, Link]:
-        """For each host name, what its link really is now, as tc, ip and ethtool report it; see tools.link.Link.
+        """Current state of each host's link as tc, ip and ethtool report it, by host name; see tools.link.Link.
 
-        On a site a key is missing where nothing says it: what a switch queues, and what its port sends at.
+        On a site, values that no tool reports are missing: the queue of a switch port and the rate at which it sends.
         """
 
     def uplinks(self) -> dict[str, Link]:
-        """For each rack, the rates of its uplink now; none where hosts are not in racks of the testbed's making."""
+        """Current rates of each rack's uplink, by rack; empty where the testbed makes no racks."""
         return {}
 
     def racks(self, count: int) -> dict[str, str]:
-        """The rack of each host that is in one, by its name, where a fabric has so many."""
+        """The rack of each host that is in one, by host name, on a fabric with `count` racks."""
         return {}
 
     def segments(self) -> dict[str, tuple[int, int]]:
-        """For each host name, TCP segments sent so far (RFC 1213 tcpOutSegs), and those of them with data.
+        """(TCP segments sent so far (RFC 1213 tcpOutSegs), those with data among them), by host name.
 
-        None where nothing reads them.
+        Empty on testbeds that do not read them.
         """
         return {}
 
     def rdma_ports(self) -> dict[str, Port]:
-        """For each host name, what its RDMA port on the fabric in use and its kernel's TCP have moved so far.
+        """Traffic so far of each host's RDMA port on the fabric in use and of its kernel's TCP, by host name.
 
-        None where hosts can have no such port.
+        Empty on testbeds whose hosts can have no such port.
         """
         return {}
 
     def clocks(self) -> dict[str, float]:
-        """For each host name, seconds that its clock is ahead of this machine's, where it has one of its own."""
+        """Seconds that each host's clock is ahead of this machine's, by name; only hosts with a clock of their own."""
         return {}
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """What each host is, by name, where hosts are machines of their own."""
+        """Hardware and software of each host, by name; empty where hosts are not separate machines."""
         return {}
 
     def now(self) -> float:
-        """Seconds since 1970 by the clock that the NameNode's log has."""
+        """Seconds since 1970 by the clock that stamps the NameNode's log."""
         return time.time()
 
     def sampler(self, by_host: bool = False) -> Sampling:
@@ -436,14 +436,14 @@ class Testbed(ABC):
         return Sampler(self, by_host)
 
     def warm_memory(self, gib: float) -> float:
-        """Touch so much memory once, where the first touch is slow; seconds taken."""
+        """Touch `gib` of memory once, where the first touch is slow. Returns the seconds taken."""
         return 0.0
 
     def __enter__(self) -> Testbed:
         return self
 
     def keep_names(self, known: Mapping[str, str]) -> None:  # noqa: B027 - most testbeds have the same hosts each time
-        """Call hosts as before, by their targets (target → name): another job has other nodes."""
+        """Keep the names that hosts had in an earlier job (target → name), because another job gets other nodes."""
 
     @abstractmethod
     def __exit__(self, *exception: object) -> None: ...

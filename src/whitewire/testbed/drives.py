@@ -1,4 +1,4 @@
-"""Drive models on the hosts of a testbed: set, and read back."""
+"""Setting and reading back the drive models on a testbed's hosts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def folders(drive: Drive, host: Host) -> list[str]:
 
 
 def put(drive: Drive, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
-    """Make the drives of a host these, from now on; at ease they let everything pass, as where there is no model.
+    """Give a host these drives from now on; `at_ease` drives delay nothing, as if there were no model.
 
-    Needed before a program with Drive.environment() starts there. What waits in a queue keeps its time. With another
-    `epoch` memory is empty again: nothing dirty, and nothing to read from.
+    Call it before a program with Drive.environment() starts there. Requests that already wait in a queue keep their
+    times. A new `epoch` empties the modelled page cache: no dirty pages, and no data to read from it.
     """
     model = drive.state(at_ease, epoch)
-    # At once, for programs that run: after the word that says whether there is a queue.
+    # One write for programs that are running: it skips the word that says whether there is a queue.
     into = f"bs={len(model)} count=1 iflag=fullblock oflag=seek_bytes seek=8 conv=notrunc status=none"
     script = f'mkdir -p "$0" && dd of="$0/.queue" {into}'
     host.run(["sh", "-c", script, host.drive_root], stdin=model).check()
 
 
 def read_back(host: Host) -> dict[str, float]:
-    """The model's state as it is on a host, with `count`, the number of folders that its drives have."""
+    """The model's current state on a host, and `count`, the number of its drives' folders."""
     size = STATE.size + ACCOUNT.size
     state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
                       "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is done on each of several hosts, or to each of their processes, at once."""
+"""Concurrent actions on several hosts, or on their processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ Found = TypeVar("Found")
 
 
 def on_each(places: Sequence[Place], action: Callable[[Place], Found], at_once: int = 8) -> list[Found]:
-    """What an action gives for each of some hosts or processes, in their order; at most so many at once."""
+    """Results of an action on each of some hosts or processes, in their order; at most `at_once` run concurrently."""
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         return list(pool.map(action, places))

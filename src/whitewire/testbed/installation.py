@@ -1,4 +1,4 @@
-"""Where a testbed's hosts find Java and Hadoop, and the command line of a JVM there."""
+"""Locations of Java and Hadoop on a testbed's hosts, and the command line of a JVM there."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from pathlib import PurePosixPath
 
 JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC",
              "-Djavax.net.ssl.trustStore=NONE"]  # fmt: skip
-"""Cheap to start: the serial collector, the first compiler only, and no certificate authorities to read where nothing
-speaks TLS. Many JVMs share few cores here."""
+"""Flags for JVMs that start cheaply, since many share few cores here: the serial collector, the first compiler (C1)
+only, and no certificate authorities to read, because nothing uses TLS."""
 
 COMPILE_BRIEFLY = {"datanode": ["-XX:C1MaxInlineSize=10", "-XX:C1MaxInlineLevel=4"]}
-"""Of JVMs that these flags keep to the first compiler: less of what a method calls is compiled into it. Eleven
-DataNodes on two processors are ready in some eight seconds, instead of ten with all of it, compiled after a fifth of
-the calls; their blocks cost some five to ten percent more."""
+"""Further flags by kind of JVM, for those with JVM_FLAGS: C1 inlines less. Eleven DataNodes on two processors are ready
+in some 8 s, instead of 10 s with C1's usual inlining and compilation after a fifth of the calls; their blocks cost some
+5 to 10 % more."""
 
 YOUNG_SHARE = 12
-"""A heap over its young generation. Java's own third costs a JVM that lives for seconds a quarter of its page faults
-and a tenth of its CPU time, since it touches all of it for the first time."""
+"""Ratio of a heap to its young generation. Java's default of a third costs a JVM that lives for seconds a quarter of
+its page faults and a tenth of its CPU time, because each of its pages is touched for the first time."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """Where a testbed's hosts find Hadoop: folders of jars, our own jar, the class archive, the configuration."""
+    """Paths on a testbed's hosts: Hadoop's jars and our own, the configuration, the class archive, Java."""
 
     jars: Sequence[str]
     configuration: str
     archive: str | None
     java: str = "java"
     workloads: str = ""
-    """Folder of unpacked classes: Hadoop's own examples and tests. From jars, each job would send them about."""
+    """Folder with the unpacked classes of Hadoop's examples and tests. Each job would distribute them as jars."""
     java_home: str = ""
-    """Where containers find bin/java; empty: where this machine has it."""
+    """The folder in which containers find bin/java; empty: this machine's."""
     flags: Sequence[str] = tuple(JVM_FLAGS)
     heap_factor: float = 1.0
-    """What multiplies the heaps of daemons and clients, which are meant for many hosts on one machine."""
+    """Factor on the heaps of daemons and clients, whose sizes suit many hosts on one machine."""
     options: Sequence[str] = ()
-    """Of every JVM: those of the transport in use."""
+    """Options of every JVM: those of the transport in use."""
     class_lists: bool = False
-    """Whether JVMs whose kind is named list the classes they load, for a class archive; see class_list()."""
+    """Whether JVMs of a named kind list the classes that they load, for a class archive; see class_list()."""
 
     @property
     def version(self) -> str:
-        """The release of Hadoop that the class path holds."""
+        """The release of Hadoop on the class path; `unknown` without a hadoop-common jar."""
         names = (re.fullmatch(r"hadoop-common-(.+)\.jar", PurePosixPath(jar).name) for jar in self.jars)
         return next((match[1] for match in names if match), "unknown")
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              kind: str = "") -> list[str]:  # fmt: skip
-        """The command that runs a main class. The jars come first: a class archive fixes their order."""
+        """The command that runs a main class. Jars come first on the class path: a class archive fixes their order."""
         heap = round(heap_mib * self.heap_factor)
         argv = [self.java, f"-Xmx{heap}m", f"-Xmn{max(1, heap // YOUNG_SHARE)}m", *self.flags]
         if self.flags == tuple(JVM_FLAGS):
@@ -61,7 +61,7 @@ class Installation:
             argv += [
                 f"-XX:SharedArchiveFile={self.archive}",
                 "-Xshare:auto",
-                # Where the archive asks to be: elsewhere, each JVM would copy and correct all of it.
+                # Map the archive at its preferred address: elsewhere, each JVM would copy and relocate all of it.
                 "-XX:+UnlockDiagnosticVMOptions",
                 "-XX:ArchiveRelocationMode=0",
                 "-Xlog:cds=off",
@@ -75,5 +75,5 @@ class Installation:
 
 
 def class_list(kind: str, process: str = "%p") -> str:
-    """Where a JVM of this kind lists the classes it loads: one list a process, or a second would replace the first."""
+    """Path of the list of classes that a JVM of this kind loads; one per process, so that none replaces another's."""
     return f"/tmp/{kind}.{process}.classes"

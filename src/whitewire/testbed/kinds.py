@@ -1,4 +1,4 @@
-"""The kinds of testbed by name, and what each brings with it."""
+"""The kinds of testbed by name, and how each is opened."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ TABLE = {
 
 def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed",
                  lane: int = 1) -> Testbed:  # fmt: skip
-    """The testbed that a description asks for, to be used as a context manager; messages call that `source`.
+    """The testbed of a description, to be used as a context manager; messages call the description `source`.
 
-    `lane`: whose hosts of a site it has.
+    `lane`: the lane whose hosts of a site it uses.
     """
     return TABLE[config["kind"]].open(config, roles, k, source, lane)
 
 
 def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
-    """All hosts of a testbed for measuring links and drives alone: neither Java nor Hadoop has to be there.
+    """All hosts of a testbed, for measuring links and drives only: they need neither Java nor Hadoop.
 
-    `roles` and `k` are those of emulated hosts; a site has the hosts that its description or its job gives it.
+    `roles` and `k` apply to emulated hosts; the hosts of a site come from its description or its job.
     """
     return TABLE[config["kind"]].open_bare(config, roles, k, source)
 
 
 def look_at(config: Mapping[str, Any], source: str) -> int:
-    """Print a table of all hosts of a site. Raises UserError, naming them, when some cannot be used."""
+    """Print a table of all hosts of a site. Raises a UserError that names unusable hosts."""
     if capabilities_of(config).lists_hosts:
         for line in in_words(config):
             print(line)

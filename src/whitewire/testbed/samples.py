@@ -1,4 +1,4 @@
-"""Samples the links and the processors while a run goes on, in a thread of its own."""
+"""Samples links and processors during a run, in a separate thread."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Protocol, Self
 from whitewire.records.samples import WAITED
 
 PERIOD, HOST_PERIOD, WAIT_PERIOD = 0.1, 1.0, 0.5
-"""Seconds between samples (10 Hz), between those of each host's CPU time, and of how long its threads wait."""
+"""Seconds between samples: of links and processors (10 Hz), of hosts' CPU times, and of threads' waiting times."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """At one moment (seconds since 1970): clock ticks of all processors, idle ones, link bytes by host."""
+    """Counters at one time (seconds since 1970): ticks of all processors, idle ticks, link bytes by host."""
 
     time: float
     ticks: int
@@ -30,9 +30,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Waited:
-    """At one moment (seconds since 1970), so far: seconds that threads ran, and that they were ready and waited, summed
-    over all; further CPU seconds of the campaign's first process and of all that it started, other lanes among it
-    (`own`); how often the timer woke, and seconds that it was late."""
+    """Totals up to one time (seconds since 1970): seconds that all threads ran, and that they were ready but waited;
+    further CPU seconds of the campaign's first process and its descendants, including other lanes (`own`); wake-ups of
+    the timer, and their lateness in seconds."""
 
     time: float
     ran: float
@@ -43,12 +43,12 @@ class Waited:
 
 
 def longest_gap(times: Sequence[float]) -> float:
-    """Longest time between two moments that follow each other; 0 where there are no two."""
+    """Longest difference between consecutive times; 0 for fewer than two."""
     return max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
 
 
 def processor_ticks() -> tuple[int, int]:
-    """(all, idle) ticks of the machine since it started, from /proc/stat (proc_stat(5)); I/O wait is idle."""
+    """(all, idle) ticks of the machine's processors since boot, from proc_stat(5); I/O wait counts as idle."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return sum(fields), fields[3] + fields[4]
 
@@ -60,7 +60,7 @@ class WaitMeter(Protocol):
 
 
 class Sampled(Protocol):
-    """What a Sampler reads of a testbed; see testbed.base.Testbed."""
+    """The parts of a testbed that a Sampler reads; see testbed.base.Testbed."""
 
     def counters(self) -> dict[str, dict[str, int]]: ...
 
@@ -70,13 +70,13 @@ class Sampled(Protocol):
 
 
 class Sampling(Protocol):
-    """Links and processors are sampled while its `with` block runs; then `samples` and `host_cpu` hold all of it."""
+    """Samples links and processors during its `with` block; afterwards `samples` and `host_cpu` hold the results."""
 
     samples: list[Sample]
     host_cpu: list[tuple[float, dict[str, float]]]
     waited: list[Waited]
     moved: dict[str, float]
-    """By host with a clock of its own, seconds by which that went ahead of this machine's meanwhile."""
+    """Seconds that each host's clock gained on this machine's during the block; only hosts with own clocks."""
 
     @property
     def gap(self) -> float:
@@ -88,12 +88,12 @@ class Sampling(Protocol):
 
 
 class Repeated:
-    """Takes something when a `with` block begins, every `period` seconds in it by a thread, and when it ends."""
+    """Calls take() at the start of a `with` block, then every `period` seconds in a thread, and at its end."""
 
     period = PERIOD
 
     def take(self) -> None:
-        """Take it once."""
+        """Take one sample."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -110,7 +110,7 @@ class Repeated:
 
     @property
     def ending(self) -> bool:
-        """Whether what is taken now is the last."""
+        """Whether the current sample is the last one."""
         return self._stop.is_set()
 
     def _go_on(self) -> None:
@@ -119,21 +119,21 @@ class Repeated:
             following += self.period
             try:
                 self.take()
-            except OSError:  # the testbed ended under us: the run says so
+            except OSError:  # the testbed ended meanwhile: the run reports that
                 return
 
 
 @dataclass
 class Sampler(Repeated):
-    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it."""
+    """`with Sampler(testbed) as sampler:` samples until the block ends; then `samples` holds the results."""
 
     testbed: Sampled
     by_host: bool = False
-    """Whether to sample each host's CPU time too, once a second: it means looking at every process."""
+    """Whether to sample each host's CPU time too; only once a second, because it reads every process."""
     samples: list[Sample] = field(default_factory=list)
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
-    """Of a testbed whose hosts share this machine's processors; empty elsewhere."""
+    """Waiting times on a testbed whose hosts share this machine's processors; empty elsewhere."""
     moved: dict[str, float] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -157,7 +157,7 @@ COLUMNS = ("time", "ticks", "idle_ticks")
 
 
 def to_csv(samples: list[Sample]) -> str:
-    """One line a sample; for each host `<host>.egress` and `<host>.ingress`, bytes since the link came up."""
+    """CSV with one line per sample; columns `<host>.egress` and `<host>.ingress`: bytes since the link came up."""
     hosts = list(samples[0].links)
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
@@ -169,7 +169,7 @@ def to_csv(samples: list[Sample]) -> str:
 
 
 def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
-    """One line a sample: time (seconds since 1970), then each host's CPU seconds so far."""
+    """CSV with one line per sample: time (seconds since 1970), then each host's CPU seconds so far."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(["time", *samples[0][1]])
@@ -178,7 +178,7 @@ def host_cpu_to_csv(samples: list[tuple[float, dict[str, float]]]) -> str:
 
 
 def waited_to_csv(rows: list[Waited]) -> str:
-    """One line a reading, as records.samples.WaitedSeries has it."""
+    """CSV with one line per reading, in the columns of records.samples.WaitedSeries."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(WAITED)

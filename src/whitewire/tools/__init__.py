@@ -1,4 +1,4 @@
-"""Raw tool output → values. Pure functions on bytes or text, one module a tool."""
+"""Parsers: raw tool output → values. Pure functions on bytes or text, one module per tool."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class Unreadable(ValueError):
-    """Tool output that is cut off, of another form, or that reports an error; the message is one line."""
+    """Tool output that is cut off, in an unexpected format, or reports an error; the message is one line."""
 
 
 def documents(text: str) -> list[dict[str, Any]]:
-    """Every whole JSON object that begins a line or follows another one, whatever stands around them."""
+    """Every complete JSON object that begins a line or follows another one; other text is ignored."""
     found, decoder = [], json.JSONDecoder()
     while start := re.search(r"^\{", text, re.MULTILINE):
         try:
@@ -30,5 +30,5 @@ def is_number(value: Any) -> bool:
 
 
 def shown(text: str, most: int = 100) -> str:
-    """What was found, as a message quotes it."""
+    """A text quoted for a message: in one line, at most `most` characters, 'nothing' if empty."""
     return repr(" ".join(text.split())[:most] or "nothing")

@@ -1,4 +1,4 @@
-"""HDFS's erasure coding policies: their names, the file that adds one (`hdfs ec -addPolicies`), what a file takes."""
+"""HDFS's erasure coding policies: their names, the file that adds one (`hdfs ec -addPolicies`), and block lengths."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass, replace
 
 KIB = 1024
-"""HDFS takes cells of whole KiB only, and of no more than 4 MiB."""
+"""HDFS accepts cells of whole KiB only, up to 4 MiB."""
 MOST_KIB = 4096
 NAME = re.compile(r"(?P<codec>RS|RS-LEGACY|XOR)-(?P<data>[1-9]\d?)-(?P<parity>[1-9]\d?)-(?P<kib>[1-9]\d{0,3})k")
 BUILT_IN = ("RS-3-2-1024k", "RS-6-3-1024k", "RS-10-4-1024k", "RS-LEGACY-6-3-1024k", "XOR-2-1-1024k")
-"""Those that HDFS brings."""
+"""Policies that are part of HDFS."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """`data` blocks and `parity` blocks of a block group, filled in cells of `cell` bytes, on as many DataNodes."""
+    """A policy: groups of `data` and `parity` blocks, each on its own DataNode, filled in cells of `cell` bytes."""
 
     codec: str
     data: int
@@ -24,7 +24,7 @@ class Policy:
 
     @classmethod
     def of(cls, name: str) -> Policy | None:
-        """The policy of a name like RS-3-2-1024k; None for a name that HDFS could not give."""
+        """The policy with a name like RS-3-2-1024k; None for an invalid name."""
         found = NAME.fullmatch(name)
         if not found or int(found["kib"]) > MOST_KIB or (found["codec"] == "XOR" and found["parity"] != "1"):
             return None
@@ -32,22 +32,22 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """As HDFS calls it."""
+        """HDFS's name for it."""
         return f"{self.codec}-{self.data}-{self.parity}-{self.cell // KIB}k"
 
     @property
     def datanodes(self) -> int:
-        """How many DataNodes a block group needs."""
+        """Number of DataNodes that a block group needs."""
         return self.data + self.parity
 
     def scaled(self, share: float) -> Policy:
-        """The same code in cells that are smaller by `share`, as near as whole KiB allow."""
+        """The same code with cells of `share` times the size, rounded to whole KiB."""
         return replace(self, cell=max(1, round(self.cell * share / KIB)) * KIB)
 
     def of_block(self, block: int, share: float) -> Policy:
-        """scaled(), in cells of which a block is a whole number: with others, a put never ends.
+        """Like scaled(), but with the nearest cell size that divides `block` bytes: with others, a put never ends.
 
-        Raises ValueError for a block that is no whole number of KiB.
+        Raises ValueError for a block that is not a whole number of KiB.
         """
         if block % KIB:
             raise ValueError(f"{self.name}: found a block of {block} bytes, expected whole KiB")
@@ -56,7 +56,7 @@ class Policy:
         return replace(self, cell=min(cells, key=lambda cell: abs(cell - self.cell * share)))
 
     def blocks(self, length: int) -> int:
-        """How many blocks a group with `length` bytes of data has: none of the data that it would not fill."""
+        """Number of blocks in a group with `length` bytes of data, without data blocks that would be empty."""
         return min(self.data, -(-length // self.cell)) + self.parity
 
     def longest(self, length: int) -> int:
@@ -65,12 +65,12 @@ class Policy:
         return stripes * self.cell + min(rest, self.cell)
 
     def kept(self, length: int) -> int:
-        """Bytes on drives of a block group with `length` bytes of data: parity is as long as its longest data."""
+        """Bytes on drives of a group with `length` bytes of data; parity blocks are as long as the longest data one."""
         return length + self.parity * self.longest(length)
 
     @property
     def file(self) -> str:
-        """What `hdfs ec -addPolicies -policyFile` reads."""
+        """The XML file for `hdfs ec -addPolicies -policyFile`."""
         schema = f"{self.codec}-{self.data}-{self.parity}"
         return (
             '<?xml version="1.0"?>\n<configuration><layoutversion>1</layoutversion>\n'

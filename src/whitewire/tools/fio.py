@@ -1,4 +1,4 @@
-"""fio: bandwidth of a modelled drive, the curve of a real one. Its command lines, and its JSON (json, json+; fio 3)."""
+"""fio, for the bandwidth of a modelled drive and the curve of a real one: command lines, JSON (json, json+; fio 3)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from whitewire.tools import Unreadable, documents, is_number
 # --- command lines ---
 
 BLOCK = 65536
-"""Bytes a call: the packet in which HDFS writes."""
+"""Bytes per call: the size of a packet of HDFS."""
 OPERATIONS = ("write", "read", "randwrite", "randread")
 MODES = ("direct", "buffered")
 ENGINE = "libaio"
-"""What makes calls of mode direct; a package of its own in some distributions (fio-engine-libaio)."""
+"""fio's I/O engine for mode direct; a separate package in some distributions (fio-engine-libaio)."""
 NO_ENGINE = "failed to load engine"
 NO_DIRECT = re.compile(r"O_DIRECT|direct=1|Invalid argument|Operation not supported")
-"""What fio says where a file system refuses O_DIRECT: in words of its own, or as the error of open or of a call."""
+"""fio's messages if a file system refuses O_DIRECT: its own, or the error of open or of a call."""
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 LAYOUT_BLOCK, LAYOUT_DEPTH = 2**20, 4
 
 
 def sequential(folder: str, operation: str, mode: str, size: int) -> list[str]:
-    """Write or read (`operation`) a file of `size` bytes in order, `mode` buffered or direct; JSON output.
+    """Write or read (`operation`) a file of `size` bytes sequentially, `mode` buffered or direct; JSON output.
 
-    A write ends when all is on the drive (fsync).
+    A write ends when all data are on the drive (fsync).
     """
     return [
         "fio", "--name=probe", f"--directory={folder}", f"--rw={operation}", f"--bs={BLOCK}", f"--size={size}",
@@ -39,7 +39,7 @@ def sequential(folder: str, operation: str, mode: str, size: int) -> list[str]:
 
 
 def layout(path: str, mode: str, size: int, seconds: float) -> list[str]:
-    """Write a file or device `path` in order, `size` bytes or as many as `seconds` allow; JSON output (json+)."""
+    """Write `size` bytes, or as many as `seconds` allow, to a file or device sequentially; JSON output (json+)."""
     return [
         *_command(path, "write", mode, LAYOUT_BLOCK, LAYOUT_DEPTH, size, threads=1),
         f"--runtime={_duration(seconds)}",
@@ -47,10 +47,11 @@ def layout(path: str, mode: str, size: int, seconds: float) -> list[str]:
 
 
 def point(path: str, operation: str, mode: str, block: int, depth: int, size: int, seconds: float) -> list[str]:
-    """One point of a drive's curve, for `seconds` over the first `size` bytes of a file or device that is laid out.
+    """One point of a drive's curve, for `seconds` on the first `size` bytes of a file or device written by layout().
 
-    `operation` is one of OPERATIONS, `block` bytes a call, `depth` calls at once: asynchronous ones of one thread in
-    mode direct, one each of as many threads in mode buffered (Linux has no asynchronous calls through the page cache).
+    `operation`: one of OPERATIONS; `block`: bytes per call; `depth`: concurrent calls, which are asynchronous calls of
+    one thread in mode direct, and one call in each of `depth` threads in mode buffered (Linux has no asynchronous calls
+    through the page cache).
     """
     threads = depth if mode == "buffered" else 1
     job = _command(path, operation, mode, block, depth, size, threads)
@@ -58,7 +59,7 @@ def point(path: str, operation: str, mode: str, block: int, depth: int, size: in
 
 
 def _command(path: str, operation: str, mode: str, block: int, depth: int, size: int, threads: int) -> list[str]:
-    # One absolute --filename: after a --filename fio ignores --directory and writes where it was started.
+    # One absolute --filename, because with --filename fio ignores --directory and writes to its working directory.
     argv = [
         "fio", "--name=drive", "--thread", f"--filename={_name(path)}", f"--rw={operation}", f"--bs={block}",
         "--fallocate=none", "--end_fsync=1", "--allow_mounted_write=0", "--group_reporting", "--eta=never",
@@ -70,13 +71,13 @@ def _command(path: str, operation: str, mode: str, block: int, depth: int, size:
         argv += ["--ioengine=psync", "--direct=0"]
     if threads == 1:
         return [*argv, f"--size={size}"]
-    # Each thread has a part of its own, or those that go in order would all read the same blocks.
+    # Each thread has its own part; otherwise all sequential threads would read the same blocks.
     part = size // threads // block * block
     return [*argv, f"--numjobs={threads}", f"--filesize={size}", f"--size={part}", f"--offset_increment={part}"]
 
 
 def _name(path: str) -> str:
-    """A path as fio takes it: a colon would begin another file's name."""
+    """A path escaped for fio, to which a colon separates file names."""
     return path.replace("\\", "\\\\").replace(":", "\\:")
 
 
@@ -89,10 +90,10 @@ def _duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What one job (or a group reported as one) did in one direction.
+    """Results of one job (or a group reported as one) in one direction.
 
-    bandwidth: MB/s (10^6 bytes); iops: 1/s; ios: calls that ended; bytes: moved by them; latency: µs, mean of the time
-    from a call's submission to its end (fio's clat); percentiles: the same by percent (50.0, 99.9, …).
+    bandwidth: MB/s (10^6 bytes); iops: 1/s; ios: completed calls; bytes: moved by them; latency: mean time from a
+    call's submission to its completion (fio's clat) in µs; percentiles: the same by percent (50.0, 99.9, …).
     """
 
     bandwidth: float
@@ -106,7 +107,7 @@ class Result:
 def parse(raw: bytes, operation: str) -> float:
     """Bandwidth in MB/s (10^6 bytes) of a one-job `write` or `read`. Raises Unreadable.
 
-    Warnings may stand before the JSON.
+    Warnings may precede the JSON.
     """
     try:
         return _bandwidth(_job(raw)[operation])
@@ -140,7 +141,7 @@ def measurement(raw: bytes, operation: str) -> Result:
 
 
 def _job(raw: bytes) -> Mapping[str, Any]:
-    """The one job of a report, whatever stands around it. Raises Unreadable when it failed or there is none."""
+    """The only job of a report; text around the report is ignored. Raises Unreadable if there is none or it failed."""
     text = raw.decode(errors="replace")
     reports = [found for found in documents(text) if isinstance(found.get("jobs"), list)]
     if not reports:
@@ -168,13 +169,13 @@ def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
 
 
 ROUNDED_MS, ROUNDED_SHARE = 1, 0.01
-"""By what a bandwidth may differ from bytes over time: its time is whole milliseconds, its KiB are whole as well."""
+"""Tolerance between bandwidth and bytes over time (ms; relative), as fio rounds times to ms and bandwidths to KiB."""
 UNKNOWN = (2**64 - 1, 2**63 - 1, 2**32 - 1)
-"""What fio writes where nothing was counted, besides 0: the largest number, which a first value would have replaced."""
+"""fio's values, besides 0, for what it has not counted: the initial value of a minimum, the largest number."""
 
 
 def _bandwidth(did: Mapping[str, Any]) -> float:
-    """MB/s (10^6 bytes), as bytes over time also have it. fio 3.0 and 3.1 give it in KiB/s only."""
+    """Bandwidth in MB/s (10^6 bytes), checked against bytes over time. fio 3.0 and 3.1 report it in KiB/s only."""
     in_kib = "bw" in did and "bw_bytes" not in did
     reported = _above_zero("bandwidth", did["bw"] if in_kib else did["bw_bytes"]) * (1024 if in_kib else 1)
     moved, took = _above_zero("io_bytes", did["io_bytes"]), _above_zero("runtime", did["runtime"])

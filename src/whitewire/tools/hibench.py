@@ -1,8 +1,8 @@
 """HiBench's programs: their scripts' command lines, their configuration as text, the sizes of the scale profiles.
 
 Source: HiBench 6.0 to 7.1.1 (github.com/Intel-bigdata/HiBench): bin/functions/load_config.py, which reads all files
-`*.conf` of the folder HIBENCH_CONF_FOLDER in the order of their names and then the workload's own, a later line
-replacing an earlier one; conf/workloads/micro/*.conf for the sizes.
+`*.conf` of the folder HIBENCH_CONF_FOLDER in the order of their names and then the workload's own, so that later lines
+replace earlier ones; conf/workloads/micro/*.conf for the sizes.
 """
 
 from __future__ import annotations
@@ -14,50 +14,50 @@ from dataclasses import dataclass
 
 PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 ROW_BYTES, MIB = 100, 1 << 20
-"""Bytes of a row of `terasort`, whose size is a number of rows; those of `dfsioe`'s files are in MiB."""
+"""Bytes of a row of `terasort`, whose sizes are numbers of rows; bytes of a MiB, the unit of `dfsioe`'s file sizes."""
 SIZES: dict[str, tuple[int, ...]] = {
     "sort": (32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000),
     "terasort": (32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000),
     "wordcount": (32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000),
 }
-"""hibench.<program>.<profile>.datasize: bytes, of `terasort` rows."""
+"""Values of hibench.<program>.<profile>.datasize, in the order of PROFILES: bytes, for `terasort` rows."""
 DFSIOE = ((16, 1), (32, 10), (64, 10), (256, 100), (512, 400), (2048, 1000))
-"""Files and MiB of each, alike for reading and writing."""
+"""(number of files, MiB per file) in the order of PROFILES, the same for reading and writing."""
 SLEEP = ((3, 3), (30, 30), (90, 45), (90, 45), (90, 45), (10, 10))
-"""`seconds` of map and reduce tasks. HiBench hands them to SleepJob, which takes them as milliseconds, those of reduce
-tasks by a name (-mr) that SleepJob does not know."""
+"""Configured `seconds` of (map, reduce) tasks in the order of PROFILES. SleepJob reads the values as milliseconds, and
+ignores those of reduce tasks, whose option (-mr) it does not know."""
 MICRO = (*SIZES, "dfsioe", "sleep")
-"""The micro workloads that Hadoop's own jars have too."""
+"""The micro workloads that Hadoop's own jars contain too."""
 NEEDS_NO_JARS = ("sort", "terasort", "wordcount", "sleep")
-"""Those that HiBench runs from Hadoop's jars alone; all others need jars that its build makes."""
+"""Programs that HiBench runs from Hadoop's jars only; all others need jars from HiBench's build."""
 _MAHOUT = ("hibench.mahout.release", "hadoopbench/mahout/target/{}.tar.gz")
 _HIVE = ("hibench.hive.release", "hadoopbench/sql/target/{}.tar.gz")
 RELEASES = {
     "bayes": _MAHOUT, "kmeans": _MAHOUT, "aggregation": _HIVE, "join": _HIVE, "scan": _HIVE,
     "nutchindexing": ("hibench.nutch.release", "hadoopbench/nutchindexing/target/apache-{}-bin.tar.gz"),
 }  # fmt: skip
-"""Programs that unpack another project's release: the key of its name in hibench.conf, and the archive by that name."""
+"""Programs that unpack another project's release: the key in hibench.conf with its name, and its archive's path."""
 JARS = {"pagerank": "hibench.pagerank.pegasus.dir"}
-"""Programs whose jobs are in a jar of their own: the key of its path in the program's own configuration."""
+"""Programs whose jobs are in a separate jar: the key of its path in the program's configuration."""
 SCALED = "whitewire"
-"""Name of the profile that holds sizes of our own: HiBench takes any profile that its configuration defines."""
+"""Name of the profile with scaled sizes; HiBench accepts any profile that its configuration defines."""
 DATA_FOLDER = "whitewire/HiBench"
-"""Where its files are, below the file system's root: never among those of the user's own HiBench."""
+"""Folder of its files below the file system's root, separate from those of the user's own HiBench."""
 REPORT = "hibench.report"
 REPORT_FORMATS = '"%-12s %-10s %-8s %-20s %-20s %-20s %-20s\\n"'
-"""HiBench's own; the text reaches its shell, which reads \\n and the quotes."""
+"""HiBench's own format; its shell interprets \\n and the quotes."""
 PLAIN = re.compile(r"[A-Za-z0-9._/:@%+,=-]*")
-"""What HiBench's shell, which quotes nothing, takes as it stands."""
+"""Values that HiBench's shell, which quotes nothing, leaves unchanged."""
 NAMES = re.compile(r"[A-Za-z0-9.-]+(?: [A-Za-z0-9.-]+)*")
-"""Names of hosts, which alone HiBench puts into quotes."""
+"""Host names separated by spaces, the only values that HiBench quotes."""
 
 
 @dataclass(frozen=True)
 class Hadoop:
     """The Hadoop that HiBench uses, as the host that runs HiBench sees it.
 
-    `examples` and `sleep` are the jars of Hadoop's examples and of its SleepJob. `master` is the file system's address:
-    HiBench's `dfsioe` fails unless it is fs.defaultFS, letter by letter.
+    `examples` and `sleep`: the jars of Hadoop's examples and of its SleepJob. `master`: the file system's address,
+    which must be identical to fs.defaultFS, or HiBench's `dfsioe` fails.
     """
 
     home: str
@@ -73,7 +73,7 @@ class Hadoop:
 
 @dataclass(frozen=True)
 class Job:
-    """What is run: a program and its profile, its tasks, the hosts; `sizes` replaces those of the profile."""
+    """One run: a program and its profile, numbers of tasks, hosts; `sizes` replaces the profile's sizes."""
 
     program: str
     profile: str
@@ -85,14 +85,14 @@ class Job:
 
 
 class NotPlain(ValueError):
-    """A value that HiBench's scripts would take apart or run; the message names key and value."""
+    """A value that HiBench's scripts would split or execute; the message names key and value."""
 
 
 # --- sizes --------------------------------------------------------------------------------------------
 
 
 def file_bytes(program: str, profile: str) -> int:
-    """Bytes of the input at full scale; of `dfsioe` those of one file, of `sleep` none. KeyError for another name."""
+    """Bytes of the input at full scale; for `dfsioe` of one file, for `sleep` 0. Raises KeyError for other names."""
     number = PROFILES.index(profile) if profile in PROFILES else None
     if number is None or program not in MICRO:
         raise KeyError(f"{program} {profile}")
@@ -109,14 +109,15 @@ def files(profile: str) -> int:
 
 
 def sleep_ms(profile: str) -> int:
-    """Milliseconds that each map task of `sleep` really waits."""
+    """Milliseconds that each map task of `sleep` actually waits."""
     return SLEEP[PROFILES.index(profile)][0]
 
 
 def sizes(program: str, profile: str, size: int) -> dict[str, object]:
-    """The keys of the profile SCALED: the program at `size` bytes (of `dfsioe`: a file), whatever else as `profile`.
+    """The keys of the profile SCALED: `size` bytes (for `dfsioe` per file), all else as in `profile`.
 
-    Raises ValueError where HiBench has no unit for it: `dfsioe` writes whole MiB, other programs have no one size.
+    Raises ValueError for sizes that HiBench cannot express: `dfsioe` writes whole MiB, and some programs have no single
+    size.
     """
     key = f"hibench.{program}.{SCALED}"
     if program == "sleep":
@@ -139,7 +140,7 @@ def sizes(program: str, profile: str, size: int) -> dict[str, object]:
 
 
 def render(values: Mapping[str, object]) -> str:
-    """Lines of a HiBench configuration file. Raises NotPlain for what its scripts, which quote nothing, would break."""
+    """Lines of a HiBench configuration file. Raises NotPlain for values that its unquoting scripts would break."""
     for key, value in values.items():
         if not (NAMES if key.endswith(".hostnames") else PLAIN).fullmatch(str(value)):
             raise NotPlain(f"{key}: found {str(value)!r}, expected no blank, quote or other sign that a shell reads")
@@ -147,7 +148,7 @@ def render(values: Mapping[str, object]) -> str:
 
 
 def hadoop_conf(hadoop: Hadoop) -> str:
-    """hadoop.conf. With every value given, HiBench looks for nothing itself."""
+    """The text of hadoop.conf, with all values, so that HiBench does not search for any."""
     return render(
         {
             "hibench.hadoop.home": hadoop.home,
@@ -164,12 +165,12 @@ def hadoop_conf(hadoop: Hadoop) -> str:
 
 
 def hibench_conf(base: str, hadoop: Hadoop, job: Job, report: str) -> str:
-    """hibench.conf: the tree's own (`base`), and after it what this run sets; `report` is the folder of the report."""
+    """The text of hibench.conf: the tree's own (`base`), then this run's settings; `report`: folder of the report."""
     own = {
         "hibench.scale.profile": SCALED if job.sizes else job.profile,
         "hibench.default.map.parallelism": job.maps,
         "hibench.default.shuffle.parallelism": job.reduces,
-        # Left out, HiBench asks YARN for them and gives up after five seconds.
+        # Without them, HiBench asks YARN and gives up after five seconds.
         "hibench.masters.hostnames": " ".join(job.masters),
         "hibench.slaves.hostnames": " ".join(job.workers),
         "hibench.hdfs.data.dir": f"{hadoop.master.rstrip('/')}/{DATA_FOLDER}",
@@ -184,7 +185,7 @@ def hibench_conf(base: str, hadoop: Hadoop, job: Job, report: str) -> str:
 
 
 def script(path: str, seconds: float) -> list[str]:
-    """The command that runs one of HiBench's scripts, ended with all that it started after `seconds`."""
+    """The command that runs one of HiBench's scripts and ends it, with its children, after `seconds`."""
     return ["timeout", "--kill-after=10", str(max(1, round(seconds))), "bash", path]
 
 
@@ -214,10 +215,10 @@ MAINS = {"classpath": "", "jar": "org.apache.hadoop.util.RunJar", "fs": "org.apa
 
 
 def launcher(java: Sequence[str], jars: Sequence[str], configuration: str) -> str:
-    """A `hadoop` for an installation that has only jars: hadoop [--config FOLDER] COMMAND ARGUMENTS, one of MAINS.
+    """A `hadoop` script for an installation of jars only: hadoop [--config FOLDER] COMMAND ARGUMENTS, COMMAND in MAINS.
 
-    `java` is the JVM with its options. HADOOP_OPTS is taken apart at blanks, as Hadoop's own script does, and
-    HADOOP_CLASSPATH is before (HADOOP_USER_CLASSPATH_FIRST) or after its own.
+    `java`: the JVM with its options. HADOOP_OPTS is split at blanks, as in Hadoop's own script, and HADOOP_CLASSPATH
+    comes before (HADOOP_USER_CLASSPATH_FIRST) or after `jars`.
     """
     cases = "".join(f"    {name}) main={main} ;;\n" for name, main in MAINS.items())
     return (

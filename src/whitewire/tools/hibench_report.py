@@ -1,8 +1,8 @@
-"""HiBench's report, and what its tree and the output of its scripts say. Pure.
+"""Parsers for HiBench's report, its source tree and the output of its scripts. Pure.
 
-Source: gen_report in bin/functions/workload_functions.sh of HiBench 6.0 to 7.1.1: a row is what printf makes of the
-format "%-12s %-10s %-8s %-20s %-20s %-20s %-20s" and type, date, time, bytes, seconds, bytes/s and bytes/s per node.
-Types are mostly longer than their column; numbers are bc's, which writes .456 for 0.456.
+Source: gen_report in bin/functions/workload_functions.sh of HiBench 6.0 to 7.1.1: printf writes a row in the format
+"%-12s %-10s %-8s %-20s %-20s %-20s %-20s" from type, date, time, bytes, seconds, bytes/s and bytes/s per node.
+Types are mostly longer than their column; numbers come from bc, which writes .456 for 0.456.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
 
 @dataclass(frozen=True)
 class Row:
-    """One run as HiBench reports it; `finished` is its host's local time.
+    """One run in HiBench's report; `finished`: in the host's local time.
 
-    `seconds` is the time of the command that submits the job, start of its JVM included. `rate` and `node_rate`, in
-    bytes/s, are whole numbers as bc rounds them down, and None where the division failed.
+    `seconds`: duration of the command that submits the job, including the start of its JVM. `rate` and `node_rate`:
+    whole bytes/s, rounded down by bc; None if its division failed.
     """
 
     type: str
@@ -35,7 +35,7 @@ class Row:
 
 
 class Report(TypedDict):
-    """A row as run.json has it: with the program's or its part's name, and what the part itself says (`dfsioe`)."""
+    """A row in run.json: with the name of the program or its part, and for `dfsioe` the part's own result."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class Report(TypedDict):
 
 
 def parse(text: str) -> list[Row]:
-    """All rows of a report, in order. Raises Unreadable naming the line that is none."""
+    """All rows of a report, in order. Raises Unreadable, naming an invalid line."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         columns = line.split()
@@ -59,7 +59,7 @@ def parse(text: str) -> list[Row]:
 
 
 def _row(columns: Sequence[str], number: int) -> Row:
-    # bc says nothing for a quotient without divisor: both rates are missing then.
+    # bc prints nothing for a division by zero; then both rates are missing.
     shape = len(columns) in (5, 7) and re.fullmatch(r"\d{4}-\d\d-\d\d", columns[1])
     if not shape or not re.fullmatch(r"\d\d:\d\d:\d\d", columns[2]) or not columns[3].isdecimal():
         raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns)[:80]!r}, expected type, date, time, "
@@ -71,12 +71,12 @@ def _row(columns: Sequence[str], number: int) -> Row:
 
 
 def metrics(reports: Sequence[Report]) -> dict[str, tuple[float, str]]:
-    """Metric → (value, unit) of the rows of a run: `report_time`, `report_bytes`, `report_throughput`, per node
-    `report_node_throughput`, and the number of nodes that the one is of the other, `report_nodes`.
+    """Metric → (value, unit) for the rows of a run: `report_time`, `report_bytes`, `report_throughput`, the same per
+    node `report_node_throughput`, and the number of nodes `report_nodes`, which is their ratio.
 
-    Where a run has several rows (`dfsioe`: `read` and `write`) each metric begins with the row's name, and
-    `<name>_throughput` is what the program itself says: bytes over the sum of its tasks' own times. Its report's time
-    also holds a second job, which looks at the first one's results.
+    If a run has several rows (`dfsioe`: `read` and `write`), each metric begins with the row's name, and
+    `<name>_throughput` is the program's own result: bytes over the sum of its tasks' times. Its reported time includes
+    a second job, which analyses the first one's results.
     """
     found: dict[str, tuple[float, str]] = {}
     for report in reports:
@@ -104,25 +104,25 @@ TELLING = (
     r"^\w*(?:Error|Exception): .+",  # of Python: the last line of a traceback
     r"ASSERT! .+",
     r"Job \S+ failed with state .+",
-    r'(?<=Exception in thread "main" ).+',  # others may be warnings that do no harm
+    r'(?<=Exception in thread "main" ).+',  # other threads' may be harmless warnings
     r"(?:Caused by: )?[\w.$]+(?:Exception|Error): .+",  # of Java
     r".*\bERROR\b.*",
-    # Not of rm: all scripts begin by removing what may not be there.
+    # Not from rm: all scripts begin by removing files that may not exist.
     r"^(?!rm: ).*(?:unbound variable|command not found|No such file or directory).*",
 )
-"""What to look for in the output of a script that failed, the most specific first."""
+"""Patterns for the decisive line in a failed script's output, the most specific first."""
 
 
 def job_ids(output: str) -> list[str]:
-    """The jobs that a script's commands submitted, in order; `job_local…` are those that never reached YARN.
+    """The jobs that a script's commands submitted, in order; `job_local…`: jobs that ran without YARN.
 
-    Source: what JobSubmitter and Job of Hadoop and Hive's client print.
+    Source: the output of Hadoop's JobSubmitter and Job, and of Hive's client.
     """
     return list(dict.fromkeys(SUBMITTED.findall(output)))
 
 
 def failure(output: str) -> str:
-    """The line of a failed script's output that says most, or its last one."""
+    """The most informative line of a failed script's output (see TELLING), else the last one."""
     lines = [re.sub(r"\x1b\[[\d;]*m", "", line).strip() for line in output.splitlines()]
     for pattern in TELLING:
         found = [match for line in lines if (match := re.search(pattern, line))]
@@ -132,13 +132,13 @@ def failure(output: str) -> str:
 
 
 UNNOTICED = r'(?<=^Exception in thread "main" ).+|^FAILED: .+|Job \S+ failed with state .+'
-"""Of Mahout and Hive, of Hive, and of Hadoop's own client, whose failure Nutch's index passes over."""
+"""Failures reported by Mahout and Hive, by Hive, and by Hadoop's client, which Nutch's indexing ignores."""
 
 
 def unnoticed(output: str) -> str:
-    """Why a program failed whose failure the script that called it did not see; empty where none did.
+    """Why a program failed without its script noticing; empty if none did.
 
-    Scripts of those that call Mahout, Hive or Nutch go on after it, and report the run as any other.
+    Scripts that call Mahout, Hive or Nutch continue after their failures, and report the run like any other.
     """
     found = re.search(UNNOTICED, output, re.MULTILINE)
     return found[0].strip() if found else ""
@@ -149,7 +149,7 @@ def unnoticed(output: str) -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """A workload that HiBench has for Hadoop: its scripts as paths below the tree, and its own configuration."""
+    """A workload of HiBench for Hadoop: its scripts, as paths in the tree, and its configuration."""
 
     name: str
     category: str
@@ -161,7 +161,7 @@ class Program:
         return f"conf/workloads/{self.category}/{self.name}.conf"
 
     def part(self, script: str) -> str:
-        """What one of its scripts does: `read` of run_read.sh, else the program itself."""
+        """The part of the program that a script runs: `read` for run_read.sh; the program's name for run.sh."""
         return re.sub(r"^run[_-]?|\.sh$", "", PurePosixPath(script).name) or self.name
 
 
@@ -173,7 +173,7 @@ def programs(paths: Iterable[str]) -> tuple[dict[str, Program], set[str]]:
     for category, name in sorted({path[2:4] for path in scripts}):
         own = ["/".join(path) for path in scripts if path[2:5] == (category, name, "hadoop")]
         runs = sorted(path for path in own if re.fullmatch(r"run[_-]?.*\.sh", PurePosixPath(path).name))
-        # `dfsioe` of some releases has a run.sh too, which calls both others.
+        # In some releases `dfsioe` has a run.sh too, which calls the other two.
         runs = [path for path in runs if not path.endswith("/run.sh")] or runs
         if runs:
             prepare = f"bin/workloads/{category}/{name}/prepare/prepare.sh"
@@ -184,7 +184,7 @@ def programs(paths: Iterable[str]) -> tuple[dict[str, Program], set[str]]:
 
 
 def values(text: str) -> dict[str, str]:
-    """Keys and values of a HiBench configuration file, as its load_config.py reads them; references stay."""
+    """Keys and values of a HiBench configuration file, read like its load_config.py, but references stay unresolved."""
     found = {}
     for line in map(str.strip, text.splitlines()):
         if line and not line.startswith("#"):
@@ -194,7 +194,7 @@ def values(text: str) -> dict[str, str]:
 
 
 def profiles(conf: str) -> list[str]:
-    """The scale profiles that a workload's configuration defines; none where it has no sizes of its own."""
+    """The scale profiles that a workload's configuration defines; empty if it has no sizes of its own."""
     sizes = set(re.findall(r"\$\{(hibench\.\w+)\.\$\{hibench\.scale\.profile\}\.([\w.]+)\}", conf))
     keys = (re.fullmatch(r"(hibench\.\w+)\.(\w+)\.([\w.]+)", key) for key in values(conf))
     return list(dict.fromkeys(key[2] for key in keys if key and (key[1], key[3]) in sizes))

@@ -1,4 +1,4 @@
-"""Where a site's MapReduce history server is, and what it says of a job, as one flat record.
+"""A site's MapReduce history server: its address, and its answers about a job as one flat record.
 
 Source: MapReduce History Server REST API's, Apache Hadoop documentation.
 """
@@ -13,15 +13,15 @@ from typing import Any, NotRequired, TypedDict
 from whitewire.tools import Unreadable, shown
 
 UNKNOWN_TIMES = (0, -1)
-"""What Hadoop writes for a moment that has not come, or was not seen; of what succeeded every one has come."""
+"""Hadoop's values for times that are in the future or were not recorded; jobs that succeeded have all times."""
 UNKNOWN_COUNT = -1
-"""What a counter says of what the host cannot measure (memory and processor time without procfs)."""
+"""A counter's value if the host cannot measure it (memory and processor time without procfs)."""
 
 
 class Task(TypedDict):
-    """An attempt at a task. Times in seconds since 1970; those of shuffle and merge are of reduce tasks only.
+    """An attempt at a task. Times in seconds since 1970; only reduce tasks have those of shuffle and merge.
 
-    The host is "" for an attempt that never got one.
+    The host is "" for an attempt that was never assigned one.
     """
 
     task: str
@@ -35,7 +35,7 @@ class Task(TypedDict):
 
 
 class Job(TypedDict):
-    """A job. Times in seconds since 1970; `maps` and `reduces` are numbers of tasks."""
+    """A job. Times in seconds since 1970; `maps` and `reduces`: numbers of tasks."""
 
     id: str
     state: str
@@ -51,22 +51,22 @@ class Job(TypedDict):
 
 POLICY, RPC, YARN_POLICY = "mapreduce.jobhistory.http.policy", "mapreduce.jobhistory.address", "yarn.http.policy"
 WEB = {"http": "mapreduce.jobhistory.webapp.address", "https": "mapreduce.jobhistory.webapp.https.address"}
-"""The setting that has the address of the server's web pages, by POLICY."""
+"""The setting with the address of the server's web pages, by scheme, which POLICY selects."""
 HTTPS = "HTTPS_ONLY"
 DEFAULTS = {
     POLICY: "HTTP_ONLY", YARN_POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020",
     WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890",
 }  # fmt: skip
-"""Hadoop's own values of these settings (mapred-default.xml, yarn-default.xml)."""
+"""Hadoop's defaults of these settings (mapred-default.xml, yarn-default.xml)."""
 EVERY_ADDRESS = ("0.0.0.0", "::", "[::]", "")
-"""Hosts that say where a server listens and not where it is."""
+"""Wildcard addresses: a server listens on them, but cannot be reached by them."""
 
 
 def server(configured: Callable[[str], str]) -> tuple[str, str]:
-    """(`name:port` of a site's server, the setting that says so).
+    """(`name:port` of a site's server, the setting that contains it).
 
-    `configured` gives a setting of the site. An address to listen on (0.0.0.0) gets the host of the server's other
-    address. Raises Unreadable, naming the setting, for what is no address of a host.
+    `configured` returns a setting of the site. A wildcard address (0.0.0.0) gets the host of the server's other
+    address. Raises Unreadable, which names the setting, for an invalid address.
     """
     key = WEB["https" if configured(POLICY).upper() == HTTPS else "http"]
     found = configured(key)
@@ -80,7 +80,7 @@ def server(configured: Callable[[str], str]) -> tuple[str, str]:
 
 
 def schemes(configured: Callable[[str], str]) -> tuple[str, ...]:
-    """How a site's server may be asked. Hadoop 3.5 chooses its port by POLICY, but TLS by YARN_POLICY."""
+    """URL schemes to try with a site's server. Hadoop 3.5 selects its port by POLICY, but TLS by YARN_POLICY."""
     secure = HTTPS in (configured(POLICY).upper(), configured(YARN_POLICY).upper())
     return ("https", "http") if secure else ("http",)
 
@@ -93,7 +93,7 @@ def _address(text: str, key: str) -> tuple[str, str]:
 
 
 def fault_of_address(settings: Mapping[str, str]) -> str:
-    """Why the settings of a mapred-site.xml do not say where the server is; empty where they do, or use variables."""
+    """Why the settings of a mapred-site.xml lack the server's address; empty if they have it, or use variables."""
     found = {key: settings.get(key, default) for key, default in DEFAULTS.items()}
     if any("${" in value for value in found.values()):
         return ""
@@ -105,7 +105,7 @@ def fault_of_address(settings: Mapping[str, str]) -> str:
 
 
 def refusal(code: str, target: str, body: str) -> str:
-    """Why an answer to /ws/v1/history/info is none; empty for one. `target` is where a redirection leads."""
+    """Why an answer to /ws/v1/history/info is not a history server's; empty if it is. `target`: of a redirection."""
     words = http.HTTPStatus(int(code)).phrase if code in map(str, http.HTTPStatus) else ""
     if code.startswith("3"):
         return f"{code} {words}, to {target}"
@@ -122,9 +122,9 @@ def refusal(code: str, target: str, body: str) -> str:
 
 
 def job(answers: Mapping[str, Any]) -> Job:
-    """Seconds since 1970 of submission, start and end; number of tasks; counters by name; one entry an attempt.
+    """A job's record: times, numbers of tasks, counters by name, and one entry per attempt.
 
-    `answers` holds `job`, `counters` and `attempts` (one answer a task) as the server gives them. Raises Unreadable.
+    `answers`: the server's `job`, `counters` and `attempts` (one answer per task). Raises Unreadable.
     """
     try:
         if refusal := answers["job"].get("RemoteException"):
@@ -154,9 +154,9 @@ def job(answers: Mapping[str, Any]) -> Job:
 
 
 def settings(answer: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
-    """Settings of a job by name, as text, of a server's answer about its configuration; without those that it lacks.
+    """The named settings of a job, as text, from the server's answer about its configuration; missing ones are omitted.
 
-    The server makes numbers and truth values of what looks like them. Raises Unreadable.
+    The server converts values that look like numbers or booleans. Raises Unreadable.
     """
     try:
         listed = several(answer["conf"]["property"])
@@ -175,12 +175,12 @@ def _attempts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def several(found: Any) -> list[Any]:
-    """A list that the server may give as its one element."""
+    """A list, which the server replaces by its element if it has only one."""
     return found if isinstance(found, list) else [found]
 
 
 def _seconds(found: Mapping[str, Any], name: str) -> float:
-    """A time of a job or attempt. Raises Unreadable where one that succeeded has none."""
+    """A time of a job or attempt in seconds since 1970. Raises Unreadable if it succeeded but has no such time."""
     if found[name] in UNKNOWN_TIMES and found["state"] == "SUCCEEDED":
         raise Unreadable(f"history server: {found['id']}: {name} {found[name]}, expected a time")
     return found[name] / 1000

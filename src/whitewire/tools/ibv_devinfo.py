@@ -10,12 +10,12 @@ from ipaddress import AddressValueError, IPv6Address
 from whitewire.tools import Unreadable
 
 WIDTHS = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
-"""Lanes by the code of `active_width` (ibv_query_port(3))."""
+"""Number of lanes by the code of `active_width` (ibv_query_port(3))."""
 INFINIBAND_LANE = {1: 2.0, 2: 4.0, 4: 8.0, 8: 10.0, 16: 14.0625 * 64 / 66, 32: 25.0, 64: 50.0, 128: 100.0, 256: 200.0}
-"""Data rate of an InfiniBand lane in Gbit/s by the code of `active_speed`: SDR, DDR and QDR carry 8 bits in 10, FDR10
-and FDR 64 in 66; from EDR on the name is the data rate (InfiniBand Architecture Specification, volume 2)."""
+"""Data rate of an InfiniBand lane in Gbit/s by the code of `active_speed`. SDR, DDR and QDR carry 8 data bits in 10,
+FDR10 and FDR 64 in 66; from EDR on, the nominal rate is the data rate (InfiniBand Architecture Specification, v. 2)."""
 ETHERNET_LANE = {1: 2.5, 2: 5.0, 4: 10.0, 8: 10.0, 16: 14.0, 32: 25.0, 64: 50.0, 128: 100.0, 256: 200.0}
-"""The same codes on Ethernet, where the kernel maps a link's data rate to them (its ib_get_eth_speed)."""
+"""Data rate of an Ethernet lane in Gbit/s by the same codes, to which the kernel maps it (ib_get_eth_speed)."""
 
 LINE = re.compile(r"\s*([A-Za-z_]+|GID\[\s*\d+\]):\s*(.*?)\s*")
 
@@ -48,14 +48,14 @@ class Port:
 
     @property
     def rate(self) -> float | None:
-        """Lanes × data rate of a lane in MB/s (10^6 bytes), without headers; None where a code is not known."""
+        """Data rate of all lanes in MB/s (10^6 bytes), headers not subtracted; None if a code is unknown."""
         lane = (INFINIBAND_LANE if self.link_layer == "InfiniBand" else ETHERNET_LANE).get(self.speed)
         lanes = WIDTHS.get(self.width)
         return None if lane is None or lanes is None else lanes * lane * 1e3 / 8
 
 
 def parse(raw: bytes) -> list[Port]:
-    """All ports of all devices. Raises Unreadable."""
+    """All ports of all devices, from the output of `ibv_devinfo -v`. Raises Unreadable."""
     ports: list[Port] = []
     expected: dict[str, int] = {}
     device = transport = ""

@@ -1,4 +1,4 @@
-"""iperf3: TCP goodput of a link. Its command lines, and its JSON."""
+"""iperf3, for the TCP goodput of a link: its command lines, and its JSON."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from whitewire.tools import Unreadable, documents, is_number, shown
 
 
 def server(address: str) -> list[str]:
-    """A server at one address of its host, which says at once when it listens."""
+    """A server at one address of its host, which reports without delay that it listens."""
     return ["iperf3", "--server", "--bind", address, "--forceflush"]
 
 
 ANY_RATE = "1000G"
-"""A rate in bit/s that no link has."""
+"""A rate that no link reaches (1000 Gbit/s)."""
 LOOKS_S = "0.1"
-"""Shortest interval that iperf3 takes."""
+"""Shortest report interval that iperf3 accepts, in seconds."""
 
 
 def client(server: str, streams: int, size: int) -> list[str]:
-    """Send `size` bytes in all to a server over that many TCP streams; JSON on standard output.
+    """Send `size` bytes in total to a server over `streams` TCP streams; JSON on standard output.
 
-    From 3.16 on iperf3 sees only at the end of an interval that the bytes are sent: intervals are short, and with a
-    rate it goes on sending until then, so that no pause counts. Older releases end with the last byte all the same.
-    From 3.15 on the receiver counts whole blocks only: they are a small share of what a stream sends, and whole
-    segments, since frames that are partly full lower the goodput of slow links.
+    From 3.16 on, iperf3 checks only at the end of an interval whether all bytes are sent. Intervals are short, and a
+    --bitrate makes it send until then, so that no pause counts. Older releases still end with the last byte. From 3.15
+    on, the receiver counts whole blocks only. Blocks are a small part of a stream's bytes, and consist of whole
+    segments, since partly filled frames lower the goodput of slow links.
     """
     segments = max(LEAST_SEGMENTS // streams, size // (BLOCKS * streams) // SEGMENT, 1)
     block = min(LARGEST_BLOCK, segments * SEGMENT)
@@ -41,41 +41,41 @@ def client(server: str, streams: int, size: int) -> list[str]:
 
 
 SEGMENT = 1448
-"""Bytes of TCP's data in a full frame of usual size, with time stamps."""
+"""Bytes of TCP payload in a full frame of standard size, with time stamps."""
 BLOCKS = 512
-"""Blocks that a stream sends at least, where they have so many segments."""
+"""Least number of blocks that a stream sends, if it has enough segments for that."""
 LEAST_SEGMENTS = 4
-"""Segments of a block of a single stream at least. At 7.8 Mbit/s, of 60 tests each, goodput was off by more than 1 % in
-none with four, in one with one segment, and in 15 with 1.35."""
+"""Least number of segments in a block of a single stream. At 7.8 Mbit/s, goodput was off by more than 1 % in none of 60
+tests with 4 segments per block, in one of 60 with 1, and in 15 of 60 with 1.35."""
 LARGEST_BLOCK = 131072
-"""iperf3's own block of TCP data."""
+"""iperf3's default block of TCP data, in bytes."""
 
 
 def one_segment(server: str) -> list[str]:
-    """Send one segment to a server that has nothing else to do: of the report only the round trip means anything."""
+    """Send one segment to an idle server; only the round-trip time in the report is meaningful."""
     size = str(SEGMENT)
     return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size, "--interval", LOOKS_S]
 
 
 def steady(server: str, rate: float) -> list[str]:
-    """Send UDP to a server until killed, at so many bit/s of full frames (as an interface counts them)."""
+    """Send UDP to a server until killed, in full frames, at `rate` bit/s as an interface counts them."""
     payload = rate * DATAGRAM / (DATAGRAM + 42)
     return ["iperf3", "--client", server, "--udp", "--bitrate", f"{payload:.0f}", "--length", str(DATAGRAM),
             "--time", "86400", "--interval", "0", "--forceflush"]  # fmt: skip
 
 
 DATAGRAM = 1458
-"""Bytes of data in a datagram of steady(): with headers of UDP, IP and Ethernet a full frame."""
+"""Bytes of payload in a datagram of steady(); with the headers of UDP, IP and Ethernet it fills a frame."""
 
 # --- output ---
 
 THREADED = (3, 16)
-"""The first release that ends a test of bytes only at the end of an interval, having sent nothing for a while."""
+"""The first release that ends a --bytes test only at the end of an interval, after a pause without data."""
 UNFIT = {
     ((3, 0), (3, 10)): "its clock starts 40 ms before the data",
     ((3, 15), (3, 16)): "its server keeps streams waiting for each other",
 }
-"""Releases whose short tests say too little, from the first on to before the last, and why."""
+"""Releases whose short tests are not accurate, as (first, first fixed release), and why."""
 
 UNKNOWN: dict[str, tuple[float, ...]] = {
     "retransmits": (-1, 2**32 - 1, 2**32 - 2, 2**64 - 1),
@@ -83,17 +83,17 @@ UNKNOWN: dict[str, tuple[float, ...]] = {
     "host_total": (-1,),
     "remote_total": (-1,),
 }
-"""What iperf3 was seen to write where it, or the system, does not know a value; see _known() for the rule."""
+"""Values that iperf3 was seen to write when it, or the system, does not know a value; see _known() for the rule."""
 SIGN = 2**31
-"""From here on a counter is a negative number without its sign: a difference to what was not known."""
+"""Counters from this value on are negative numbers stored as unsigned: differences to an unknown value."""
 
 
 @dataclass(frozen=True)
 class LinkResult:
-    """Goodput at the receiver in Mbit/s, segments sent again, mean round-trip time in microseconds.
+    """Goodput at the receiver in Mbit/s, retransmitted segments, mean round-trip time in microseconds.
 
-    `retransmits` and `rtt` are NaN where they are unknown; `sent`: bytes that the sender handed over; `cpu`: of one
-    processor, what iperf3 used at the sender and at the receiver (1: all of it), empty where it does not say.
+    `retransmits` and `rtt` are NaN if unknown; `sent`: bytes that the sender passed to TCP; `cpu`: processors that
+    iperf3 used at the sender and at the receiver (1: a whole one), empty if not reported.
     """
 
     goodput: float
@@ -111,12 +111,12 @@ class LinkResult:
 
     @property
     def retransmit_share(self) -> float:
-        """Of the segments that were handed over, those that were sent again."""
+        """Retransmitted segments as a share of those sent."""
         return self.retransmits * SEGMENT / self.sent if self.sent else 0.0
 
 
 def unfit(version: str) -> str:
-    """Why a release cannot be used, by what `iperf3 --version` or a report's version says; empty where it can."""
+    """Why a release cannot be used, from `iperf3 --version` or the version in a report; empty if it can."""
     for (first, end), why in UNFIT.items():
         if first <= (_release(version) or end) < end:
             return f"iperf3 {'.'.join(map(str, _release(version)))}: {why}; 3.10 to 3.14 or 3.16 or newer is needed"
@@ -124,13 +124,13 @@ def unfit(version: str) -> str:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """(3, 16) from `iperf 3.16 (cJSON 1.7.15)`; empty where there is none."""
+    """(3, 16) from `iperf 3.16 (cJSON 1.7.15)`; empty if there is no version."""
     found = re.match(r"iperf (\d+)\.(\d+)", version)
     return tuple(map(int, found.groups())) if found else ()
 
 
 def parse(raw: bytes) -> LinkResult:
-    """One client's TCP test in one direction, whatever stands around its report. Raises Unreadable."""
+    """One client's TCP test in one direction; text around its report is ignored. Raises Unreadable."""
     report = _without_error(raw)
     try:
         _fit(report.get("start", {}))
@@ -157,7 +157,7 @@ def parse(raw: bytes) -> LinkResult:
 
 
 def round_trip(raw: bytes) -> float:
-    """Microseconds to the other host and back, from the report of one_segment(). Raises Unreadable."""
+    """Round-trip time in microseconds, from the report of one_segment(). Raises Unreadable."""
     report = _without_error(raw)
     try:
         found = _rtt(report["end"]["streams"])
@@ -171,7 +171,7 @@ def round_trip(raw: bytes) -> float:
 
 
 def _fit(start: dict[str, Any]) -> None:
-    """Raise Unreadable for a test by a release that is unfit, or with a pause at its end, which counts as time."""
+    """Raise Unreadable for a test by an unfit release, or with a pause at its end, which would count as time."""
     version, test = str(start.get("version", "")), start.get("test_start", {})
     if why := unfit(version):
         raise Unreadable(why)
@@ -180,19 +180,19 @@ def _fit(start: dict[str, Any]) -> None:
 
 
 def _rtt(streams: Sequence[dict[str, Any]]) -> float:
-    """Mean round trip over streams in microseconds; NaN where the system reports none."""
+    """Mean round-trip time over streams in microseconds; NaN if the system reports none."""
     rtts = [rtt for stream in streams if not math.isnan(rtt := _known(stream["sender"], "mean_rtt"))]
     return sum(rtts) / len(rtts) if rtts else math.nan
 
 
 def _cpu(output: dict[str, Any]) -> tuple[float, ...]:
-    """Parts of one processor that both ends used; empty where it is not reported of both."""
+    """Processors that (sender, receiver) used, 1 being a whole one; empty unless both are reported."""
     used = tuple(_known(output, name) / 100 for name in ("host_total", "remote_total"))
     return used if all(map(math.isfinite, used)) else ()
 
 
 def _known(holder: dict[str, Any], name: str) -> float:
-    """A number that may be unknown: NaN then, and where it is missing."""
+    """A number of a report; NaN if it is unknown or missing."""
     value = _number(holder, name) if name in holder else math.nan
     return value if value not in UNKNOWN[name] and 0 <= value < SIGN else math.nan
 

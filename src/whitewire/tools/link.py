@@ -1,4 +1,4 @@
-"""What tc, ip and ethtool say of links. Each parser finds its own tool's lines among those of the others."""
+"""Parsers for the output of tc, ip and ethtool about links. Each finds its tool's lines among those of the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whitewire.tools import Unreadable, shown
 
 MEGABITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 OFFLOADS = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
-"""What the factor `offloads` switches, as ethtool names it."""
+"""ethtool's names of the features that the factor `offloads` switches."""
 
 
 UNKNOWN_SPEEDS = {
@@ -22,21 +22,21 @@ UNKNOWN_SPEEDS = {
     "4294967295": "-1 without its sign",
     "Unknown!": "ethtool's word for all of these",
 }
-"""What stands in the place of a device's speed where it is not known, and where it was seen."""
+"""Values reported instead of an unknown speed, and the devices that report them."""
 
 NO_SHAPERS = {
     "noqueue", "noop", "pfifo_fast", "pfifo", "bfifo", "pfifo_head_drop", "mq", "mqprio", "multiq", "prio", "ets",
     "drr", "qfq", "sfq", "sfb", "fq", "fq_codel", "fq_pie", "codel", "pie", "red", "gred", "choke", "hhf", "blackhole",
     "plug", "ingress", "clsact", "cake", "netem",
 }  # fmt: skip
-"""Queueing disciplines that slow a link down only where they name a rate. Any other one is taken for a shaper."""
+"""Queueing disciplines that slow a link down only if they have a rate. Any other one counts as a shaper."""
 
 
 class Link(TypedDict, total=False):
-    """A host's link as the system reports it; what a host cannot say is not there.
+    """A host's link as the system reports it; values that a host does not report are missing.
 
-    rate: Mbit/s that the host may send, and rate_in: that it may be sent, as shapers or the device say; mtu: bytes;
-    queue: bytes that the switch port queues for it; offloads: `on`, `off` or `mixed`.
+    rate, rate_in: Mbit/s that the host may send and receive, by shapers or the device; mtu: bytes; queue: bytes that
+    the switch port queues for the host; offloads: `on`, `off` or `mixed`.
     """
 
     rate: float
@@ -47,9 +47,9 @@ class Link(TypedDict, total=False):
 
 
 class Counted(NamedTuple):
-    """What a device has counted so far: bytes and packets that it received and sent, with Ethernet headers.
+    """A device's counters: bytes (with Ethernet headers) and packets that it has received and sent.
 
-    A packet that is cut into frames only on the wire counts as one, with the headers of one.
+    A packet that is split into frames by a later device or the hardware counts once, with the headers of one frame.
     """
 
     received: int
@@ -59,7 +59,7 @@ class Counted(NamedTuple):
 
 
 def counted(said: str) -> dict[str, Counted]:
-    """Of /proc/net/dev: what each device has counted. Raises Unreadable."""
+    """Parse /proc/net/dev: each device's counters. Raises Unreadable."""
     found = {}
     for line in said.splitlines()[2:]:
         name, _, counters = line.partition(":")
@@ -71,7 +71,7 @@ def counted(said: str) -> dict[str, Counted]:
 
 
 def rates(said: str) -> dict[str, float]:
-    """Of `tc class show dev …`: Mbit/s of each class by its number (`1:1`), in the order of the lines.
+    """Parse `tc class show dev …`: class number (`1:1`) → Mbit/s, in the order of the lines.
 
     tc prints classes as text only, with the largest unit that divides the rate. Raises Unreadable.
     """
@@ -79,7 +79,7 @@ def rates(said: str) -> dict[str, float]:
 
 
 def rates_in_turn(said: str, devices: Sequence[str]) -> dict[str, float]:
-    """Of such a command for one class of each device in turn: Mbit/s by device. Raises Unreadable."""
+    """Parse the same command for one class of each device in turn: device → Mbit/s. Raises Unreadable."""
     found = [rate for _, rate in _rates(said)]
     if len(found) != len(devices):
         raise Unreadable(f"tc: found {len(found)} classes with a rate, expected one of each of {len(devices)} links")
@@ -99,15 +99,15 @@ def _rates(said: str) -> list[tuple[str, float]]:
 
 
 def speed(said: str) -> int | None:
-    """Of /sys/class/net/…/speed: Mbit/s, None where it is not known."""
+    """Parse /sys/class/net/…/speed: Mbit/s, None if unknown."""
     text = said.strip()
     return int(text) if text.isdecimal() and text not in UNKNOWN_SPEEDS else None
 
 
 def limit(said: str) -> float:
-    """Of `tc qdisc show dev …` and `tc class show dev …`: Mbit/s that a device may send, infinite without a shaper.
+    """Parse `tc qdisc show dev …` and `tc class show dev …`: Mbit/s that a device may send, infinite without a shaper.
 
-    Raises Unreadable where a shaper's rate is not that of the whole device: of a part of its queues, or of each flow.
+    Raises Unreadable if a shaper's rate applies not to the whole device but to some queues, or to each flow.
     """
     said = re.sub(r"\n\s+", " ", said)  # tc breaks long lines
     lines = [line.split() for line in said.splitlines() if line.startswith(("qdisc ", "class "))]
@@ -116,7 +116,7 @@ def limit(said: str) -> float:
         return math.inf
     roots = {line[1] for line in lines if "root" in line and line[0] == "qdisc"} or {line[1] for line in shapers}
     rates = [rate for line in shapers if "root" in line and (rate := _whole_rate(line)) is not None]
-    # Root classes borrow nothing from each other, and what htb has no class for passes at full speed.
+    # Root classes do not borrow from each other, and htb passes unclassified packets at full speed.
     passes = any(line[1] == "htb" and re.search(r"\bdefault (?:0x)?0\b", " ".join(line)) for line in lines)
     if roots != {line[1] for line in shapers} or len(rates) != 1 or passes:
         raise Unreadable(f"tc: found {shown(' '.join(shapers[0]))}, expected a rate of the whole device")
@@ -127,14 +127,14 @@ SHAPED = re.compile(r"\b(?:(?:rate|maxrate|max_rate|bandwidth|ceil)[ :]\d|bw_rli
 
 
 def _whole_rate(words: Sequence[str]) -> float | None:
-    """Mbit/s that a root may send in all, by its line: htb's classes may borrow up to their ceiling."""
+    """Mbit/s that a root may send in total, from its line; None without a rate. htb's ceil counts before its rate."""
     rates = dict(re.findall(r"\b(ceil|rate|bandwidth) (\d+[KMGT]?)bit\b", " ".join(words)))
     found = next((rates[name] for name in ("ceil", "rate", "bandwidth") if name in rates), None)
     return None if found is None else int(found.rstrip("KMGT")) * MEGABITS[found.lstrip("0123456789")]
 
 
 def queues(said: str) -> dict[str, int]:
-    """Of `tc -j qdisc show`: bytes that each device's FIFO holds, by device. Raises Unreadable."""
+    """Parse `tc -j qdisc show`: device → length of its FIFO in bytes. Raises Unreadable."""
     return {
         _text(row, "dev"): _count(row.get("options"), "limit")
         for row in _rows(said, "tc")
@@ -143,21 +143,21 @@ def queues(said: str) -> dict[str, int]:
 
 
 def mtus(said: str) -> dict[str, int]:
-    """Of `ip -j link show`: the MTU of each device in bytes, by device. Raises Unreadable."""
+    """Parse `ip -j link show`: device → MTU in bytes. Raises Unreadable."""
     return {_text(row, "ifname"): _count(row, "mtu") for row in _rows(said, "ip") if "ifname" in row}
 
 
 def leaves_by(said: str) -> str:
-    """Of `ip route get …`: the device by which packets leave; empty where there is no route.
+    """Parse `ip route get …`: the device by which packets leave; empty if there is no route.
 
-    As text, which every release prints alike; before 5.0 some print it even where JSON is asked for.
+    The input is text, which is the same in all releases; before 5.0 some print it even with -json.
     """
     match = re.search(r"\bdev (\S+)", said)
     return match[1] if match else ""
 
 
 def carrier_changes(said: str) -> dict[str, int]:
-    """Of `ip -s -s -j link show`: how often the link of each device has come up or gone down. Raises Unreadable."""
+    """Parse `ip -s -s -j link show`: how often each device's link has come up or gone down. Raises Unreadable."""
     found = {}
     for row in _rows(said, "ip"):
         stats = row.get("stats64")
@@ -167,11 +167,10 @@ def carrier_changes(said: str) -> dict[str, int]:
 
 
 def offloads(said: str) -> str:
-    """Of `ethtool -k …`: `on` where packets may be larger than frames on their way both in and out, `off` where they
-    may not at all, else `mixed`. Raises Unreadable.
+    """Parse `ethtool -k …`: `on` if packets may exceed frames both when sent and when received, `off` if neither,
+    else `mixed`. Raises Unreadable.
 
-    On a segment without a switch hosts cut their frames themselves but nothing else changes, so TCP's own offload alone
-    decides nothing.
+    TCP's own segmentation offload does not affect `on`, because on a segment without a switch it is always off.
     """
     found = {}
     for name in OFFLOADS:
@@ -185,11 +184,11 @@ def offloads(said: str) -> str:
 
 
 DRIVER = {"driver": "driver", "version": "version", "firmware-version": "firmware"}
-"""What ethtool calls the driver of an interface, its release and that of the adapter's firmware; and we."""
+"""ethtool's names of an interface's driver, driver version and firmware version → our names."""
 
 
 def driver(said: str) -> dict[str, str]:
-    """Of `ethtool -i …`: driver, version and firmware, without those that it leaves empty. Raises Unreadable."""
+    """Parse `ethtool -i …`: driver, version and firmware, without empty ones. Raises Unreadable."""
     pairs = (line.partition(":")[::2] for line in said.splitlines())
     found = {
         DRIVER[name]: value.strip() for name, value in pairs if name in DRIVER and value.strip() not in ("", "N/A")

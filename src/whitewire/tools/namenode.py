@@ -1,4 +1,4 @@
-"""The NameNode's log: when each file was created and when it got its final name; and what fsck prints."""
+"""Parsers for the NameNode's log (when files were created and completed) and for HDFS's commands, such as fsck."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ AUDIT = re.compile(
     re.MULTILINE,
 )
 TEMPORARY = "._COPYING_"
-"""What the file system shell appends to a name until the copy is whole."""
+"""Suffix of the file system shell for files that are still being copied."""
 
 FILE = re.compile(r"(?P<path>/.*) (?P<bytes>\S+) bytes, (?P<kept>.*?)\s*(?P<blocks>\S+) block\(s\)(?P<state>[^:]*):.*")
 REPLICATED = re.compile(r"(replicated: replication=[0-9]+,)?")
-"""How a file's bytes are kept: Hadoop 2 says nothing, because it knows replicas only."""
+"""fsck's words for a replicated file; Hadoop 2 prints none, because it has replicas only."""
 CODED = re.compile(r"erasure-coded: policy=(?P<policy>[^\s,]+),")
 PLACE = r"(?:blk_-[0-9]+:)?(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
-"""A DataNode that holds a replica, or the named block of a group; Hadoop 2.6 and older give its address only."""
+"""A DataNode with a replica, or with the named block of a group; Hadoop 2.6 and older print its address only."""
 BLOCK = re.compile(
     rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
 )
@@ -33,7 +33,7 @@ END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Operation:
-    """One put: its path, when it was created and when it was whole (seconds since 1970)."""
+    """One put: its path, and the times of its creation and completion (seconds since 1970)."""
 
     path: str
     start: float
@@ -41,7 +41,7 @@ class Operation:
 
 
 def operations(log: str) -> list[Operation]:
-    """Every put that was created and completed in a stretch of the log; one that was not completed is left out."""
+    """Every put that was both created and completed in a part of the log."""
     started: dict[str, float] = {}
     found = []
     for match in AUDIT.finditer(log):
@@ -58,9 +58,9 @@ def operations(log: str) -> list[Operation]:
 
 
 def stamped(stat: str, folder: str) -> list[Operation]:
-    """The puts into a folder that `hdfs dfs -stat '%X %Y %n'` lists: when each was made and closed.
+    """The puts into a folder, with times of creation and closing, from `hdfs dfs -stat '%X %Y %n'`.
 
-    What else the shell says is passed over.
+    Other output of the shell is ignored.
     """
     stamps = re.findall(r"^([0-9]{13}) ([0-9]{13}) (\S.*)$", stat, re.MULTILINE)
     return [Operation(f"{folder}/{name}", int(made) / 1e3, int(closed) / 1e3) for made, closed, name in stamps]
@@ -70,7 +70,7 @@ RACK, MEMBER = re.compile(r"Rack: (\S+)"), re.compile(r"\s+([0-9a-fA-F.:]+):[0-9
 
 
 def racks(topology: str) -> dict[str, list[str]]:
-    """Addresses of the DataNodes of each rack, as `dfsadmin -printTopology` lists them. Raises Unreadable."""
+    """Rack → addresses of its DataNodes, from `dfsadmin -printTopology`. Raises Unreadable."""
     found: dict[str, list[str]] = {}
     rack = ""
     for line in topology.splitlines():
@@ -85,7 +85,7 @@ def racks(topology: str) -> dict[str, list[str]]:
 
 
 def volumes(report: str) -> int:
-    """Volumes in use, as `dfsadmin -getVolumeReport` lists those of a DataNode. Raises Unreadable."""
+    """Number of a DataNode's active volumes, from `dfsadmin -getVolumeReport`. Raises Unreadable."""
     match = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
     if match is None:
         raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
@@ -94,9 +94,9 @@ def volumes(report: str) -> int:
 
 @dataclass(frozen=True)
 class Block:
-    """One block: file, position in it, bytes, addresses of the DataNodes that hold a replica.
+    """One block: file, position in it, bytes, addresses of the DataNodes with a replica.
 
-    Of an erasure-coded file (`policy`) it is a block group: bytes of data, and who holds one of its blocks.
+    In an erasure-coded file (`policy`) it is a block group: bytes of data, DataNodes with one of its blocks.
     """
 
     path: str
@@ -107,10 +107,10 @@ class Block:
 
 
 def blocks(fsck: str, coded: bool = False) -> list[Block]:
-    """The blocks that `fsck -files -blocks -locations` lists, of Hadoop 2 and 3. Raises Unreadable.
+    """All blocks in the output of `fsck -files -blocks -locations` of Hadoop 2 and 3.
 
-    What is neither a file nor a block is passed over; each file has all of its blocks. `coded`: files may be
-    erasure-coded, where otherwise each has to be kept as replicas.
+    Other lines are ignored. `coded`: allow erasure-coded files. Raises Unreadable for a file with missing blocks or one
+    that is not closed, and, without `coded`, for one that is not replicated.
     """
     files: dict[str, re.Match[str]] = {}
     found: dict[str, list[Block]] = {}
@@ -143,15 +143,15 @@ def blocks(fsck: str, coded: bool = False) -> list[Block]:
 
 
 def datanodes(fsck: str) -> int | None:
-    """How many DataNodes fsck says that there are; None where it does not (a Hadoop that prints no such line)."""
+    """Number of DataNodes that fsck reports; None for a Hadoop that does not print it."""
     found = re.search(r"^\s*Number of data-nodes:\s*([0-9]+)\s*$", fsck, re.MULTILINE)
     return int(found[1]) if found else None
 
 
 def lacks_replicas(fsck: str) -> bool:
-    """Whether a block has fewer replicas than it asks for and there are DataNodes for.
+    """Whether a block has fewer replicas than its target, or than DataNodes if the target exceeds their number.
 
-    TeraSort's _partition.lst asks for ten, which a smaller cluster never has.
+    TeraSort's _partition.lst has a target of ten, which a smaller cluster cannot reach.
     """
     most = datanodes(fsck)
     return any(
@@ -161,7 +161,7 @@ def lacks_replicas(fsck: str) -> bool:
 
 
 def packets(jmx: str) -> int:
-    """Packets of writes that a DataNode has received, of what its /jmx says of DataNodeActivity. Raises Unreadable."""
+    """Write packets that a DataNode has received, from DataNodeActivity in its /jmx. Raises Unreadable."""
     try:
         (bean,) = json.loads(jmx)["beans"]
         return int(bean["PacketsReceived"])
@@ -170,7 +170,7 @@ def packets(jmx: str) -> int:
 
 
 def _closed(file: re.Match[str], may_be_coded: bool) -> None:
-    """Raises Unreadable for a file that is not kept as replicas, unless it may be coded, or that is not closed."""
+    """Raise Unreadable for a file that is not closed, or not replicated (or, if allowed, erasure-coded)."""
     path, kept = file["path"], file["kept"]
     coded = CODED.fullmatch(kept)
     if coded and not may_be_coded:
@@ -187,7 +187,7 @@ def _closed(file: re.Match[str], may_be_coded: bool) -> None:
 
 
 def _whole(file: re.Match[str], listed: list[Block]) -> None:
-    """Raises Unreadable unless a file's blocks are as many, and hold as many bytes, as its line says."""
+    """Raise Unreadable unless the number and the bytes of a file's blocks agree with its line."""
     number, length = len(listed), sum(block.length for block in listed)
     if [block.index for block in listed] != list(range(int(file["blocks"]))) or length != int(file["bytes"]):
         raise Unreadable(f"fsck: {file['path']}: found {number} blocks with {length} bytes, "

@@ -1,4 +1,4 @@
-"""NNBench: its command line, and the result that it prints."""
+"""NNBench: its arguments, and the result that it prints."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LINES = {
     "longest": "RAW DATA: Longest Map Time (ms)",
 }
 TRANSACTIONS = {"create_write": 2}
-"""Calls of the NameNode that NNBench counts for a file, create and close; of other operations it is one."""
+"""Calls of the NameNode that NNBench counts per file: create and close; one for other operations."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """`operations`: files on which all maps together did what was asked; `late`: maps that missed the common start.
+    """A result. `operations`: successful operations of all maps; `late`: maps that missed the common start.
 
-    `first`, `second`: milliseconds of all calls together, the second of closes after create_write; `longest`: of the
-    map task that took longest.
+    `first`, `second`: total milliseconds of all calls (`second`: of the closes after create_write); `longest`:
+    milliseconds of the longest map task.
     """
 
     operation: str
@@ -48,7 +48,7 @@ class Result:
 
 
 def arguments(operation: str, maps: int, files: int, folder: str, start: int, block: int) -> Sequence[str]:
-    """`maps` map tasks that do one operation on `files` empty files, from `start` (seconds since 1970) on."""
+    """Arguments for `maps` map tasks with one operation on `files` empty files each, from `start` (s since 1970) on."""
     return [
         "-operation", operation, "-maps", str(maps), "-reduces", "1", "-numberOfFiles", str(files), "-baseDir", folder,
         "-startTime", str(start), "-bytesToWrite", "0", "-blockSize", str(block), "-bytesPerChecksum", "512",
@@ -57,7 +57,7 @@ def arguments(operation: str, maps: int, files: int, folder: str, start: int, bl
 
 
 def parse(text: str) -> Result:
-    """The last result in what NNBench said. Raises Unreadable naming the line that is missing or no number."""
+    """The last result in NNBench's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(HEADER)
     if not header:
         raise Unreadable("NNBench: it did not say its result")

@@ -1,10 +1,10 @@
-"""perftest: bandwidth and latency of RDMA between two ports. Its command lines, and the table that it prints.
+"""perftest, for bandwidth and latency of RDMA between two ports: its command lines, and the table that it prints.
 
-Formats from perftest's perftest_parameters.h, releases 4.5 (Debian 12) to 24: they differ in the lines before the
+Formats from perftest's perftest_parameters.h, releases 4.5 (Debian 12) to 24, which differ in the lines before the
 table and in the name of its unit. All numbers are rounded to two decimals (message rates to six).
 
-perftest ends with status 0 also when it could not calibrate its clock and prints `inf`, `nan` or 0.00 then. Such a
-table is Unreadable: measure again.
+If perftest cannot calibrate its clock, it prints `inf`, `nan` or 0.00, and still ends with status 0. Such a table is
+Unreadable, and the test has to be repeated.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
 TESTS = (*BANDWIDTH, *LATENCY)
 
 SIZES = tuple(4**power for power in range(1, 12))
-"""Message sizes in bytes: 4 B to 4 MiB, each four times the one before."""
+"""Message sizes in bytes: 4 B to 4 MiB, in steps of a factor of 4."""
 
 TCP_PORT = 18515
-"""perftest's own default; both ends talk over TCP before the test."""
+"""perftest's default port; both ends exchange data over TCP before the test."""
 
 
 def iterations(test: str, size: int) -> int:
-    """Messages of one test: enough for its statistics, no more than a few seconds of a 10 Gbit/s link.
+    """Number of messages in one test: enough for its statistics, at most a few seconds of a 10 Gbit/s link.
 
-    Bandwidth stays below the 20,000 above which perftest leaves out the peak. Latency takes 10,000 where it can: of
-    fewer than some thousand, the 99.9th percentile is the largest value.
+    Bandwidth tests stay below 20,000, above which perftest omits the peak. Latency tests use up to 10,000: with fewer
+    than some thousand, the 99.9th percentile would be the largest value.
     """
     if test in BANDWIDTH:
         return max(200, min(5000, 2**31 // size))
@@ -42,10 +42,10 @@ def iterations(test: str, size: int) -> int:
 
 def server(test: str, size: int, count: int, tcp_port: int, device: str, port: int, gid_index: int | None = None,
            rdma_cm: bool = False) -> list[str]:  # fmt: skip
-    """The end that waits. It prints nothing before it ends when its output is a file.
+    """The server of a test. If its output is a file, it prints nothing before its end.
 
-    `gid_index` is needed on Ethernet (RoCE), `rdma_cm` on iWARP, whose connections are made by rdma_cm only.
-    Text is asked for: what release 4.5 (Debian 12) writes as JSON is none.
+    `gid_index` is needed on Ethernet (RoCE), `rdma_cm` on iWARP, whose connections need rdma_cm.
+    The output is text, because the JSON of release 4.5 (Debian 12) is invalid.
     """
     argv = [
         test, f"--ib-dev={device}", f"--ib-port={port}", f"--port={tcp_port}", f"--size={size}", f"--iters={count}",
@@ -60,32 +60,32 @@ def server(test: str, size: int, count: int, tcp_port: int, device: str, port: i
 
 def client(address: str, test: str, size: int, count: int, tcp_port: int, device: str, port: int,
            gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
-    """The end that connects to the server's `address`, measures and prints; device and GID index are its own."""
+    """The client, which connects to the server's `address`, measures and prints; device and GID index are its own."""
     return [*server(test, size, count, tcp_port, device, port, gid_index, rdma_cm), address]
 
 
 def version() -> list[str]:
-    """Prints the version, and ends with a status other than 0 all the same."""
+    """Print the version; the exit status is not 0 even so."""
     return [TESTS[0], "--version"]
 
 
 def device_names() -> list[str]:
-    """One line a device that the kernel knows; fails where it has no RDMA at all."""
+    """List the kernel's RDMA devices, one per line; fails if the kernel has no RDMA."""
     return ["ls", "/sys/class/infiniband"]
 
 
 def devices() -> list[str]:
-    """All devices and ports with their attributes and addresses (GIDs)."""
+    """List all devices and ports with their attributes and addresses (GIDs)."""
     return ["ibv_devinfo", "-v"]
 
 
 def interfaces() -> list[str]:
-    """The network interfaces with their addresses, as JSON."""
+    """List the network interfaces with their addresses, as JSON."""
     return ["ip", "-json", "address", "show"]
 
 
 def sockets() -> list[str]:
-    """The TCP sockets of the host, proc_net_tcp(5); tcp6 is missing where IPv6 is off."""
+    """List the TCP sockets of the host, proc_net_tcp(5); tcp6 does not exist if IPv6 is off."""
     return ["cat", "/proc/net/tcp", "/proc/net/tcp6"]
 
 
@@ -100,7 +100,7 @@ TITLES = {
     "ib_send_lat": "Send Latency Test",
 }
 UNITS = {"MB/sec": 2**20, "MiB/sec": 2**20, "Gb/sec": 1e9 / 8}
-"""Bytes in a unit of bandwidth. What was "MB" until release 24.07 always was 2^20 bytes."""
+"""Bytes per unit of bandwidth. "MB", the name until release 24.07, always meant 2^20 bytes."""
 
 BANDWIDTH_HEADING = re.compile(r"#bytes +#iterations +BW peak\[(\S+)\] +BW average\[(\S+)\] +MsgRate\[Mpps\]")
 LATENCY_HEADING = re.compile(
@@ -110,12 +110,12 @@ LATENCY_HEADING = re.compile(
 RULE = re.compile(r"-{60,}")
 BANDWIDTH_CELLS = ("peak", "average", "message rate")
 LATENCY_CELLS = ("minimum", "maximum", "typical", "average", "deviation", "p99", "p99.9")
-"""What follows message bytes and iterations in a row."""
+"""Names of a row's cells after message bytes and iterations."""
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """One message size: bandwidths in MB/s (10^6 bytes), messages a second."""
+    """Bandwidths in MB/s (10^6 bytes) and messages per second at one message size."""
 
     message_bytes: int
     iterations: int
@@ -126,7 +126,7 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class Latency:
-    """One message size, in microseconds: half a round trip for write and send, a whole one for read."""
+    """Latencies in microseconds at one message size: half a round trip for write and send, a whole one for read."""
 
     message_bytes: int
     iterations: int
@@ -166,7 +166,7 @@ def latency(raw: bytes, test: str) -> list[Latency]:
 def _table(
     raw: bytes, test: str, header: re.Pattern, names: Sequence[str]
 ) -> tuple[str, list[tuple[int, int, list[str]]]]:
-    """The header's unit of bandwidth ("" for latency), and of each row: message bytes, iterations, further cells."""
+    """(unit of bandwidth in the header, "" for latency; rows of message bytes, iterations and further cells)."""
     lines = raw.decode(errors="replace").splitlines()
     if not lines:
         raise Unreadable(f"perftest: {test}: no output")
@@ -205,14 +205,14 @@ def _row(cells: list[str], names: Sequence[str], test: str) -> tuple[int, int, l
             value = float(cell)
         except ValueError:
             raise Unreadable(f"perftest: {test}: row {row!r}: {name} is no number") from None
-        # Latencies that are all alike have no deviation.
+        # Identical latencies have a deviation of 0.
         if not math.isfinite(value) or value < 0 or (value == 0 and name != "deviation"):
             raise Unreadable(f"perftest: {test}: row {row!r}: {name} {cell}, which is no measurement")
     return int(cells[0]), int(cells[1]), cells[2:]
 
 
 def _same_bandwidth(size: int, average: str, rate: str, unit: str, test: str) -> None:
-    """The bandwidth in the header's unit and messages × bytes are the same within what rounding hides."""
+    """Raise Unreadable unless bandwidth and message rate × bytes agree within rounding."""
 
     def span(cell: str, factor: float) -> tuple[float, float]:
         half = 0.5 * 10.0 ** -len(cell.partition(".")[2])

@@ -1,8 +1,8 @@
-"""What a host's RDMA ports have sent and received, by the counters that drivers keep below /sys/class/infiniband. Pure.
+"""Traffic of a host's RDMA ports, by the drivers' counters below /sys/class/infiniband. Pure.
 
 InfiniBand and most RoCE drivers count data in units of four octets (`port_xmit_data`, `port_rcv_data`; kernel,
-Documentation/ABI/stable/sysfs-class-infiniband). Others count bytes (irdma, bnxt_re, efa, mana) or packets only (cxgb4,
-rxe) among their hw_counters. siw keeps none.
+Documentation/ABI/stable/sysfs-class-infiniband). Others count bytes (irdma, bnxt_re, efa, mana) or only packets (cxgb4,
+rxe) in their hw_counters. siw has no counters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whitewire.tools import Unreadable
 
 WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
 WORD = 4
-"""Octets of a unit of those."""
+"""Octets per unit of those counters."""
 BYTES = {
     "sent": ("tx_bytes", "ip4OutOctets", "ip6OutOctets"),
     "received": ("rx_bytes", "ip4InOctets", "ip6InOctets"),
@@ -28,7 +28,7 @@ WAYS = ("sent", "received")
 
 @dataclass(frozen=True)
 class Moved:
-    """What went over a port one way since it came up. None: its driver does not count it."""
+    """Traffic of a port in one direction since it came up. None: not counted by its driver."""
 
     bytes: int | None = None
     packets: int | None = None
@@ -36,7 +36,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Port:
-    """A host's port (device/number; empty: none on the interface), and what its kernel's TCP has sent.
+    """Traffic of a host's port (`name`: device/number, empty: the interface has none) and of its kernel's TCP.
 
     `segments`: TCP segments with data, sent for the first time (TCPOrigDataSent).
     """
@@ -48,9 +48,9 @@ class Port:
 
 
 def parse(said: str) -> Port:
-    """From what shell.PORT prints: `rdma PORT COUNTER VALUE` lines, and the lines of /proc/net/netstat.
+    """Parse the output of shell.PORT: `rdma PORT COUNTER VALUE` lines, and the lines of /proc/net/netstat.
 
-    Several ports of one interface, as of two devices in a bond, count together. Raises Unreadable.
+    Several ports of one interface, such as those of a bond, are added up. Raises Unreadable.
     """
     counters: dict[str, int] = {}
     names: list[str] = []
@@ -61,7 +61,7 @@ def parse(said: str) -> Port:
         first, *rest = line.split()
         if first == "rdma" and len(rest) == 1:
             names.append(rest[0])
-        elif first == "rdma" and rest[2:] and rest[2] != "N/A":  # which the kernel says of a counter that a port lacks
+        elif first == "rdma" and rest[2:] and rest[2] != "N/A":  # the kernel's value of a counter that a port lacks
             if not (len(rest) == 3 and rest[2].isdecimal()):
                 raise Unreadable(f"{rest[1]}: found {' '.join(rest[2:])[:40]!r}, expected a whole number")
             counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
@@ -76,7 +76,7 @@ def parse(said: str) -> Port:
 
 
 def moved(counters: Mapping[str, int], way: str) -> Moved:
-    """Bytes and packets of one way, by whichever of the counters the driver keeps."""
+    """Bytes and packets in one direction, from those counters that the driver has."""
     if WORDS[way] in counters:
         count: int | None = WORD * counters[WORDS[way]]
     else:

@@ -1,4 +1,4 @@
-"""A site's Hadoop configuration file (`mapred-site.xml` and its like) as a table."""
+"""Parser for a site's Hadoop configuration files, such as `mapred-site.xml`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ INCLUDE = "{http://www.w3.org/2001/XInclude}include"
 
 
 def settings(text: str, name: str) -> dict[str, str] | None:
-    """Values by name, the last one where a name occurs twice; None for a file that includes others.
+    """Name → value (the last one of a repeated name); None for a file that includes others.
 
-    Raises Unreadable, with the file's name and the line, for what is no XML.
+    Raises Unreadable, with the file's name and the line, for invalid XML.
     """
     root = _root(text, name)
     if root.find(f".//{INCLUDE}") is not None:
@@ -22,7 +22,7 @@ def settings(text: str, name: str) -> dict[str, str] | None:
 
 
 def final(text: str, name: str) -> set[str]:
-    """Names of the settings that a file declares final: no later file and no job changes them. Raises Unreadable."""
+    """Names of the settings that a file declares final: no later file or job can change them. Raises Unreadable."""
     listed = ((each.findtext("name", ""), each.findtext("final", "")) for each in _root(text, name).iter("property"))
     return {key.strip() for key, said in listed if said.strip() == "true"}
 

@@ -1,4 +1,4 @@
-"""TestDFSIO's closing lines. Spaces vary between releases, and a whole number has no dot."""
+"""Parsers for TestDFSIO's output. Its spaces vary between releases, and whole numbers have no decimal point."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from datetime import datetime
 from whitewire.tools import Unreadable, shown
 
 MEGA = 0x100000
-"""TestDFSIO's MB are 2^20 bytes (TestDFSIO.java)."""
+"""Bytes of TestDFSIO's MB (TestDFSIO.java)."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """`throughput`: all bytes over the sum of the tasks' times; `rate_mean`, `rate_deviation`: of the tasks' own rates.
-
-    Bytes/s; `seconds` is the job's time as TestDFSIO takes it.
+    """A result in bytes/s. `throughput`: all bytes over the sum of the tasks' times; `rate_mean`, `rate_deviation`:
+    mean and standard deviation of the tasks' rates; `seconds`: the job's time as TestDFSIO measures it.
     """
 
     files: int
@@ -28,7 +27,7 @@ class Result:
 
 
 HEADER = "----- TestDFSIO ----- :"
-"""Begins each result."""
+"""The beginning of each result."""
 LINES = {
     "files": "Number of files",
     "throughput": "Throughput mb/sec",
@@ -38,12 +37,12 @@ LINES = {
 }
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?"
 INFINITE = ("Infinity", "∞", "?", "\ufffd")
-"""A task that took no whole millisecond has an infinite rate, and none of them a deviation; how Java says so hangs on
-its release and on the encoding of its output."""
+"""Java's texts for infinity, by release and output encoding. A task of less than a millisecond has an infinite rate,
+and then the deviation is NaN."""
 
 
 def parse(text: str) -> Result:
-    """The last result in what TestDFSIO said. Raises Unreadable naming the line that is missing or no number."""
+    """The last result in TestDFSIO's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(HEADER)
     if not header:
         raise Unreadable("TestDFSIO: it did not say its result")
@@ -62,7 +61,7 @@ def parse(text: str) -> Result:
 
 
 def _said(text: str, name: str) -> str:
-    """What follows a line's label. "Total Throughput" is another line than "Throughput"."""
+    """The text after a line's label; "Throughput" must not match "Total Throughput"."""
     lines = re.findall(rf"(?:^|[^\w\s])[^\S\n]*{LINES[name]}[^\S\n]*:(.*)$", text, re.MULTILINE)
     found = {line.strip() for line in lines}
     if not found:
@@ -83,11 +82,11 @@ def _number(name: str, said: str) -> float:
 
 
 TASK_LINE = "Exec time = "
-"""Part of the line that a task logs when its reading or writing ends (TestDFSIO.java, collectStats)."""
+"""Part of the line that a task logs at the end of its reading or writing (TestDFSIO.java, collectStats)."""
 
 
 def task_spans(log: str) -> list[tuple[float, float]]:
-    """Begin and end of each task's reading or writing, seconds of the hosts' clocks, from lines of the tasks' logs."""
+    """(begin, end) of each task's reading or writing, in seconds by the hosts' clocks, from the tasks' logs."""
     found = []
     for day, millis, took in re.findall(
         rf"^(\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{{3}}) .*{TASK_LINE}(\d+)$", log, re.MULTILINE
@@ -98,7 +97,7 @@ def task_spans(log: str) -> list[tuple[float, float]]:
 
 
 def task_values(output: str) -> dict[str, float]:
-    """What its reduce wrote (part-00000): sums over the tasks, exact where the closing lines round to two digits.
+    """Sums over the tasks from the reduce task's output (part-00000), which is more exact than the printed result.
 
     `size` in bytes, `time` in milliseconds, `rate` and `sqrate` in thousandths of MiB/s. Raises Unreadable.
     """

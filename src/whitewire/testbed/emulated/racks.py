@@ -1,7 +1,7 @@
-"""Racks: a bridge for the hosts of each, and a shaped pair of devices that joins it to the switch.
+"""Racks: each one is a bridge for its hosts, joined to the switch by a shaped pair of devices.
 
-Hosts of a role are divided evenly, in their order; a host that is alone in its role (the NameNode) stays at the switch
-that joins the racks.
+The hosts of a role are divided evenly, in their order. The only host of a role (the NameNode) stays on the switch that
+joins the racks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whitewire.tools.link import Link
 
 
 class Member(Protocol):
-    """A host as a rack knows it."""
+    """The properties of a host that racks use."""
 
     name: str
     role: str
@@ -23,7 +23,7 @@ class Member(Protocol):
 
 
 def divided(hosts: Iterable[Member], count: int) -> dict[str, str]:
-    """Rack (`rack1`, …) of each host that is in one, by its name; racks of a role differ by one host at most."""
+    """Host name → rack (`rack1`, …), for hosts in racks; racks differ by at most one host of each role."""
     roles: dict[str, list[str]] = {}
     for host in hosts:
         roles.setdefault(host.role, []).append(host.name)
@@ -36,21 +36,21 @@ def divided(hosts: Iterable[Member], count: int) -> dict[str, str]:
 
 
 class Racks:
-    """The racks of an emulated testbed, made when they are first used. `inside` runs a command beside the switch."""
+    """The racks of an emulated testbed, made on first use. `inside` runs a command in the switch's namespaces."""
 
     def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[Member]) -> None:
         self._inside, self._hosts = inside, hosts
         self._made = 0
         self.count = 0
-        """Racks in use now; 0: all hosts are at one switch."""
+        """Number of racks in use; 0: all hosts are on one switch."""
 
     @property
     def devices(self) -> list[str]:
-        """Those that shape the racks' uplinks: of each rack the switch's (down to it) and its own (up from it)."""
+        """Devices that shape the racks' uplinks: per rack `down`, the switch's end, and `up`, the rack's end."""
         return [f"{way}{number}" for number in range(1, self._made + 1) for way in ("down", "up")]
 
     def join(self, count: int, mtu: int, shape: Callable[[str, str], bytes]) -> None:
-        """Put the hosts into so many racks; `shape(device, command)` gives the lines of tc(8) for one device."""
+        """Put the hosts into `count` racks; `shape(device, command)` returns the lines of tc(8) for one device."""
         lines = []
         for number in range(self._made + 1, count + 1):
             lines += [
@@ -73,10 +73,10 @@ class Racks:
         self.count = count
 
     def leave(self) -> None:
-        """Back to one switch for all."""
+        """Put all hosts back on one switch."""
         if self.count:
             moved = [f"link set {host.port} master switch" for host in self._hosts]
-            # What bridges have learnt of who is behind which port is wrong from here on.
+            # The bridges' forwarding tables are now wrong.
             self._ip([*moved, *(f"link set {name} type bridge fdb_flush" for name in self._bridges)])
             self.count = 0
 
@@ -85,7 +85,7 @@ class Racks:
         return ["switch", *(f"rack{number}" for number in range(1, self._made + 1))]
 
     def uplinks(self) -> dict[str, Link]:
-        """Of each rack in use, Mbit/s that tc says may leave and enter it."""
+        """Rack → Mbit/s that may leave (`rate`) and enter it (`rate_in`), as tc reports; racks in use only."""
         devices = self.devices[: 2 * self.count]
         if not devices:
             return {}

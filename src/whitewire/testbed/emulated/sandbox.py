@@ -1,14 +1,14 @@
-"""Hosts as namespaces inside one sandbox that needs no root and that ends when this process ends.
+"""Emulated hosts: namespaces inside one sandbox that needs no root and that ends when this process ends.
 
 The sandbox is one `unshare` (user, network, mount, process, host-name and IPC namespaces). Its first process
 is a `cat` that reads a pipe whose other end only this process holds: when this process dies, however it dies,
 `cat` sees the end of the pipe, and with the first process the kernel ends every process, namespace and mount
-of the sandbox. `setpriv --pdeathsig KILL` and `--kill-child` say the same a second time.
+of the sandbox. `setpriv --pdeathsig KILL` and `--kill-child` are a second safeguard.
 
 Each host is a network, mount and host-name namespace in it, with its own /etc/hosts and /tmp, joined to one
-bridge by a pair of virtual Ethernet devices. HTB shapes both directions: what the host sends on the host's
-device, what it receives on the bridge's (the switch port, whose buffer is a byte-limited FIFO). On a shared fabric
-everything passes one more shaper on its way (segment.py).
+bridge by a pair of virtual Ethernet devices. HTB shapes both directions: the host's device shapes what it sends,
+the bridge's (the switch port, whose buffer is a byte-limited FIFO) what it receives. On a shared fabric all traffic
+passes one more shaper (segment.py).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from whitewire.tools.link import Link
 ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
 
 SHARED = f"{ROOT}/hosts/shared"
-"""A folder that all hosts see, for the files of jobs (cluster/yarn.py)."""
+"""A folder shared by all hosts, for the files of jobs (cluster/yarn.py)."""
 
 SANDBOX = """
 set -e
@@ -76,24 +76,24 @@ exec sleep infinity
 """Arguments: the host's name, its folder, the hosts file."""
 
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
-"""All that a host's commands inherit: the programs that the runner itself finds, as those of a conda environment."""
+"""The environment of every host's commands: they find the same programs as this process, such as conda's."""
 
 PORTS = "tc -batch - && tc -j qdisc show && ip -j link show"
 INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
-"""What the switch's ports, and a host's interface, really are."""
+"""Shell commands that print the actual state of the switch's ports, and of a host's interface."""
 
 RATE_ERROR = 1e-3
-"""By which a shaper may differ from what it was asked: it counts whole bits."""
+"""Largest relative difference between a shaper's rate and the one set, since a shaper counts whole bits."""
 
 Found = TypeVar("Found")
 
 
 READY_S, END_S = 60.0, 20.0
-"""Longest time until the sandbox or a host is there, and until what was ended has ended."""
+"""Longest waits in seconds: for the sandbox or a host to start, and for a stopped process to end."""
 
 
 def _ended(popen: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has ended that is about to; one that does not is killed. Raises TimeoutExpired."""
+    """Wait for the end of a process that is about to end; kill it after END_S. Raises TimeoutExpired."""
     try:
         popen.wait(timeout=END_S)
     except subprocess.TimeoutExpired:
@@ -112,16 +112,17 @@ class EmulatedHost(Host):
         self.name, self.role, self.address, self.folder = name, role, address, folder
         self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
         self.port = ""
-        """Its port of the switch, from the testbed's start on."""
+        """Name of its switch port; empty before the testbed starts."""
         self.carrier: subprocess.Popen[bytes] | None = None
-        """What its namespaces live in, `holder` being the process inside: its number here, and in the sandbox."""
+        """The command that keeps its namespaces alive. `holder` is the process inside: its PID here, and in the
+        sandbox."""
         self.holder = 0
         self.holder_inside = 0
 
     def argv(self, argv: Argv, env: Mapping[str, str] | None = None) -> list[str]:
-        """The command line that runs `argv` on this host and dies with whoever started it.
+        """The command line that runs `argv` on this host and ends with the process that started it.
 
-        `env` is set there, not for `nsenter`: what it names (LD_PRELOAD) exists only inside.
+        `env` is set on the host, not for `nsenter`, because files that it names (LD_PRELOAD) exist only there.
         """
         enter = ["nsenter", "--target", str(self.holder), *ALL_NAMESPACES, "--wdns=/tmp", "--"]
         inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
@@ -141,7 +142,7 @@ class EmulatedHost(Host):
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
 
     def network(self, argv: Argv) -> Completed:
-        """Run a command in the host's network only, which is entered sooner than all that a host is."""
+        """Run a command in the host's network namespace only, which is faster to enter than all of them."""
         enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
         done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
         return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
@@ -175,10 +176,10 @@ class EmulatedHost(Host):
 
 
 class EmulatedTestbed(Testbed):
-    """A cluster of emulated hosts; see the module's text.
+    """A cluster of emulated hosts; see the module's docstring.
 
     `config` is a validated testbed file, `roles` maps a role to its number of hosts, `k` divides every rate,
-    `binds` maps names below ROOT to folders that the hosts see read-only.
+    `binds` maps names below ROOT to folders that are mounted there read-only.
     """
 
     shared = SHARED
@@ -202,7 +203,7 @@ class EmulatedTestbed(Testbed):
         self.mtu = MTU
         self.congestion_control = ""
         self.offloaded: bool | None = None
-        """None until it is set: a new device does not receive what it would send."""
+        """Whether offloads are on; None until set, because a new device has them on for sending only."""
         self.whole_frames = False
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ class EmulatedTestbed(Testbed):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with contextlib.ExitStack() as last:  # each of these, whatever becomes of the others
+        with contextlib.ExitStack() as last:  # does each of these even if others fail
             if self.meter is not None:
                 last.callback(self.meter.timer.close)
             for host in self.hosts:
@@ -250,7 +251,7 @@ class EmulatedTestbed(Testbed):
         self.init_pid = int(children[0])
 
     def inside(self, argv: Argv, stdin: bytes | None = None) -> Completed:
-        """Run a command in the sandbox itself: the switch's side of every link."""
+        """Run a command in the sandbox itself, on the switch's side of every link."""
         done = subprocess.run(
             ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *map(str, argv)],
             env=ENVIRONMENT, input=stdin if stdin is not None else b"", capture_output=True,
@@ -258,7 +259,7 @@ class EmulatedTestbed(Testbed):
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
 
     def share(self, path: str, content: bytes) -> None:
-        """Write a file that every host sees (below ROOT all hosts see the same)."""
+        """Write a file for all hosts, which share everything below ROOT."""
         self.inside(["mkdir", "-p", str(Path(path).parent)]).check()
         self.inside(["dd", f"of={path}", "status=none"], stdin=content).check()
 
@@ -297,17 +298,17 @@ class EmulatedTestbed(Testbed):
         ).check())  # fmt: skip
         self._set_offloads(on=True, whole_frames=False)
         self._on_all(self._set_tcp)
-        # A shaper at a nominal rate, so that fabric() only ever changes what is there.
+        # A shaper at a nominal rate, so that fabric() only has to change existing shapers.
         self._shape_all(Fabric("", 1000.0, 1000.0), "add", None)
 
     # -- network -------------------------------------------------------------------------------------------
 
     def port_buffer(self, rate: float) -> int:
-        """Bytes that a switch port of `rate` Mbit/s queues before it drops."""
+        """Bytes that a switch port of `rate` Mbit/s queues before it drops packets."""
         return scaling.port_buffer(self.config["switch"], rate)
 
     def receive_buffer(self, rate: float) -> int:
-        """Bytes of a socket's largest receive buffer on a link of `rate` Mbit/s."""
+        """Largest receive buffer of a socket on a link of `rate` Mbit/s, in bytes."""
         return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
 
     def _on_all(self, action: Callable[[EmulatedHost], Found]) -> list[Found]:
@@ -315,7 +316,7 @@ class EmulatedTestbed(Testbed):
 
     def _set_tcp(self, host: EmulatedHost) -> None:
         tcp = self.config["tcp"]
-        # A kernel lets a namespace choose only among the algorithms that its administrator allows.
+        # A network namespace may use only the algorithms that the machine's administrator allows.
         for algorithm in [tcp["congestion_control"], "reno"]:
             if host.run(["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={algorithm}"]).status == 0:
                 break
@@ -367,10 +368,10 @@ class EmulatedTestbed(Testbed):
 
     def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
                slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
-        """Shape every link to the fabric's rate divided by k; the cluster runs on.
+        """Shape every link to the fabric's rate divided by k, while the cluster keeps running.
 
         `port_buffer` (bytes) overrides the switch's. Raises UserError for an unknown fabric, CommandFailed when
-        a link does not carry the rate afterwards.
+        a link's rate is wrong afterwards.
         """
         fabrics = self.config["fabrics"]
         if name not in fabrics:
@@ -403,12 +404,12 @@ class EmulatedTestbed(Testbed):
         )
 
     def _workers_of_a_rack(self, count: int) -> int:
-        """DataNodes of the rack that has the most: what the uplink's rate is over-subscribed by."""
+        """Most DataNodes in a rack, the basis of the uplink's over-subscription."""
         workers = {host.name for host in self.by_role("datanode")}
         return max(Counter(rack for name, rack in self.racks(count).items() if name in workers).values())
 
     def _divide(self, wanted: Fabric, port_buffer: int | None) -> None:
-        """Put the hosts into their racks, or all at one switch."""
+        """Put the hosts into their racks, or all on one switch."""
         if not wanted.racks:
             self.racked.leave()
             return
@@ -426,7 +427,7 @@ class EmulatedTestbed(Testbed):
         return self.racked.uplinks()
 
     def _verify(self, fabric: Fabric) -> None:
-        """Raises CommandFailed when a link, or a rack's, is not as asked."""
+        """Raise CommandFailed when a link, or a rack's uplink, is not as the fabric requires."""
         unlike = dict(fabric.unlike)
         for name, now in self.links().items():
             self._verify_rates(fabric, name, now, fabric.rate * unlike.get(name, 1.0))
@@ -465,7 +466,7 @@ class EmulatedTestbed(Testbed):
         return {name: {"egress": of.received, "ingress": of.sent} for name, of in self.ports().items()}
 
     def ports(self) -> dict[str, link.Counted]:
-        """For each host name, what the port of the switch at the other end of its link has counted so far."""
+        """Counters of the switch port at the other end of each host's link, by host name."""
         by_port = link.counted(Path(f"/proc/{self.init_pid}/net/dev").read_text())
         return {host.name: by_port[host.port] for host in self.hosts}
 
@@ -474,8 +475,8 @@ class EmulatedTestbed(Testbed):
         self._set_offloads(on, self.whole_frames)
 
     def _set_offloads(self, on: bool, whole_frames: bool) -> None:
-        """With `whole_frames`, hosts cut what they send into frames before it leaves them: a shared segment takes turns
-        by what it is handed, and would give most to whoever hands over most at once."""
+        """With `whole_frames`, hosts send single frames: a shared segment serves its hosts' packets in turn, and would
+        favour a host that hands over larger ones."""
         if (on, whole_frames) == (self.offloaded, self.whole_frames):
             return
         kept, sent = ("on" if on else "off"), ("on" if on and not whole_frames else "off")
@@ -484,7 +485,7 @@ class EmulatedTestbed(Testbed):
         self.offloaded, self.whole_frames = on, whole_frames
 
     def cpu_seconds(self) -> dict[str, float]:
-        """For each host, CPU seconds (user and system) of all processes that run or ran on it.
+        """CPU seconds (user and system) of all processes that run or ran on each host, by host name.
 
         A process belongs to the host of its network namespace. A process that has ended counts with its parent
         (cutime and cstime of proc_pid_stat(5)), so nothing is lost while the parents live.
@@ -499,7 +500,7 @@ class EmulatedTestbed(Testbed):
                 if host:
                     fields = (folder / "stat").read_text().rpartition(")")[2].split()
                     found[host] += sum(map(int, fields[11:15]))
-            except OSError:  # it has just ended
+            except OSError:  # the process has just ended
                 continue
         return {name: ticks / os.sysconf("SC_CLK_TCK") for name, ticks in found.items()}
 
@@ -519,7 +520,7 @@ class EmulatedTestbed(Testbed):
         )
 
     def queue_drops(self) -> int:
-        """Packets that the shapers' queues of all links have dropped since the start."""
+        """Packets that the queues of all links' shapers have dropped since the start."""
         shown = [self.inside(["tc", "-s", "-j", "qdisc", "show"]).check()]
         shown += self._on_all(lambda host: host.run(["tc", "-s", "-j", "qdisc", "show", "dev", "eth0"]).check())
         return sum(
@@ -527,13 +528,13 @@ class EmulatedTestbed(Testbed):
         )
 
     def carrier_changes(self) -> dict[str, int]:
-        """For each host, how often its link has come up or gone down; its port of the switch sees both ends."""
+        """How often each host's link has come up or gone down, by host name; the switch port sees both ends."""
         said = self.inside(["ip", "-s", "-s", "-j", "link", "show"]).check().stdout.decode()
         by_port = link.carrier_changes(said)
         return {host.name: by_port[host.port] for host in self.hosts}
 
     def tcp_retransmits(self) -> dict[str, int]:
-        """For each host, segments retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
+        """TCP segments that each host retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
         return {host.name: self._counted(host, "snmp", "Tcp:", "RetransSegs") for host in self.hosts}
 
     def segments(self) -> dict[str, tuple[int, int]]:
@@ -547,13 +548,13 @@ class EmulatedTestbed(Testbed):
 
     @staticmethod
     def _counted(host: EmulatedHost, file: str, group: str, counter: str) -> int:
-        """A counter of a host's network in /proc/net (proc_pid_net(5))."""
+        """One counter of a host's network namespace, from /proc/PID/net (proc_pid_net(5))."""
         lines = Path(f"/proc/{host.holder}/net/{file}").read_text().splitlines()
         names, values = [line.split()[1:] for line in lines if line.startswith(group)]
         return int(dict(zip(names, values, strict=True))[counter])
 
     def warm_memory(self, gib: float) -> float:
-        """Touch that much of the sandbox's memory once, so that the order of runs doesn't matter; seconds taken."""
+        """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter. Returns the seconds taken."""
         start = time.monotonic()
         path = f"{ROOT}/warm"
         self.inside(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]).check()

@@ -1,9 +1,9 @@
-"""One Ethernet segment that all hosts share, as without a switch: half-duplex, one frame at a time, whoever sends it.
+"""One Ethernet segment shared by all hosts, as without a switch: half-duplex, one frame at a time from any host.
 
-The ports of the bridge hand all that they receive to one intermediate device (ifb), and get it back when its shaper has
-let it pass at the rate of the segment. Each host has a queue of its own there, and the queues take turns, by frames:
-hosts must hand over no more than one at a time (no segmentation offload). No collisions and no gaps between frames: the
-best that such a segment could do.
+The bridge's ports redirect received packets to one intermediate device (ifb), whose shaper passes them back at the
+rate of the segment. Each host has its own queue there, and the queues take turns frame by frame, so hosts must hand
+over single frames (no segmentation offload). There are no collisions and no gaps between frames: the best case of such
+a segment.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from whitewire.testbed.emulated import turns
 
 DEVICE = "segment"
 CLASS = turns.show(DEVICE)
-"""What tc(8) is asked for the rate that all share."""
+"""The line of tc(8) that shows the rate shared by all hosts."""
 FRAME = 1600
-"""Bytes of a host's burst, and the lowest burst of HTB for one full frame."""
+"""Burst of one host in bytes: the least with which HTB passes a full frame."""
 TURN = 1514
-"""Bytes that a host may send before the next one's turn: one full frame."""
+"""Bytes that a host may send per turn: one full frame."""
 
 TRY = f"""
 ip link add name wire0 type veth peer name wire1 && ip link add name {DEVICE} type ifb &&
@@ -32,7 +32,7 @@ tc filter add dev wire0 parent ffff: protocol all u32 match u32 0 0 action mirre
 
 
 def available() -> str:
-    """Why this kernel has no shared segment, with the remedy, in one line; empty when it has."""
+    """Why this kernel cannot emulate a shared segment, with the remedy, in one line; empty if it can."""
     argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", TRY]
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20)
     if done.returncode == 0:
@@ -42,17 +42,17 @@ def available() -> str:
 
 
 class Station(Protocol):
-    """A host as the segment knows it: by the address of its interface, and by its port on the bridge."""
+    """The properties of a host that the segment uses: its interface's MAC address and its port on the bridge."""
 
     mac: str
     port: str
 
 
 class Segment:
-    """The segment between the hosts of an emulated testbed, made when it is first used.
+    """The segment between the hosts of an emulated testbed, made on first use.
 
-    `inside` runs a command on the bridge's side of the links, hosts are identified by their `mac`: object
-    servers have an address for each of their targets.
+    `inside` runs a command on the bridge's side of the links. Hosts are identified by `mac`, because object
+    servers have an IP address for each of their targets.
     """
 
     def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Station]) -> None:
@@ -60,7 +60,7 @@ class Segment:
         self._made = self.joined = False
 
     def join(self, rate: float, burst: int, queue: int) -> None:
-        """All hosts share `rate` (Mbit/s); each one's queue holds `queue` bytes. Raises UserError without ifb."""
+        """Make all hosts share `rate` (Mbit/s), with `queue` bytes of queue each. Raises UserError without ifb."""
         if not self._made:
             add = f"link add name {DEVICE} type ifb\nlink set {DEVICE} up"
             made = self._inside(["ip", "-batch", "-"], add.encode())
@@ -75,7 +75,7 @@ class Segment:
             self.joined = True
 
     def leave(self) -> None:
-        """Back to a switch."""
+        """Put the hosts back on a switch."""
         if self.joined:
             self._tc(f"qdisc del dev {host.port} ingress" for host in self._hosts)
             self.joined = False
@@ -85,7 +85,7 @@ class Segment:
 
 
 def redirect(port: str) -> list[str]:
-    """Lines of tc(8) by which a port of the bridge hands what it receives to the segment."""
+    """Lines of tc(8) that redirect what a port of the bridge receives to the segment."""
     return [
         f"qdisc add dev {port} handle ffff: ingress",
         f"filter add dev {port} parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {DEVICE}",

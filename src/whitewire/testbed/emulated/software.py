@@ -1,4 +1,4 @@
-"""Where the programs are that an emulated testbed's hosts run, and how the hosts see them."""
+"""Locations of the programs that an emulated testbed's hosts run, on this machine and as the hosts see them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from whitewire.paths import HOME
 from whitewire.testbed.installation import Installation
 
 CACHE = Path(os.environ.get("WHITEWIRE_SOFTWARE") or HOME / ".cache")
-"""Where scripts/software made all this: of set-up, or of the environment or image that a rule runs in."""
+"""The folder that scripts/software filled: set-up's, or that of the environment or image that a rule runs in."""
 HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
 ROOT = "/run/whitewire"
-"""Where the sandbox's own file system (memory) holds the hosts' folders and the bound read-only folders."""
+"""Root of the hosts' folders and of the bound read-only folders, in the sandbox's in-memory file system."""
 ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
 DEFAULTS = LIBRARIES / "defaults.jar"
-"""Before Hadoop's jars; see defaults.py."""
+"""The jar that precedes Hadoop's on the class path; see install/defaults.py."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
 
 def binds() -> dict[str, Path]:
-    """The folders that every host sees read-only below ROOT. Raises UserError when set-up hasn't made them."""
+    """Name below ROOT → folder that every host sees there read-only. Raises UserError when set-up hasn't made one."""
     ARCHIVES.mkdir(parents=True, exist_ok=True)
     for path in (HADOOP, LIBRARIES / "libdrive.so", LIBRARIES / "whitewire.jar"):
         if not path.exists():
@@ -33,7 +33,7 @@ def binds() -> dict[str, Path]:
 
 
 def libraries() -> dict[str, Path]:
-    """Of those folders the one that the drive model needs; none where set-up hasn't made it."""
+    """The one of those folders that the drive model needs; empty if set-up hasn't made it."""
     return {"lib": LIBRARIES} if (LIBRARIES / "libdrive.so").exists() else {}
 
 
@@ -43,7 +43,7 @@ def hadoop_jars() -> list[Path]:
 
 
 def installation(use_archive: bool = True) -> Installation:
-    """Hadoop as the hosts see it. The same path on every machine, so that a class archive stays valid."""
+    """Hadoop as the hosts see it. Paths are the same on every machine, so that a class archive stays valid."""
     jars = [f"{ROOT}/hadoop/{jar.name}" for jar in hadoop_jars()]
     if DEFAULTS.exists():
         jars.insert(0, f"{ROOT}/lib/{DEFAULTS.name}")

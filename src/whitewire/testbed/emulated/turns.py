@@ -1,17 +1,17 @@
-"""A shaper whose senders take turns: lines of tc(8) for HTB with a class below the whole for each of them."""
+"""A shaper whose senders take turns: lines of tc(8) for HTB with one child class per sender."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 ALL = 0xFFFE
-"""Minor number of the class through which everything passes; below it are those of the senders, from 1."""
+"""Minor number of the parent class, which all traffic passes; the senders' classes below it count from 1."""
 OWN_SHARE = 1e-3
-"""Of the rate, what HTB promises each sender: next to nothing, so that all is lent to them in turns."""
+"""Share of the rate that HTB guarantees each sender: almost none, so that senders borrow all of it in turns."""
 
 
 def show(device: str) -> str:
-    """The line of tc(8) that asks what rate all share."""
+    """The line of tc(8) that shows the rate shared by all senders."""
     return f"class show dev {device} classid 1:{ALL:x}"
 
 
@@ -19,9 +19,9 @@ def shaper(device: str, senders: Sequence[Sequence[str]], rate: float, bursts: t
            command: str = "add") -> list[str]:  # fmt: skip
     """Lines that make (`add`) or set (`change`) the shaper.
 
-    `senders`: of each one the u32 matches of its packets, any of which will do; the first one's queue also gets what
-    matches none. `rate` in bit/s; `bursts` in bytes, of all together and of one alone; `turn`: bytes that one may send
-    before the next one's turn; `queue`: bytes that wait for each one's turn.
+    `senders`: for each sender the u32 matches of its packets, of which one suffices; packets that match no sender go
+    to the first one's queue. `rate` in bit/s; `bursts` in bytes: of all together, and of one sender; `turn`: bytes
+    that a sender may send per turn; `queue`: length of each sender's queue in bytes.
     """
     full, own = int(rate), max(8, int(rate * OWN_SHARE))
     lines = [f"qdisc add dev {device} root handle 1: htb default 1"] if command == "add" else []

@@ -1,8 +1,8 @@
-"""How late a process of the sandbox wakes, how much of the processors its threads use, and how long these wait for one.
+"""Measures how late a process of the sandbox wakes, and how long its threads run and wait for a processor.
 
-A timer that sleeps some milliseconds and notes how late it wakes feels what the hosts' processes feel, which sleep most
-of the time too. What threads ran and waited is counted by the kernel, in nanoseconds
-(/proc/<process>/task/<thread>/schedstat). Neither needs a privilege.
+A timer sleeps a few milliseconds and records how late it wakes. It is delayed as the hosts' processes are, which also
+sleep most of the time. The kernel counts in nanoseconds how long threads ran and waited
+(/proc/<process>/task/<thread>/schedstat). Neither measurement needs privileges.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ while True:
             break
         print(wakes, late, flush=True)
 """
-"""Answers each line with how often it woke so far, and how many seconds late all together; ends with its input."""
+"""Answers each input line with its number of wake-ups and their total lateness in s; ends with its input."""
 NAP_S = 0.002
-"""What the timer sleeps: what a shaped link's burst bridges."""
+"""The timer's sleep in seconds: the time that a shaped link's burst bridges."""
 
 
 class Threads:
-    """What the threads below a folder of processes (/proc, or a sandbox's own) ran and waited.
+    """Running and waiting times of all threads in a proc file system (/proc, or a sandbox's own).
 
-    A thread that ends between two readings counts with what the last one said of it.
+    A thread that ends between two readings counts with its values at the earlier one.
     """
 
     def __init__(self, proc: str = "/proc") -> None:
@@ -50,13 +50,13 @@ class Threads:
         self._ended = [0, 0]
 
     def take(self) -> tuple[float, float]:
-        """Seconds that they ran, and that they waited. A file each is read: some 10 ms for a dozen hosts."""
+        """Total seconds that threads ran, and that they waited. Reads a file per thread: some 10 ms for 12 hosts."""
         now: dict[tuple[str, str], tuple[int, int]] = {}
         for process in os.listdir(self.proc):
             if not process.isdigit():
                 continue
             folder = f"{self.proc}/{process}/task"
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the process has just ended
                 for thread in os.listdir(folder):
                     with (
                         contextlib.suppress(OSError, ValueError, IndexError),
@@ -75,20 +75,20 @@ class Threads:
 
 
 STRANGERS: set[int] = set()
-"""Processes that this one started to be other programs: a study's load from outside."""
+"""Child processes that do not count as the campaign's own: outside load that a study generates."""
 
 
 def seconds_of_all_below(root: int) -> float:
-    """CPU seconds of a process and of all that it started, also of those that ended (proc_pid_stat(5)).
+    """CPU seconds of a process and of all its descendants, including ended ones (proc_pid_stat(5)).
 
-    What ended counts with whoever waited for it, so that nothing is missed, as short programs are between two looks at
-    their threads, and nothing counts twice.
+    An ended process counts with the parent that waited for it. So nothing counts twice, and programs that end between
+    two readings of Threads are not missed.
     """
     spent, below = dict[int, int](), dict[int, list[int]]()
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:
-                # The name may hold anything, so what counts is behind its last bracket.
+                # The process's name may contain anything, so fields are counted from its closing bracket.
                 fields = file.read(1024).rpartition(b")")[2].split()
                 spent[int(name)] = sum(map(int, fields[11:15]))
                 below.setdefault(int(fields[1]), []).append(int(name))
@@ -102,13 +102,13 @@ def seconds_of_all_below(root: int) -> float:
 
 
 class Timer:
-    """The timer as a process that `start` starts with pipes for input and output; it ends with whoever holds these."""
+    """The timer as a process. `start` starts it with pipes for input and output; it ends when these are closed."""
 
     def __init__(self, start: Callable[[list[str]], subprocess.Popen[bytes]]) -> None:
         self.process = start([sys.executable, "-I", "-S", "-c", TIMER, str(NAP_S)])
 
     def take(self) -> tuple[int, float]:
-        """How often it woke, and how many seconds late all together. Raises CommandFailed when it has ended."""
+        """(number of wake-ups, their total lateness in seconds). Raises CommandFailed when the timer has ended."""
         try:
             piped(self.process.stdin).write(b"\n")
             piped(self.process.stdin).flush()
@@ -118,7 +118,7 @@ class Timer:
         return int(wakes), float(late)
 
     def close(self) -> None:
-        """End it."""
+        """End the timer."""
         with contextlib.suppress(OSError):
             piped(self.process.stdin).close()
         self.process.kill()
@@ -127,7 +127,7 @@ class Timer:
 
 
 class Meter:
-    """Reads threads and timer together."""
+    """Reads the threads' times, the campaign's CPU time and the timer together."""
 
     def __init__(self, threads: Threads, timer: Timer) -> None:
         self.threads, self.timer = threads, timer
@@ -135,7 +135,7 @@ class Meter:
 
     def take(self) -> Waited:
         ran, waited = self.threads.take()
-        # What the end of another lane's sandbox leaves to nobody is not lost to the sum.
+        # CPU time of another lane's sandbox leaves /proc with its end; `_gone` keeps it in the sum.
         below = seconds_of_all_below(lanes.campaign()) + self._gone
         self._gone += max(0.0, self._below - below)
         self._below = max(self._below, below)

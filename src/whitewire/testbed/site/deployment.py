@@ -1,7 +1,7 @@
-"""Java, Hadoop and the image on remote hosts: those that the description names there, else copies, made once.
+"""Java, Hadoop and the image on remote hosts: the hosts' own where the description names them, else copies.
 
-What is copied stays and serves every later run: `<work>/software-<digest>` with one version of the jars, and
-`<work>/image-<digest>.sif`. Both may be removed by hand whenever no run is going on.
+Each host gets a copy once, and later runs reuse it: `<work>/software-<digest>` with one version of the jars, and
+`<work>/image-<digest>.sif`. Both may be removed by hand while no run is in progress.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from whitewire.testbed.site.opening import NotReady, conversation
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 
 COPY_S = 600.0
-"""Longest time to copy the software, or the image, to a host."""
+"""Longest time to copy the software, or the image, to a host, in seconds."""
 ANSWER_S = 10.0
-"""Longest time for a host to say whether it has the image."""
+"""Longest time for a host to answer whether it has the image, in seconds."""
 AT_ONCE = 4
-"""Hosts that are copied to at the same time: all of it comes from this machine."""
+"""Hosts that are copied to concurrently; low, because this machine sends to all of them."""
 SERVER_FLAGS = ("-XX:-UsePerfData", "-Duser.timezone=UTC")
-"""Of JVMs that have a machine to themselves: collector and compilers are Java's own choice."""
+"""Flags of JVMs that have a machine to themselves: Java chooses its collector and compilers itself."""
 IN_PLACE = "-Djava.io.tmpdir=."
-"""Commands run in their host's scratch folder; without it the JVM would leave files in the machine's /tmp."""
+"""Keeps the JVM's files out of the machine's /tmp: commands run in their host's scratch folder."""
 HEAP_FACTOR = 4.0
-"""Heaps of daemons on machines of their own, against those of many hosts on one."""
+"""Ratio of daemons' heaps on separate machines to those of many hosts on one machine."""
 NOT_ON_THE_PATH = re.compile(r"(^|/)(tools|kms|httpfs|yarn/timelineservice|yarn/csi|hdds|ozone)/")
-"""Parts of a Hadoop distribution that HDFS, YARN and MapReduce run without."""
+"""Parts of a Hadoop distribution that HDFS, YARN and MapReduce do not need."""
 OUR_OWN = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$|.*-tests\.jar$")
 """Jars that the workloads replace; see Installation.workloads."""
 
 
 def class_path(listing: str) -> list[str]:
-    """From what shell.JARS says, the jars that belong on the class path, in a fixed order, each file name once."""
+    """Jars for the class path, in a fixed order and each file name once, from the output of shell.JARS."""
     folder, *jars = listing.splitlines() or [""]
     found: dict[str, str] = {}
     for jar in sorted(jars):
@@ -59,7 +59,7 @@ def class_path(listing: str) -> list[str]:
 
 
 def digest(files: Mapping[str, Path]) -> str:
-    """Digest of a set of files: names and sizes, and the content of what is small."""
+    """Digest of a set of files: their names and sizes, and the content of those below 1 MiB."""
     seen = hashlib.sha256()
     for name, path in sorted(files.items()):
         seen.update(f"{name}\0{path.stat().st_size}\0".encode())
@@ -69,7 +69,7 @@ def digest(files: Mapping[str, Path]) -> str:
 
 
 def archive(files: Mapping[str, Path]) -> bytes:
-    """A tar archive of files under other names, readable for all."""
+    """A tar archive of `files` (name in the archive → path), readable for all users."""
     output = io.BytesIO()
     with tarfile.open(fileobj=output, mode="w") as tar:
         for name, path in sorted(files.items()):
@@ -81,8 +81,8 @@ def archive(files: Mapping[str, Path]) -> bytes:
 
 
 def our_files(with_hadoop: bool) -> dict[str, Path]:
-    """What is copied: the resident client and the workloads' classes, and Hadoop with its bare defaults."""
-    software.binds()  # says what set-up has not made yet
+    """Files to copy: the resident client and the workloads' classes; on request also Hadoop and its bare defaults."""
+    software.binds()  # raises UserError when set-up has not made something yet
     files = {"whitewire.jar": software.LIBRARIES / "whitewire.jar"}
     workloads = software.LIBRARIES / "workloads"
     files |= {f"workloads/{path.relative_to(workloads)}": path for path in workloads.rglob("*") if path.is_file()}
@@ -94,7 +94,7 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
 
 
 def installation(testbed: RemoteHosts) -> Installation:
-    """Make sure that every host has Java and Hadoop; where they are. Raises UserError that names the hosts without."""
+    """Ensure that all hosts have Java and Hadoop; return their paths. Raises a UserError that names hosts without."""
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
     folder = f"{testbed.layout.work}/software-{digest(files)}"
@@ -115,7 +115,7 @@ def installation(testbed: RemoteHosts) -> Installation:
 
 
 def _java_home(testbed: RemoteHosts) -> str:
-    """Where all hosts have Java; the same folder, since configuration files name it."""
+    """Java's folder, which must be the same on all hosts, because configuration files name it."""
     java = testbed.layout.java
     found = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
     homes = dict(zip([host.name for host in testbed.hosts], found, strict=True))
@@ -128,7 +128,7 @@ def _java_home(testbed: RemoteHosts) -> str:
 
 
 def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
-    """Hadoop's jars that all hosts have at the same place."""
+    """Paths of Hadoop's jars, which must be the same on all hosts."""
 
     def listed(host: RemoteHost) -> str:
         done = host.run_again(shell.script(shell.JARS, folder), inside=True)
@@ -171,9 +171,9 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
 
 
 def send_image(testbed: RemoteHosts) -> None:
-    """Copy the image to the hosts that lack it, before they are open.
+    """Copy the image to the hosts that lack it, before they are opened.
 
-    One that cannot be reached or written to says why when it is looked at.
+    Faults of hosts that cannot be reached or written to are left to the preflight check.
     """
     image = testbed.image
     if image is not None and image.local is not None:
@@ -185,7 +185,7 @@ def _send(image: Image, local: Path, host: RemoteHost) -> None:
     command = shell.environment(shell.script(shell.RECEIVE, image.file, str(size)), {}, host.layout.path)
     with (
         tempfile.TemporaryFile() as errors,
-        contextlib.suppress(NotReady, OSError),  # it cannot be reached, or takes no more
+        contextlib.suppress(NotReady, OSError),  # the host cannot be reached or written to
         conversation(partial(host.popen, command), errors, ANSWER_S, COPY_S) as popen,
     ):
         if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":

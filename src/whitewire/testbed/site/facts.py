@@ -1,6 +1,6 @@
-"""What a host says of itself for the file of a new testbed (shell.SITE). Pure.
+"""Facts about a host for the file of a new testbed, from its answers to shell.SITE. Pure.
 
-What cannot be a value of such a file, or would be two lines of it, is left out: hosts may say anything.
+Answers are not trusted: those that cannot be a value in such a file, or would span two lines, are left out.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from whitewire.tools import link
 INTERFACE = re.compile(r"[!-.0-~]{1,15}")
 FOLDER = re.compile(r"/[^:,\x00-\x20\x7f-\U0010ffff]*")
 OF_THE_SYSTEM = re.compile(r"/|/(boot|dev|etc|home|nix|proc|root|run|snap|sys|usr|var)(/.*)?")
-"""Where no drive for data is mounted; /var/tmp is there in any case."""
+"""Mount points that cannot be drives for data; /var/tmp is always available as a fallback."""
 SECTOR = 512
 MOST_SPEED = 10_000_000
-"""Mbit/s; what is above is no speed."""
+"""Highest plausible speed of an interface, in Mbit/s."""
 
 
 @dataclass(frozen=True)
 class Nic:
-    """A network interface that is up: IPv4 addresses with the bits of their networks; `speed` in Mbit/s, None: unknown;
-    `driver`: empty for what is no hardware."""
+    """A network interface that is up: IPv4 addresses with prefix lengths; `speed` in Mbit/s, None: unknown;
+    `driver`: empty for virtual devices."""
 
     name: str
     addresses: tuple[tuple[str, int], ...]
@@ -39,7 +39,7 @@ class Nic:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder that may be written, on a local drive, which `drive` tells from others of the host."""
+    """A writable folder on a local drive; `drive` identifies that drive on its host."""
 
     path: str
     free_gib: float
@@ -48,7 +48,8 @@ class Folder:
 
 @dataclass(frozen=True)
 class Facts:
-    """A host. `default`: the interface of its default route; `fallback`: free GiB of /var/tmp; `disks` in words."""
+    """A host's properties. `default`: interface of its default route; `fallback`: free GiB in /var/tmp; `disks`: a
+    description of each."""
 
     nics: tuple[Nic, ...] = ()
     default: str = ""
@@ -66,7 +67,7 @@ class Facts:
 
 
 def read(_skew: float, said: str) -> Facts:
-    """From the answers to shell.SITE. Raises ValueError when one cannot be read."""
+    """Parse a host's answers to shell.SITE. Raises ValueError for a missing or invalid one."""
     answers = shell.answers(said)
     lacking = [name for name in shell.SITE if name not in answers]
     if lacking:
@@ -107,7 +108,7 @@ def _nics(answers: dict[str, str]) -> Iterator[Nic]:
 
 
 def _addresses(item: dict) -> Iterator[tuple[str, int]]:
-    """IPv4 addresses with the bits of their networks."""
+    """IPv4 addresses with their prefix lengths."""
     for each in item.get("addr_info", []):
         if each.get("family") == "inet" and "local" in each:
             address = ipaddress.IPv4Interface((each["local"], each["prefixlen"]))
@@ -115,7 +116,7 @@ def _addresses(item: dict) -> Iterator[tuple[str, int]]:
 
 
 def _folders(said: str) -> Iterator[Folder]:
-    """One of each drive: a device may be mounted more than once."""
+    """One folder per device, because a device may be mounted more than once."""
     seen = set()
     for line in said.splitlines():
         free, device, drive, path = (line.split(" ", 3) + [""] * 3)[:4]
@@ -142,5 +143,5 @@ def _words(said: str) -> Sequence[str]:
 
 
 def _line(said: str) -> str:
-    """Text of a host for a comment: printable ASCII in one line."""
+    """A host's text made fit for a comment: printable ASCII in one line, at most 80 characters."""
     return " ".join(re.sub(r"[^ -~]+", " ", said).split())[:80]

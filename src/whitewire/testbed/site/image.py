@@ -1,8 +1,8 @@
-"""The container image that a site's hosts run their commands in: where it is, its command line, what is wrong with it.
+"""The container image in which a site's hosts run their commands: its location, command line and faults.
 
-Each command is an `apptainer exec` of its own. It makes no PID namespace, so a process in it has the number by which
-the host knows it, and only that process carries the run's marker. Apptainer's own processes carry none: they end by
-themselves after it and unmount the image, which they could not do if they were killed.
+Each command is a separate `apptainer exec`, without a PID namespace, so a process in the image has its usual PID on
+the host. Only that process carries the run's marker. Apptainer's own processes carry none, because they must not be
+killed: they end after that process and unmount the image.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from whitewire.testbed.site import shell
 from whitewire.testbed.site.reason import COLOUR, reason
 
 FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
-"""Of the machine a command sees /proc, /sys, /etc/hosts and what is bound. These replace the few devices and the empty
-folders of --contain: the fabric's devices and /dev/shm are there, and what is in /tmp of `work` and `data` has a place
-(apptainer.org/docs/user/latest/bind_paths_and_mounts.html)."""
+"""Of the machine's files a command sees /proc, /sys, /etc/hosts and those bound here. The binds replace the few devices
+and the empty folders that --contain makes: they provide the fabric's devices and /dev/shm, and `work` and `data` may be
+in /tmp (apptainer.org/docs/user/latest/bind_paths_and_mounts.html)."""
 
 LOOK_S = 120.0
-"""Longest time to read an image's file for its digest, from a server that all hosts ask at once, and to start it."""
+"""Longest time in seconds to start an image and to read its file for the digest, from a server that all hosts share."""
 UNPACKS = "Converting SIF file to temporary sandbox"
-"""Apptainer says so where it can mount no image: it would unpack it for every command."""
+"""Apptainer's message where it cannot mount images: it would unpack the image for every command."""
 NO_BINDS = re.compile(r"^WARNING: +(?:Ignoring|Skipping) .* bind mount")
-"""A bind that the machine's administrator forbids (`user bind control`, `mount dev` in apptainer.conf)."""
+"""Apptainer's warning about a bind that the administrator forbids (`user bind control`, `mount dev` in
+apptainer.conf)."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image: its `file` on every host, and the `folders` of a host that commands see, where they are there.
+    """An image: its `file` on every host, and the host's `folders` that commands in it see, if they exist.
 
-    `local` is the file of this machine that hosts get a copy of, and `digest` its SHA-256; none where hosts have it.
+    `local`: the file on this machine that is copied to the hosts, `digest`: its SHA-256; None and empty where the
+    hosts have the image already.
     """
 
     file: str
@@ -51,23 +53,22 @@ class Image:
     digest: str = ""
 
     def around(self, text: str, path: str, mark: str = "") -> str:
-        """The sh text that runs a sh text in the image. `path`: where the host has Apptainer.
+        """The sh script that runs `text` (sh) in the image. `path`: the host's PATH, for Apptainer.
 
-        `mark` is the marker's value in the environment of what runs inside; without one Apptainer says all it has to.
+        `mark`: value of the marker in the environment inside; without one Apptainer prints all its messages.
         """
         bind = f'for each in {shlex.join(self.folders)}; do [ -e "$each" ] && set -- "$@" --bind "$each"; done'
         words = ["exec", *FLAGS]
-        if mark:  # warnings and errors only: where the connection is lost, a word would end it before it unmounts
+        if mark:  # warnings and errors only: after a lost connection, a write would end it before it unmounts
             words = ["--quiet", *words, "--env", f"{shell.MARKER}={mark}"]
         begin = shell.environment(["apptainer", *words], {}, path)
         return f'set --; {bind}; exec {begin} "$@" {shlex.join([self.file, "/bin/sh", "-c", text])}'
 
     def questions(self, path: str, java: str, preload: str = "") -> str:
-        """The sh text that answers shell.IMAGE outside and, after what Apptainer says (`exec`), shell.SOFTWARE inside.
+        """The sh script that answers shell.IMAGE outside, and shell.SOFTWARE inside the image.
 
-        `preload`: libraries, of which it answers too whether they can be preloaded inside.
-
-        `end` is answered last: what follows are Apptainer's words again.
+        Apptainer's messages come between the two, under `exec`, and again after the last answer, `end`. `preload`:
+        libraries; the script also answers which of them cannot be preloaded inside.
         """
         asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
         inside = self.around(f"exec {shell.environment(asked, {'PRELOAD': preload}, path)}", path)
@@ -76,7 +77,7 @@ class Image:
 
 
 def of(config: Mapping[str, Any], source: str) -> Image | None:
-    """The image that a testbed's description names; None without one. Raises UserError; `source` is its name."""
+    """The image that a testbed's description names; None without one. Raises UserError, which names `source`."""
     given = config.get("image")
     if given is None:
         return None
@@ -95,8 +96,8 @@ def of(config: Mapping[str, Any], source: str) -> Image | None:
 
 
 def _pulled(reference: str, source: str) -> Path:
-    """The file of an image of a registry, pulled here once. Every host gets this file: what each would make of an image
-    of Docker's differs in its bytes."""
+    """The file of a registry's image, pulled to this machine once. All hosts get this file, because each host's own
+    conversion of a Docker image would differ in its bytes."""
     target = root() / ".cache" / "images" / f"{reference.rpartition(':')[2]}.sif"
     if target.is_file():
         return target
@@ -117,7 +118,7 @@ def _pulled(reference: str, source: str) -> Path:
 
 
 def fault(answers: Mapping[str, str]) -> str:
-    """Why a host cannot run its image, from its answers to Image.questions(); empty when it can."""
+    """Why a host cannot run its image, from its answers to Image.questions(); empty if it can."""
     if not answers["apptainer"]:
         return "no apptainer (a folder that holds it: `path`)"
     if not answers["image"]:

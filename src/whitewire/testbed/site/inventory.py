@@ -1,6 +1,6 @@
-"""Which machine plays which role: from a testbed's description to its hosts. Pure.
+"""Assigns machines to roles: from a testbed's description to its hosts. Pure.
 
-Every fault is a UserError that names the file, the key, what was found and what is expected.
+Every fault is a UserError that names the file, the key, the value found and the value expected.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from whitewire.errors import UserError
 
 @dataclass(frozen=True)
 class Place:
-    """A machine and its role: `target` is what ssh or the scheduler calls it, `key` where the description names it.
+    """A machine and its role. `target`: its name for ssh or the scheduler; `key`: its key in the description.
 
-    `links` says for each fabric how the machine is on it: by an `address` or by an `interface`.
+    `links`: for each fabric the `address` or the `interface` by which the machine is on it.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Place:
 
 
 WHOLE = 0
-"""In place of a lane's number, which begins at 1: all hosts, whatever their lane."""
+"""Stands for the hosts of all lanes, in place of a lane's number (1, 2, …)."""
 
 
 def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -43,14 +43,14 @@ def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
 
 
 def offered(config: Mapping) -> dict[str, int]:
-    """Role → number of machines that an inventory has for it."""
+    """Role → number of machines with that role in an inventory."""
     return dict(Counter(host["role"] for host in config["hosts"]))
 
 
 def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: int = WHOLE) -> list[Place]:
-    """The first machines of each role in a lane, as an inventory (`hosts`) lists them.
+    """The first machines of each role in a lane, in the order of the inventory (`hosts`).
 
-    `source` is the file, for messages.
+    `source`: name of the file, for messages. Raises UserError for too few machines, or one listed twice.
     """
     positions: dict[str, list[int]] = {}
     for number in range(len(config["hosts"])) if lane == WHOLE else lane_hosts(config)[lane - 1]:
@@ -71,9 +71,9 @@ def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: i
 
 def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], source: str, scheduler: str
              ) -> list[Place]:  # fmt: skip
-    """The nodes of an allocation, dealt out in order: the first role gets the first ones.
+    """The nodes of an allocation, assigned in order: the first role gets the first nodes.
 
-    `scheduler` is who gave them, for messages.
+    `scheduler`: its name, for messages. Raises UserError for too few nodes.
     """
     wanted = host_names(roles)
     if len(nodes) < len(wanted):
@@ -86,14 +86,14 @@ def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], so
 
 
 def named(nodes: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """A name for each node of a job of DataNodes: the one that it is `known` by, else the next that is no other's."""
+    """A name for each node of a job of DataNodes: its `known` name, else the next free one."""
     taken = {*known.values()}
     free = (name for number in itertools.count(1) if (name := f"datanode{number}") not in taken)
     return [known[node] if node in known else next(free) for node in nodes]
 
 
 def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
-    """The nodes of an allocation that a lane has: the same number for each, in their order."""
+    """The nodes of an allocation that belong to a lane: equally many per lane, in their order."""
     each = len(nodes) // lanes
     return nodes if lane == WHOLE else nodes[(lane - 1) * each : lane * each]
 
@@ -102,15 +102,15 @@ ADDRESS = re.compile(r"[\d.]+", re.ASCII)
 
 
 def same_machine(one: str, other: str) -> bool:
-    """Whether two names mean one machine: they are equal, or one is the other with its domain. Case does not count."""
+    """Whether two names mean one machine: equal ones, or one is the other with its domain. Case is ignored."""
     short, long = sorted((one.lower(), other.lower()), key=len)
     return short == long or (not ADDRESS.fullmatch(long) and long.startswith(f"{short}."))
 
 
 def machines(names: Sequence[str], scheduler: str) -> list[str]:
-    """Each machine of a list once, by its first name there, in order.
+    """Each machine of a list once, in order, by the first of its names there.
 
-    Raises UserError where a short name may be that of several machines.
+    Raises UserError where a short name may belong to several machines.
     """
     distinct, found = list(dict.fromkeys(names)), []
     for name in distinct:
@@ -124,7 +124,7 @@ def machines(names: Sequence[str], scheduler: str) -> list[str]:
 
 
 def in_words(config: Mapping) -> list[str]:
-    """Which hosts of an inventory are in which lane, a line each; nothing where there is one lane."""
+    """Lines that list the hosts of an inventory by lane; empty where there is one lane."""
     lanes = lane_hosts(config)
     if len(lanes) == 1:
         return []
@@ -136,7 +136,7 @@ def in_words(config: Mapping) -> list[str]:
 
 
 def _link(config: Mapping, fabric: str, host: Mapping, key: str, source: str) -> Mapping[str, str]:
-    """How a host is on a fabric: what itself says, else the interface that the fabric has on all hosts."""
+    """How a host is on a fabric: by its own entry, else by the interface that the fabric has on all hosts."""
     own = host.get("fabrics", {}).get(fabric)
     if own:
         return own
@@ -147,7 +147,7 @@ def _link(config: Mapping, fabric: str, host: Mapping, key: str, source: str) ->
 
 
 def _distinct(places: Sequence[Place], source: str) -> None:
-    """No machine and no address twice: folders and ports belong to one host."""
+    """Raise UserError for a machine or address that occurs twice, because a host needs folders and ports of its own."""
     seen: dict[tuple[str, str], Place] = {}
     for number, place in enumerate(places):
         for other in places[:number]:
@@ -161,7 +161,7 @@ def _distinct(places: Sequence[Place], source: str) -> None:
 
 
 def _host_in(target: str) -> str:
-    """The host in what ssh takes: `user@host`, `host`."""
+    """The host in a target of ssh: `user@host`, `host`."""
     return target.rpartition("@")[2]
 
 
@@ -171,7 +171,7 @@ def _again(source: str, place: Place, key: str, found: str, other: Place) -> Use
 
 @dataclass(frozen=True)
 class Interface:
-    """A network interface as a host has it. `up`: switched on and with a carrier; `others`: its further names."""
+    """A network interface of a host. `up`: switched on and with a carrier; `others`: its alternative names."""
 
     name: str
     addresses: tuple[str, ...]
@@ -181,7 +181,7 @@ class Interface:
 
 
 def interfaces(found: Sequence[Mapping]) -> list[Interface]:
-    """From what `ip -json address show` says; IPv4 only, as Hadoop."""
+    """Parse the output of `ip -json address show`; IPv4 addresses only, because Hadoop uses no others."""
     return [
         Interface(
             name=item["ifname"],
@@ -193,12 +193,12 @@ def interfaces(found: Sequence[Mapping]) -> list[Interface]:
             others=tuple(filter(None, [*item.get("altnames", []), item.get("ifalias")])),
         )
         for item in found
-        if "ifname" in item  # releases up to 4.15 print empty ones too
+        if "ifname" in item  # releases up to 4.15 print empty items too
     ]
 
 
 def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[Interface, str]:
-    """The interface and address by which a host is on a fabric. Raises ValueError, saying what is there instead."""
+    """The interface and address by which a host is on a fabric. Raises a ValueError that lists what it has instead."""
     link = place.links[fabric]
     if "address" in link:
         for interface in present:
@@ -206,7 +206,7 @@ def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[In
                 return interface, link["address"]
         others = ", ".join(address for interface in present for address in interface.addresses)
         raise ValueError(f"no address {link['address']} for {fabric}, found {others or 'none'}")
-    # `ip` shows eth0@if5 and eth0.10@eth0, of which only what stands before the @ is the name.
+    # `ip` shows eth0@if5 and eth0.10@eth0; only the part before the @ is the name.
     name = link["interface"].partition("@")[0]
     for interface in present:
         if name == interface.name or link["interface"] in interface.others:

@@ -1,4 +1,4 @@
-"""The nodes that a scheduler or a host file lists, as a testbed; see schedulers for what differs between them."""
+"""A testbed of the nodes that a scheduler or a host file lists; the schedulers package has their differences."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whitewire.testbed.site.remote_host import Layout
 from whitewire.testbed.site.schedulers import TABLE
 
 EARLY_S = 30.0
-"""Seconds before a job's time is up at which it ends by itself: all hosts are cleaned up by then."""
+"""Seconds before the end of a job's time at which Whitewire stops, which leaves time to clean up all hosts."""
 
 
 class JobTestbed(RemoteTestbed):
-    """The nodes of a lane of the job that this process runs in, dealt out to `roles` in order; see RemoteTestbed."""
+    """The nodes of one lane of the job that this process runs in, assigned to `roles` in order; see RemoteTestbed."""
 
     def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
                  lane: int = 1) -> None:  # fmt: skip
@@ -35,25 +35,25 @@ class JobTestbed(RemoteTestbed):
         super().__init__(config, hosts, layout, k, source)
 
     def keep_names(self, known: Mapping[str, str]) -> None:
-        """Call nodes as in an earlier job (node → name), and others otherwise than any of these."""
+        """Give nodes their names of an earlier job (node → name), and further nodes names not used there."""
         names = named([host.target for host in self.hosts], known) if known else [host.name for host in self.hosts]
         for host, name in zip(self.hosts, names, strict=True):
             host.name, host.place = name, replace(host.place, name=name)
 
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> JobTestbed:
-        """All nodes, whatever their roles will be."""
+        """All nodes of the job, whatever their roles will be."""
         return cls(config, {"datanode": len(nodes_of(config))}, config.get("scale", 1), source, WHOLE)
 
 
 def nodes_of(config: Mapping[str, Any]) -> list[str]:
-    """Names of the nodes of the job that we are in, each machine once. Raises UserError."""
+    """Names of the current job's nodes, each machine once. Raises UserError."""
     scheduler = TABLE[config["kind"]]
     return machines(scheduler.nodes(config, os.environ), scheduler.name)
 
 
 def seconds_left(config: Mapping[str, Any]) -> float:
-    """Seconds until our job's time is up; infinite where nothing says so."""
+    """Seconds until the current job's time is up; infinite if unknown."""
     with contextlib.suppress(UserError, OSError):
         return TABLE[config["kind"]].seconds_left(os.environ)
     return math.inf
@@ -61,10 +61,10 @@ def seconds_left(config: Mapping[str, Any]) -> float:
 
 @contextlib.contextmanager
 def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
-    """End in order when the scheduler signals the end of our job, or EARLY_S before its time is up.
+    """Exit cleanly when the scheduler signals the end of the current job, or EARLY_S before its time is up.
 
-    Nothing more is begun, the hosts are cleaned up, and the exit status says that what is missing has to be made. On
-    testbeds that are no job's this does nothing.
+    No further run starts, the hosts are cleaned up, and the exit status shows that work is left. On testbeds without
+    a job this does nothing.
     """
     if config["kind"] not in TABLE:
         yield
@@ -73,7 +73,7 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
 
     def end(number: int, _: object) -> None:
         for each in signals:
-            signal.signal(each, signal.SIG_IGN)  # what follows must not keep us from cleaning up
+            signal.signal(each, signal.SIG_IGN)  # later signals must not interrupt the clean-up
         why = f"the job ends ({signal.Signals(number).name})"
         print(f"whitewire: {why}: finished runs are kept; start it again in another job", file=sys.stderr, flush=True)
         sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""The one place where connections to hosts are opened: few at a time, again where a server refused one, or why not."""
+"""Opens all connections to hosts: few at a time, with retries, and with the reason when one fails."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from whitewire.testbed.site import shell
 from whitewire.testbed.site.reason import cause, closing, reason
 
 AT_ONCE = 4
-"""Connections that are opened at the same time. A server refuses some of ten or more that have not logged in yet
-(sshd's MaxStartups, 10:30:100 by default), and a jump host sees those of all hosts."""
+"""Most connections that are opened concurrently. From ten connections that have not logged in yet, a server refuses
+some (sshd's MaxStartups, 10:30:100 by default), and a jump host receives those to all hosts."""
 OPENING = threading.BoundedSemaphore(AT_ONCE)
 PAUSES_S = (0.5, 1.0, 2.0)
-"""Pauses before a connection that was closed for no known cause is tried again. Each holds its place among those that
-open: fewer are then open at a time, where the server's limit is below AT_ONCE."""
+"""Pauses in seconds before each retry of a connection that was closed for no known cause. A pause keeps its slot of
+AT_ONCE, so fewer connections open concurrently where the server's limit is lower."""
 LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
 CLOSED = "the connection was closed before the host said a word"
 ALONE_S = 5.0
-"""Longest wait for the end of a process that takes no signal."""
+"""Longest wait in seconds for the end of a process that we may not signal."""
 
 
 class NotReady(Exception):
-    """The host did not say shell.READY; the message says why."""
+    """The host did not print shell.READY; the message gives the reason."""
 
 
 class Wordless(NotReady):
-    """The connection was closed for no known cause: what was said before may be a banner's."""
+    """The connection was closed for no known cause; its output may be just a banner."""
 
 
 def end_here(popen: subprocess.Popen[bytes]) -> None:
-    """End a local process and what it started; it leads a session of its own.
+    """End a local process, which leads its own session, and its children.
 
-    One that runs as another user, as oarsh does, takes no signal from us. Its input ends instead, which ends what reads
-    it on the host; what does not end by that within ALONE_S is left alone: its host knows it by its marker.
+    We may not signal a process of another user, such as oarsh. Its input is closed instead, which ends the reader on
+    the host. A process that then goes on for ALONE_S is left to its host, which can find it by its marker.
     """
     longest = None
     if popen.poll() is None:
@@ -57,9 +57,9 @@ def end_here(popen: subprocess.Popen[bytes]) -> None:
 
 
 def opened(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], seconds: float) -> subprocess.Popen[bytes]:
-    """Open a connection: the process of a command that says shell.READY, once it has said so. Raises NotReady.
+    """Start a command that prints shell.READY, and return its process once it has done so. Raises NotReady.
 
-    `start` starts it with the standard streams that it is given; `errors` is the file for standard error.
+    `start` starts it with the standard streams that it is given; `errors`: the file for standard error.
     """
     with OPENING:
         for pause in PAUSES_S:
@@ -75,7 +75,7 @@ def opened(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], sec
 @contextlib.contextmanager
 def conversation(start: Callable[..., subprocess.Popen[bytes]], errors: IO[bytes], patience: float, seconds: float
                  ) -> Iterator[subprocess.Popen[bytes]]:  # fmt: skip
-    """A connection that opened() opens within `patience` seconds. It ends with the block, or so many seconds later.
+    """A connection that opened() opens within `patience` seconds. It ends with the block, or after `seconds`.
 
     Raises NotReady.
     """
@@ -108,7 +108,7 @@ def _opened_once(
 
 
 def await_ready(popen: subprocess.Popen[bytes], errors: IO[bytes], seconds: float) -> None:
-    """Read what a process says up to shell.READY: words of start files and prologs. Raises NotReady."""
+    """Read a process's output up to shell.READY, skipping that of start files and prologs. Raises NotReady."""
     deadline, said = time.monotonic() + seconds, b""
     while (line := read_line(piped(popen.stdout), deadline)).endswith(b"\n"):
         if line.strip() == shell.READY.encode():
@@ -127,9 +127,9 @@ def await_ready(popen: subprocess.Popen[bytes], errors: IO[bytes], seconds: floa
 
 
 def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:
-    """Seconds that the clock of who runs shell.CLOCK is ahead, by the answer that came soonest; asked once it is ready.
+    """Seconds that the clock of a host is ahead, by the fastest of several answers from shell.CLOCK, which is ready.
 
-    Raises ValueError at another answer.
+    Raises ValueError for an invalid answer.
     """
     answers = []
     for _ in range(shell.CLOCK_ASKS):

@@ -1,4 +1,4 @@
-"""Looks at every host before anything is started, all at once, and says in one table what is in the way."""
+"""Checks all hosts concurrently before anything is started, and reports all problems in one table."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
 
 ANSWER_S = 10.0
-"""Longest time for a host to connect and answer everything."""
+"""Longest time in seconds for a host to connect, and then to answer all questions."""
 MOST_SKEW_S = 0.5
 LEAST_JAVA = 17
 FREE_GIB = 10.0
-"""Free space that each data folder needs, where the description does not say."""
+"""Free space that each data folder needs unless the description says otherwise, in GiB."""
 WORK_GIB = 0.5
-"""Free space for software, configuration and scratch files."""
+"""Free space in `work` for software, configuration and scratch files, in GiB."""
 BARE_GIB = 1.0
-"""Free space for fio's file, where links and drives are measured alone."""
+"""Free space in each data folder where only links and drives are measured (fio's file), in GiB."""
 GIB = 2**30
 Found = TypeVar("Found")
 
@@ -44,12 +44,13 @@ PORTS = {
     "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
     "datanode": (9864, 9866, 9867, 8040, 8042, 13562, 5201),
 }
-"""That HDFS, YARN and iperf3 listen on, by role; with a cluster of the site (`cluster`) only iperf3's."""
+"""Ports of HDFS, YARN and iperf3 by role; with a cluster of the site's own (`cluster`) only iperf3's counts."""
 IPERF3_PORT = 5201
 FINCORE = "fincore"
 ONLY = {"curl": "namenode", "fio": "datanode", shell.FIO_ENGINE: "datanode", FINCORE: ""}
-"""Programs that only hosts of one role need: to ask the history server (a site's own is asked by a client), and to
-measure drives. All need the last one where a site's file system is used, to see that memory holds none of its files."""
+"""Programs that only hosts of one role need (empty: none): to query the history server (a site's own is queried by a
+client), and to measure drives. All hosts need fincore where a site's file system is used, to check that none of its
+files are in memory."""
 
 
 SYSTEM = "/"
@@ -57,19 +58,19 @@ SYSTEM = "/"
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder as a host has it, or would have it."""
+    """A folder of a host, which may not exist yet."""
 
     path: str
     free_gib: float
     writable: bool
     present: bool
     drive: str = ""
-    """What tells its drive from others of the host; SYSTEM: it is that of the system."""
+    """Identifies its drive among the host's; SYSTEM: the drive of the operating system."""
 
 
 @dataclass(frozen=True)
 class RdmaPort:
-    """An RDMA port as its host has it: its state (`ACTIVE` where it can be used), the interfaces that it belongs to."""
+    """An RDMA port of a host: its state (`ACTIVE` if usable), and the interfaces that it belongs to."""
 
     state: str
     interfaces: Sequence[str]
@@ -77,7 +78,7 @@ class RdmaPort:
 
 @dataclass(frozen=True)
 class Report:
-    """What one host said; `silent` is why it said nothing (then the rest is empty)."""
+    """The answers of one host; `silent`: why it gave none (then the rest is empty)."""
 
     place: Place
     silent: str = ""
@@ -86,35 +87,35 @@ class Report:
     java: int = 0
     java_home: str = ""
     image: str = ""
-    """SHA-256 of the image's file; empty where commands run in none."""
+    """SHA-256 of the image's file; empty where commands run without an image."""
     apptainer: str = ""
     unfit: str = ""
-    """Why its image cannot be used; then nothing is known of what is in it."""
+    """Why its image cannot be used; then nothing is known about the software in it."""
     memory_gib: float = 0.0
     processors: int = 0
     governors: Mapping[str, int] = field(default_factory=dict)
     present: Sequence[Interface] = ()
     speeds: Mapping[str, int] = field(default_factory=dict)
     shapers: Mapping[str, str] = field(default_factory=dict)
-    """What tc says of each interface."""
+    """tc's output for each interface."""
     iperf3: str = ""
-    """Why its iperf3 cannot be used."""
+    """Why its iperf3 cannot be used; empty if it can."""
     offloads: Mapping[str, str] = field(default_factory=dict)
     listening: frozenset[int] = frozenset()
     missing: Sequence[str] = ()
     folders: Sequence[Folder] = ()
     ports: Mapping[str, RdmaPort] = field(default_factory=dict)
-    """RDMA ports by name, and KiB of memory that a process may lock: only where transports need them."""
+    """RDMA ports by name; `locked`: KiB of memory that a process may lock. Asked only where a transport needs them."""
     locked: float = math.inf
     preloaded: Sequence[str] = ()
-    """Libraries of transports that the loader cannot put before a program."""
+    """Libraries of transports that the loader cannot preload."""
     history: str = ""
-    """Why the site's configuration does not say where its history server is."""
+    """Why the history server cannot be found from the site's configuration; empty if it can."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a host has to have; rates in Mbit/s by fabric, as they are set on this testbed."""
+    """Requirements on a host; `rates`: Mbit/s by fabric, as set on this testbed."""
 
     memory_gib: float
     free_gib: float
@@ -122,7 +123,7 @@ class Needs:
     ports: Mapping[str, Sequence[int]]
     only: Mapping[str, str] = field(default_factory=ONLY.copy)
     java_home: str = ""
-    """Java's folder, the same on all hosts since configuration files name it; empty: any."""
+    """Java's folder, the same on all hosts, because configuration files name it; empty: any."""
     java: bool = True
     image: str = ""
     """SHA-256 of the image, the same on all hosts; empty: none."""
@@ -131,7 +132,7 @@ class Needs:
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
-        """`bare`: for links and drives alone."""
+        """The requirements of a description; `bare`: only those for measuring links and drives."""
         rates = {name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()}
         if bare:
             ports = dict.fromkeys(("namenode", "datanode", "client"), (IPERF3_PORT,))
@@ -150,11 +151,11 @@ class Needs:
         )
 
 
-# --- from what a host says to a report ----------------------------------------------------------------
+# --- from a host's answers to a report ----------------------------------------------------------------
 
 
 def report(place: Place, skew: float, said: str) -> Report:
-    """From the answers to shell.PREFLIGHT. Raises ValueError when one cannot be read."""
+    """Parse a host's answers to shell.PREFLIGHT. Raises ValueError for a missing or invalid one."""
     answers = shell.answers(said)
     unfit = image.fault(answers) if "apptainer" in answers else ""
     if unfit:
@@ -199,7 +200,7 @@ def _port(line: str) -> tuple[str, RdmaPort]:
 
 
 def _history(said: str) -> str:
-    """What a site's mapred-site.xml lacks for its history server to be found; empty where nothing was asked."""
+    """Why a site's mapred-site.xml does not give its history server's address; empty if it does, or was not read."""
     try:
         settings = site_xml.settings(said, "mapred-site.xml") if said else None
     except Unreadable as error:
@@ -208,7 +209,7 @@ def _history(said: str) -> str:
 
 
 def by_interface(said: str) -> dict[str, str]:
-    """Lines that begin with an interface: what follows, by interface."""
+    """Interface → its lines, from lines that each begin with an interface's name."""
     found: dict[str, str] = {}
     for line in said.splitlines():
         name, _, text = line.partition(" ")
@@ -223,11 +224,11 @@ def java_version(said: str) -> int:
 
 
 OF_THE_HOST = re.compile("(0{16}FFFF0000)?[0-9A-F]{6}7F|0{24}01000000")
-"""127.x.x.x, also mapped to IPv6, and ::1, in the byte order of the kernel's table on a little-endian machine."""
+"""Loopback addresses (127.x.x.x, also mapped to IPv6, and ::1) as a little-endian machine's kernel prints them."""
 
 
 def listening(sockets: Sequence[str]) -> frozenset[int]:
-    """Ports that something listens on, but for those that only the host itself reaches."""
+    """Ports that a program listens on, except on loopback addresses."""
     pairs = [socket.rsplit(":", 1) for socket in sockets]
     return frozenset(int(port, 16) for address, port in pairs if not OF_THE_HOST.fullmatch(address))
 
@@ -242,11 +243,11 @@ def _folder(line: str) -> Folder:
     return Folder(path, int(free) * 1024 / GIB, writable == "yes", present == "yes", drive)
 
 
-# --- from a report to what is wrong ---------------------------------------------------------------------
+# --- from a report to its problems ----------------------------------------------------------------------
 
 
 def problems(host: Report, needs: Needs) -> list[str]:
-    """Why a host cannot be used; empty when it can."""
+    """Reasons why a host cannot be used; empty if it can."""
     if host.silent:
         return [host.silent]
     found = []
@@ -263,7 +264,7 @@ def problems(host: Report, needs: Needs) -> list[str]:
         found.append(f"Java {host.java}{inside}, {LEAST_JAVA} is needed" if host.java else f"no Java{inside}")
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
-    if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of what was bought
+    if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of the installed memory
         found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
     needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
     inside_too = (*shell.PROGRAMS, shell.FIO_ENGINE)
@@ -282,7 +283,7 @@ def problems(host: Report, needs: Needs) -> list[str]:
 
 
 LOCKED_KIB = 1024 * 1024
-"""Memory that a process must be allowed to lock: some 300 KiB for each of its connections over RDMA."""
+"""KiB of memory that a process must be allowed to lock: some 300 KiB per RDMA connection."""
 
 
 def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
@@ -308,7 +309,7 @@ def _ports(host: Report) -> str:
 
 
 def _interface(host: Report, fabric: str) -> list[str]:
-    """The interface by which a host is on a fabric; none where that cannot be said."""
+    """The interface by which a host is on a fabric, in a list; empty if it has none."""
     try:
         return [resolve(host.place, fabric, host.present)[0].name]
     except ValueError:
@@ -316,7 +317,7 @@ def _interface(host: Report, fabric: str) -> list[str]:
 
 
 def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[str]:
-    # `work` is made where it is missing; a data folder that is missing may be a drive that is not mounted.
+    # A missing `work` folder is created; a missing data folder may be a drive that is not mounted.
     if not folder.present and not is_work:
         return [f"{folder.path} is not there"]
     if not folder.writable:
@@ -340,7 +341,7 @@ def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
 
 
 def notes(hosts: Sequence[Report]) -> list[str]:
-    """What is not in the way but shows in results: things that differ between hosts, processors that save power."""
+    """Warnings that do not stop a run but may affect results: differences between hosts, power-saving processors."""
     found, talking = [], [host for host in hosts if not host.silent]
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
     if unknown:
@@ -379,7 +380,7 @@ def _on_the_systems(folders: Sequence[Folder]) -> str:
 
 
 def _rate_unknown(host: Report, fabric: str) -> str:
-    """Why no source on a host reports the rate of its link; empty where one does."""
+    """Why nothing on a host reports its link's rate; empty if something does, or the host is not on the fabric."""
     try:
         name = resolve(host.place, fabric, host.present)[0].name
         shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
@@ -414,7 +415,7 @@ HEAD = ("HOST", "TARGET", "", "CLOCK", "JAVA", "CPUS", "MEMORY", "DATA FREE", "L
 
 
 def table(hosts: Sequence[Report], needs: Needs) -> str:
-    """All hosts, a line each, and what there is to say of them together."""
+    """A table with one line per host, followed by the notes."""
     rows = [HEAD, *(_row(host, problems(host, needs)) for host in hosts)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD) - 1)]
     lines = ["  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
@@ -434,7 +435,7 @@ def _row(host: Report, wrong: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shown_link(host: Report, fabric: str) -> str:
-    """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- where the driver does not say) and MTU."""
+    """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- if the driver reports none) and MTU."""
     try:
         interface, _ = resolve(host.place, fabric, host.present)
     except ValueError:
@@ -446,9 +447,9 @@ def _shown_link(host: Report, fabric: str) -> str:
 
 
 def questions(host: RemoteHost, preload: str = "") -> tuple[str, float]:
-    """The sh text that asks a host all but its clock, and the longest time for its answers.
+    """(sh script with all questions to a host except for its clock, longest time for the answers in seconds).
 
-    `preload`: libraries of transports, which have to be where commands run.
+    `preload`: libraries of transports, which have to exist where commands run.
     """
     if host.image is None:
         return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), ANSWER_S
@@ -458,14 +459,14 @@ def questions(host: RemoteHost, preload: str = "") -> tuple[str, float]:
 
 
 def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Report:
-    """Ask one host whether it can be used.
+    """Ask one host for all that decides whether it can be used.
 
-    `site`: a cluster's configuration folder; `ways`: the testbed's transports.
+    `site`: configuration folder of the site's own cluster; `ways`: the testbed's transports.
     """
     preload = " ".join(dict.fromkeys(library for way in ways for library in way.preload))
     text, seconds = questions(host, preload)
     if any(way.kind == transports.RDMA for way in ways):
-        text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before what shifts the arguments
+        text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before `folders`, which shifts the arguments
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
     variables = {"SITE": site, "PRELOAD": preload}
     try:
@@ -476,10 +477,11 @@ def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Re
 
 def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapping[str, str],
           read: Callable[[float, str], Found], seconds: float = ANSWER_S) -> Found:  # fmt: skip
-    """What `read` makes of a host's clock (seconds ahead) and of its answers to `text` (sh), by a connection of its own
-    that leaves nothing there. Raises NotReady, also where `read` raises ValueError.
+    """Ask a host for its clock and for the answers to `text` (sh), and return read(seconds that its clock is ahead,
+    answers). Raises NotReady, also where `read` raises ValueError.
 
-    The clock is asked over a connection that stands, so that the time to connect is no part of the answer's.
+    The connection is a separate one that leaves nothing on the host. The clock is read once it is open, so that the
+    time to connect does not count.
     """
     script = shell.script(f"{shell.CLOCK}\n{text}", *arguments)
     command = shell.environment(script, variables, host.layout.path)
@@ -493,7 +495,7 @@ def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapp
 
 def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[float, str], Found], seconds: float
             ) -> Found:  # fmt: skip
-    """What `read` makes of the clock and the answers of a connection; see asked()."""
+    """Result of `read` for the clock and the answers of a connection; see asked()."""
     begin = time.monotonic()
     try:
         skew = offset_of(popen, begin + seconds)
@@ -506,12 +508,15 @@ def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[f
 
 
 def most_common(values: Iterable[str]) -> str:
-    """What most hosts say, the first of those as common; empty when none says a word."""
+    """The most common non-empty value, the first of equally common ones; empty if there is none."""
     return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
 def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
-    """Print the table; UserError, naming the hosts, when one cannot be used. `bare`: for links and drives alone."""
+    """Check all hosts and print the table. Raises a UserError that names unusable hosts.
+
+    `bare`: check only what measuring links and drives needs.
+    """
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
     send_image(testbed)

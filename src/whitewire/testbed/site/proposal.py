@@ -1,6 +1,6 @@
-"""From hosts, and what they say of themselves, to the text of a testbed's file that its user then edits. Pure.
+"""Writes a testbed's file from its hosts and their facts, for the user to edit. Pure.
 
-Comments say what a value rests on; those with `look:` are where only the user knows.
+Comments give the source of each value; `look:` marks values that only the user can decide.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY
 LEAST_HOSTS = 3
 """A NameNode, a DataNode and a client."""
 MANY, CLIENTS = 15, 3
-"""From so many hosts on, so many clients: that is what the largest paper asks for; below, one."""
+"""Testbeds of at least MANY hosts get CLIENTS clients, as the largest paper needs; smaller ones get one."""
 GUESS = 10_000
-"""Mbit/s of a link whose driver names no speed."""
+"""Rate in Mbit/s for a link whose driver reports no speed."""
 MOST_GIB = 100
-"""Of each data folder, that is asked to be free; less where there is less than twice as much."""
+"""Most free space to require in a data folder, in GiB; half of the free space if that is less."""
 YARN_SHARE, LEAST_YARN_MIB = 0.75, 6144
-"""Of a DataNode's memory, what YARN gets; below so much the key is left out."""
+"""Share of a DataNode's memory for YARN, and the least amount in MiB; below it the file has no `yarn` key."""
 YARN = {"am_mib": 1536, "task_mib": 2048, "heap_mib": 1536}
 NAMED = 6
-"""Hosts that a comment names at most."""
+"""Most hosts that a comment names."""
 WORK, FALLBACK = "/var/tmp/whitewire", "/var/tmp"
 
 
 @dataclass(frozen=True)
 class Site:
-    """Hosts in their order, and the facts of each by what ssh calls it."""
+    """Hosts in their order, and the facts of each by its ssh target."""
 
     hosts: Sequence[Listed]
     facts: Mapping[str, Facts]
@@ -47,7 +47,7 @@ class Site:
         return min(getattr(self.facts[host.ssh], what) for host in self.hosts)
 
     def where(self, lack: Any) -> list[str]:
-        """Names of the hosts whose facts `lack` holds for."""
+        """Names of the hosts for whose facts `lack` is true."""
         return [host.ssh for host in self.hosts if lack(self.facts[host.ssh])]
 
     def words(self, names: Sequence[str]) -> str:
@@ -60,10 +60,10 @@ class Site:
 
 @dataclass(frozen=True)
 class Network:
-    """A network that all hosts are on: its subnet (empty: that of their default routes), and each host's interface.
+    """A network of all hosts: its subnet (empty: the hosts' default routes), and each host's interface on it.
 
-    `declared`: the list of hosts says that it is for experiments; `default`: default routes leave by it; `beside`:
-    other interfaces that hosts have on it, in words.
+    `declared`: the list of hosts assigns it to the experiment; `default`: default routes use it; `beside`:
+    descriptions of further interfaces that hosts have on it.
     """
 
     subnet: str
@@ -74,24 +74,24 @@ class Network:
 
     @property
     def rate(self) -> int | None:
-        """Mbit/s of the slowest link; None where a driver names none."""
+        """Mbit/s of the slowest link; None if a driver reports no speed."""
         speeds = [nic.speed for nic in self.nics.values()]
         return None if None in speeds else min(filter(None, speeds))
 
     @property
     def fabric(self) -> str:
-        """A name as papers have it: `10gbe`, `40g-ipoib`."""
+        """A name in the papers' style: `10gbe`, `40g-ipoib`."""
         kind = "g-ipoib" if any(nic.infiniband for nic in self.nics.values()) else "gbe"
         return f"{(self.rate or GUESS) / 1000:g}{kind}"
 
     @property
     def interface(self) -> str:
-        """The name that most hosts have for it."""
+        """The most common name of the hosts' interfaces on it."""
         return Counter(nic.name for nic in self.nics.values()).most_common(1)[0][0]
 
 
 def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = "") -> str:
-    """The file's text. `kept`: the keys that are no question of hosts, as the example has them. Raises UserError."""
+    """The file's text. `kept`: the keys that do not depend on hosts, copied from the example. Raises UserError."""
     _check(site)
     fabrics, others = _fabrics(site)
     by_host = capabilities_of({"kind": kind}).lists_hosts
@@ -109,7 +109,7 @@ def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = ""
 
 
 def _check(site: Site) -> None:
-    """Raise UserError for too few hosts, and for one machine under two names."""
+    """Raise UserError for too few hosts, or for one machine under two names."""
     if len(site.hosts) < LEAST_HOSTS:
         raise UserError(
             f"hosts: found {len(site.hosts)}, expected {LEAST_HOSTS} or more: a NameNode, a DataNode and a client"
@@ -126,9 +126,10 @@ def _check(site: Site) -> None:
 
 
 def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
-    """Networks that all hosts are on, the first ones the most likely to be meant; and of others their hosts, by subnet.
+    """(networks of all hosts, the likeliest choice first; subnet → hosts, for the networks of some hosts only).
 
-    A network of a host's own (Docker's, a virtual machine's) has the same address on several hosts.
+    Private networks of single hosts (Docker's, a virtual machine's) are left out: several hosts have the same address
+    there.
     """
     found: dict[str, dict[str, list[tuple[Nic, str]]]] = {}
     for host in site.hosts:
@@ -148,7 +149,7 @@ def networks(site: Site) -> tuple[list[Network], dict[str, list[str]]]:
 
 
 def _likeliest(host: Listed, each: Sequence[tuple[Nic, str]]) -> tuple[Nic, str]:
-    """Of a host's interfaces on a network, the one that the list of hosts names, or else the fastest."""
+    """A host's interface on a network: the one that the list of hosts names, else the fastest."""
     return max(each, key=lambda one: (one[1] in host.addresses, one[0].speed or 0))
 
 
@@ -163,14 +164,14 @@ def _network(site: Site, subnet: str, of: Mapping[str, tuple[Nic, str]],
 
 
 def _routed(site: Site) -> dict[str, Nic]:
-    """Each host's interface of its default route; empty where one has none."""
+    """The interface of each host's default route; empty if a host has none."""
     found = {host.ssh: nic for host in site.hosts for facts in [site.facts[host.ssh]]
              for nic in facts.nics if nic.name == facts.default}  # fmt: skip
     return found if len(found) == len(site.hosts) else {}
 
 
 def _fabrics(site: Site) -> tuple[dict[str, Network], list[str]]:
-    """Fabrics by name, and why other networks are none. Raises UserError without any."""
+    """(fabrics by name, reasons why other networks are not fabrics). Raises UserError without any fabric."""
     whole, partly = networks(site)
     fabrics: dict[str, Network] = {}
     others = []
@@ -208,7 +209,7 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
 
 
 def _of_network(site: Site, network: Network, by_host: bool) -> str:
-    """What a fabric's line rests on."""
+    """The comment on a fabric: the sources of its values."""
     nics = network.nics
     drivers = ", ".join(dict.fromkeys(nic.driver for nic in nics.values() if nic.driver))
     notes = [network.subnet or "by default routes", *([drivers] if drivers else [])]
@@ -230,7 +231,7 @@ def _of_network(site: Site, network: Network, by_host: bool) -> str:
 
 
 def data_folders(site: Site) -> list[str]:
-    """Folders on drives that all hosts have and may write, with room."""
+    """Folders on local drives that are writable and have enough free space on all hosts."""
     paths: Counter[str] = Counter()
     for facts in site.facts.values():
         paths.update({folder.path for folder in facts.folders if folder.free_gib >= FREE_GIB})
@@ -238,7 +239,7 @@ def data_folders(site: Site) -> list[str]:
 
 
 def _drives(facts: Facts, folders: Sequence[str]) -> int:
-    """How many drives a host has below these folders."""
+    """Number of distinct drives that these folders of a host are on."""
     return len({folder.drive for folder in facts.folders if folder.path in folders})
 
 
@@ -301,7 +302,7 @@ def _room(site: Site) -> str:
 
 
 def roles(hosts: Sequence[Listed]) -> list[str]:
-    """A role for each host: the list's, else the first is the NameNode and the last ones are clients."""
+    """A role for each host: the list's, else the first host is the NameNode and the last ones are clients."""
     given = [host.role for host in hosts]
     free = [number for number, role in enumerate(given) if not role]
     if "namenode" not in given and free:
@@ -342,11 +343,11 @@ def _head(kind: str, site: Site, origin: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text for a comment: printable ASCII in one line."""
+    """A text made fit for a comment: printable ASCII in one line."""
     return " ".join(re.sub(r"[^ -~]+", " ", text).split())
 
 
 def _flow(value: Any) -> str:
-    """A value in YAML, in one line."""
+    """A value as one line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
     return text.strip().removesuffix("...").strip()

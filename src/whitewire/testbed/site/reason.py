@@ -1,7 +1,7 @@
-"""Why a connection or a step failed, from all that ssh or a scheduler's command said. Pure.
+"""Finds why a connection or a step failed in the output of ssh or a scheduler's command. Pure.
 
-The line that says why is rarely the last one: ssh goes on about the connection that closed, srun about the step that
-it ends; banners, warnings and what start files print come before.
+The line with the reason is rarely the last one: ssh then reports that the connection closed, srun that it ends the
+step. Banners, warnings and the output of start files come before it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 LONGEST = 300
-"""Characters of a reason."""
+"""Most characters of a reason."""
 
 CAUSES = {
     # the user's own files
     r"line \d+: Bad configuration option: ": "",
-    r"^\S*[^:\s] line \d+: .*([Mm]issing|argument|garbage)": "",  # bash has a colon behind the file of its errors
+    r"^\S*[^:\s] line \d+: .*([Mm]issing|argument|garbage)": "",  # errors of bash have a colon after the file
     r"^Bad owner or permissions on ": "",
     r"^Load key ": "",
     r"^no such identity: ": "",
@@ -28,7 +28,7 @@ CAUSES = {
     r"^Unable to negotiate with ": "",
     r"^ssh_dispatch_run_fatal: ": "",
     r"(^|: )(Connection|Operation) timed out( during banner exchange)?\.?$|^srun: .*timed out": "",
-    # what a jump host does not do
+    # restrictions of a jump host
     r"^channel \d+: open failed: administratively prohibited": "a jump host does not forward (AllowTcpForwarding)",
     r"^channel \d+: open failed: ": "",
     # logins that are refused
@@ -50,14 +50,14 @@ CAUSES = {
     r"^ERROR  : .*(create user namespace|info to setgroups)": "no user namespaces for users: docs/sites/containers.md",
     r"^(FATAL|ERROR): {3}|^ERROR  : ": "",
 }
-"""Patterns of lines that say why, with what to add to them; none matches the prose of a banner."""
+"""Patterns of lines that give a reason, and advice to append (may be empty); none matches the prose of a banner."""
 
 CLOSED = re.compile(
     r"^(kex|ssh)_exchange_identification: (\w+: )?(Connection (closed|reset)|Broken pipe)"
     r"|^Connection (to \S+ (port \d+ )?)?(closed|reset|timed out$)|^Disconnected from "
     r"|^(client_loop|Write failed|write)\b.*Broken pipe"
 )
-"""Lines that say that a connection ended, and no more."""
+"""Lines that report only that a connection ended."""
 
 NOISE = re.compile(
     r"^\W*$"  # decoration
@@ -70,29 +70,29 @@ NOISE = re.compile(
     r"|^ERROR  : Error while waiting event for user namespace mappings"
     r"|^srun: error: (Timed out waiting for job step|Application launch |\S+: tasks? [\d,-]+: )"
 )
-"""Lines that say nothing about an end."""
+"""Lines that do not explain a failure."""
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-"""As Apptainer's starter has its errors, also where no terminal reads them."""
+"""Colour codes: Apptainer's starter puts them into its errors even without a terminal."""
 
 
 def reason(said: bytes | str) -> str:
-    """The cause, else that the connection closed and the last other line, which may say why or be a banner's."""
+    """The cause, else the line on the closed connection and the last other line, which may give a reason."""
     return cause(said) or ": ".join(filter(None, (closing(said), "".join(_lines(said)[-1:]))))[:LONGEST]
 
 
 def cause(said: bytes | str) -> str:
-    """The lines that are known to say why; empty where none is."""
+    """The lines that match CAUSES, with their advice; empty if none does."""
     causes = {line: advice for line in _lines(said) if (advice := _advice(line)) is not None}
-    if len(causes) > 1:  # a key that is not known, or has changed, is named in a line of its own
+    if len(causes) > 1:  # an unknown or changed key is named in another line
         causes = {line: advice for line, advice in causes.items() if not line.startswith("Host key verification")}
     lines = [f"{line.rstrip('.')}: {advice}" if advice else line for line, advice in causes.items()]
     return "; ".join(lines)[:LONGEST]
 
 
 def _lines(said: bytes | str) -> list[str]:
-    """Those that may say why."""
+    """The lines that may give a reason."""
     return [line for line in _all_lines(said) if not NOISE.search(line) and not CLOSED.search(line)]
 
 
@@ -102,10 +102,10 @@ def _all_lines(said: bytes | str) -> list[str]:
 
 
 def _advice(line: str) -> str | None:
-    """What to add to a line that says why; None for any other line."""
+    """The advice for a line that matches CAUSES (may be empty); None for any other line."""
     return next((advice for pattern, advice in CAUSES.items() if re.search(pattern, line)), None)
 
 
 def closing(said: bytes | str) -> str:
-    """The first line that says that the connection ended, empty if none does."""
+    """The first line that reports the end of the connection; empty if there is none."""
     return next(filter(CLOSED.search, _all_lines(said)), "")

@@ -1,8 +1,8 @@
-"""A testbed whose hosts are other machines: what ssh and schedulers have in common.
+"""A testbed whose hosts are other machines: the parts common to ssh and schedulers.
 
-Each host has a watcher (shell.WATCH), a small shell loop that hears from this process every few seconds. When this
-process ends, however it ends, or the connection breaks, the watcher ends every process of the run on its host and
-removes its folders. There is no clean-up from here that could be skipped.
+Each host has a watcher (shell.WATCH), a small shell loop that this process signals every few seconds. When this
+process ends in any way, or the connection breaks, the watcher ends every process of the run on its host and
+removes its folders. So clean-up does not depend on this process.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from whitewire.tools.link import Link
 from whitewire.tools.rdma_counters import Port
 
 CLOSE_S = 15.0
-"""Longest time for all watchers to clean up."""
+"""Longest time for all watchers to clean up, in seconds."""
 PLAIN_FOLDER = re.compile(r"[\w./-]{1,60}")
-"""Where control sockets may be: their whole path may have some 100 characters, none of them special to ssh."""
+"""A folder fit for control sockets, whose paths are limited to some 100 characters, none of them special to ssh."""
 Found = TypeVar("Found")
 
 
@@ -49,7 +49,7 @@ class RemoteTestbed(Testbed):
     """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
 
     private: Path
-    """A local folder for control sockets and the like, from the start on."""
+    """A local folder for control sockets and other files, set once the testbed starts."""
 
     def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
                  source: str) -> None:  # fmt: skip
@@ -68,13 +68,13 @@ class RemoteTestbed(Testbed):
     # -- life ---------------------------------------------------------------------------------------------
 
     def preflight(self, bare: bool = False) -> None:
-        """Print a table of all hosts; UserError, naming them, when one cannot be used. Nothing is started."""
+        """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
         preflight(self, sys.stderr, bare)
 
     def __enter__(self) -> RemoteTestbed:
         try:
             self._make_private()
-            threading.Thread(target=self._beat, daemon=True).start()  # the first hosts wait while others open
+            threading.Thread(target=self._beat, daemon=True).start()  # already opened hosts need beats meanwhile
             self._open()
             self._learn()
             self.fabric(next(iter(self.config["fabrics"])))
@@ -100,7 +100,7 @@ class RemoteTestbed(Testbed):
             self._janitor = None
 
     def _make_private(self) -> None:
-        """Make the local folder; another process removes it when this one has ended."""
+        """Make the local folder `private`, which a separate process removes after the end of this one."""
         base = tempfile.gettempdir()
         folder = tempfile.mkdtemp(prefix="whitewire-", dir=base if PLAIN_FOLDER.fullmatch(base) else "/tmp")
         self.private = Path(folder)
@@ -110,7 +110,7 @@ class RemoteTestbed(Testbed):
         )  # fmt: skip
 
     def _open(self) -> None:
-        """Open all hosts at once. Raises UserError that names every one that doesn't."""
+        """Open all hosts concurrently. Raises a UserError that names every host that fails."""
         faults = [fault for fault in self.on_all(self._fault_of_open) if fault]
         if faults:
             raise UserError(f"{self.source}: {len(faults)} of {len(self.hosts)} hosts not usable: {'; '.join(faults)}")
@@ -128,7 +128,7 @@ class RemoteTestbed(Testbed):
                 host.beat()
 
     def _learn(self) -> None:
-        """Ask every host what has to be known of it."""
+        """Ask every host for the properties that shell.HOST lists."""
         for host, answers in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST)), strict=True):
             host.boot_id = answers["boot_id"]
             host.processors = int(answers["processors"] or 0)
@@ -137,11 +137,11 @@ class RemoteTestbed(Testbed):
         self.congestion_control = ", ".join(dict.fromkeys(host.congestion_control for host in self.hosts))
 
     def next_number(self) -> int:
-        """For names of local files."""
+        """The next unused number for names of local files."""
         return next(self._numbers)
 
     def on_all(self, action: Callable[[RemoteHost], Found]) -> list[Found]:
-        """What `action` gives for every host, all at once."""
+        """Results of `action` for all hosts, run concurrently."""
         return on_each(self.hosts, action, len(self.hosts))
 
     # -- network ------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class RemoteTestbed(Testbed):
             raise UserError(f"{self.source}: {host.place.key}: {host.name}: {error}") from None
 
     def fastest(self) -> str:
-        """The fabric in use: services have its addresses."""
+        """The fabric in use, since running services have addresses on it only."""
         return self.current
 
     def share(self, path: str, content: bytes) -> None:
@@ -206,7 +206,7 @@ class RemoteTestbed(Testbed):
         return {name: {"egress": now.egress, "ingress": now.ingress} for name, now in self._readings().items()}
 
     def cpu_seconds(self) -> dict[str, float]:
-        """For each host, CPU seconds that its machine was busy: it has no other work."""
+        """CPU seconds that each host's machine was busy, by host name; it is assumed to do no other work."""
         return {name: (now.ticks - now.idle_ticks) / TICKS for name, now in self._readings().items()}
 
     def tcp_retransmits(self) -> dict[str, int]:
@@ -231,16 +231,16 @@ class RemoteTestbed(Testbed):
 
     @property
     def processors(self) -> int:
-        """Of all machines, each counted once."""
+        """Processors of all machines; a machine that is several hosts counts once."""
         return sum({host.boot_id: host.processors for host in self.hosts}.values())
 
     @property
     def reference(self) -> RemoteHost:
-        """The host whose clock gives the time of a run: the NameNode's, since its log says when things happened."""
+        """The host whose clock times a run: the NameNode's, because events are read from its log."""
         return next((host for host in self.hosts if host.role == "namenode"), self.hosts[0])
 
     def now(self) -> float:
-        """Seconds since 1970 by that clock."""
+        """Seconds since 1970 by the reference host's clock."""
         return time.time() + self.reference.clock_offset()
 
     def clocks(self) -> dict[str, float]:
@@ -249,20 +249,20 @@ class RemoteTestbed(Testbed):
     # -- software and environment -------------------------------------------------------------------------
 
     def installation(self) -> Installation:
-        """Where the hosts find Java and Hadoop; copied there first, if the site has none."""
+        """Locations of Java and Hadoop on the hosts; copies the software there first if the site has none."""
         if self._installation is None:
             self._installation = installation(self)
         return self._installation
 
     def _about(self, host: RemoteHost) -> dict[str, str]:
-        """What a host says of its machine, of its commands and, where they run in one, of the image."""
+        """A host's answers about its machine, its commands' versions and, if it has one, the image."""
         if host.image is None:
             return host.ask(shell.ABOUT | shell.VERSIONS, self.layout.java)
         answers = host.ask(shell.ABOUT) | host.ask(shell.VERSIONS, self.layout.java, inside=True)
         return answers | host.ask(shell.IMAGE, host.image.file, timeout=image.LOOK_S)
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """For each host name, what it is: processor, memory, kernel, disks, interfaces, Java, image, as tools say."""
+        """Processor, memory, kernel, disks, interfaces, Java and image of each host, as tools print them, by name."""
 
         def one(host: RemoteHost) -> dict[str, Any]:
             found: dict[str, Any] = {"target": host.target, "role": host.role}
@@ -286,7 +286,7 @@ def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
 
 
 def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
-    """Why a host is not on a fabric by this interface and address; empty when it is."""
+    """Why a host is not on a fabric by this interface and address; empty if it is."""
     interface, address = own
     answers = host.ask(shell.LINK, interface.name, peer[1])
     now = next((i for i in _interfaces(host, answers["addresses"]) if i.name == interface.name), None)
@@ -303,7 +303,7 @@ def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Int
 
 
 def link_of(answers: Mapping[str, str], interface: str) -> Link:
-    """A host's link, from the answers to shell.LINK_NOW: what none of them says is not in it."""
+    """A host's link from the answers to shell.LINK_NOW, without keys for which there is no answer."""
     found: Link = {}
     with contextlib.suppress(Unreadable):
         rate = min(link.limit(answers.get("shaper", "")), link.speed(answers.get("speed", "")) or math.inf)
@@ -318,9 +318,9 @@ def link_of(answers: Mapping[str, str], interface: str) -> Link:
 
 @dataclass(frozen=True)
 class Reading:
-    """A host's counters at one moment: bytes, packets dropped, TCP segments sent again, processor ticks.
+    """A host's counters at one time: bytes, dropped packets, retransmitted TCP segments, processor ticks.
 
-    `carrier_changes`: how often its link has come up or gone down; None where its kernel does not say.
+    `carrier_changes`: how often its link has come up or gone down; None if its kernel does not count that.
     """
 
     egress: int
@@ -333,7 +333,7 @@ class Reading:
 
 
 def reading(said: str) -> Reading:
-    """From what shell.READINGS prints. Raises KeyError or ValueError when something is missing."""
+    """Parse the output of shell.READINGS. Raises KeyError or ValueError for missing values."""
     rows: dict[str, list[list[str]]] = {}
     for line in said.splitlines():
         name, *values = line.split()

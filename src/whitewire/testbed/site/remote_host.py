@@ -1,4 +1,4 @@
-"""A host that is another machine: what ssh and schedulers share. How a command gets there, their modules say."""
+"""A host that is another machine: the parts common to ssh and schedulers, whose modules carry commands to it."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from whitewire.testbed.site.opening import NotReady, await_ready, end_here, offs
 from whitewire.testbed.site.reason import reason
 
 OPEN_S, ASK_S = 20.0, 20.0
-"""Longest time for a connection to open and for an answer to a question."""
+"""Longest times in seconds for a connection to open, and for an answer to a question."""
 
 
 Answer = TypeVar("Answer")
 CARRIED = 3
-"""Times that a command that may run twice is carried there, before its connection counts as broken. srun loses what a
-command says, and its end, some once in two thousand times: its node resets the stream (Slurm 22.05)."""
+"""Attempts at a command that may safely run twice, before its connection counts as broken. srun loses a command's
+output and exit status about once in two thousand times, when its node resets the stream (Slurm 22.05)."""
 
 
 class CutOff(CommandFailed):
-    """What carries a command ended before the command's own end was seen."""
+    """The local command that carries another one ended before that one's exit status arrived."""
 
 
 def _carried(act: Callable[[], Answer], cut_off: type[CommandFailed]) -> Answer:
-    """What an act gives that may be done twice: done again where what carries it failed. Raises `cut_off`."""
+    """Result of an action that may safely run twice; retried up to CARRIED times. Raises `cut_off`."""
     for _ in range(CARRIED - 1):
         with contextlib.suppress(cut_off):
             return act()
@@ -50,7 +50,7 @@ def _carried(act: Callable[[], Answer], cut_off: type[CommandFailed]) -> Answer:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a run keeps its files on every host: paths that are the same everywhere and local to each host."""
+    """The paths of a run's files, which are the same on every host and local to each."""
 
     run: str
     work: str
@@ -76,18 +76,18 @@ class Layout:
 
 @dataclass(kw_only=True)
 class RemoteProcess(Process):
-    """A daemon on a remote host; `popen` is what carries it. It is known there by its marker."""
+    """A daemon on a remote host, identified there by its marker; `popen`: the local command that carries it."""
 
     host: RemoteHost
     mark: str
     pid_file: str
 
     def main_process(self) -> None:
-        """Not a process of this machine."""
+        """None, since the daemon is not a process of this machine."""
         return
 
     def stood_still(self) -> bool:
-        """As samples saw it on its host."""
+        """Whether samples have seen it stopped by a signal since the last call."""
         still = self.mark in self.host.stopped
         self.host.stopped.discard(self.mark)
         return still
@@ -104,14 +104,14 @@ class RemoteProcess(Process):
         return sum(map(int, fields[11:13])) / TICKS if fields else 0.0
 
     def kill(self) -> None:
-        """End the daemon at once (SIGKILL), as a crash would, and what it started."""
+        """End the daemon and its children at once (SIGKILL), as a crash would."""
         self._end(grace=0.0)
 
     def stop(self, timeout: float = 5.0) -> None:
         self._end(grace=timeout)
 
     def _end(self, grace: float) -> None:
-        # A daemon that has ended may have left others behind.
+        # A daemon that has ended may have left children behind.
         pid_file = self.pid_file if self.alive else ""
         with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
             self.host.end(self.mark, pid_file, grace if self.alive else 0.0)
@@ -122,7 +122,7 @@ class RemoteProcess(Process):
 
 
 class RemoteHost(Host):
-    """A machine that commands are carried to. `watcher` is the connection that its life hangs on."""
+    """A remote machine. `watcher`: the connection whose end cleans it up."""
 
     def __init__(self, place: Place, layout: Layout) -> None:
         self.name, self.role, self.target = place.name, place.role, place.target
@@ -133,38 +133,38 @@ class RemoteHost(Host):
         self.errors: IO[bytes] | None = None
         self.boot_id, self.processors = "", 0
         self.image: Image | None = None
-        """What its commands run in; None: the machine itself."""
+        """The image that its commands run in; None: they run on the machine itself."""
         self.present: list[Interface] = []
         self.started: list[subprocess.Popen[bytes]] = []
         self.stopped: set[str] = set()
-        """Marks of the daemons that samples saw stopped by a signal."""
+        """Marks of the daemons that samples have seen stopped by a signal."""
         self._numbers = itertools.count(1)
 
     # -- carrying -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def carry(self, command: str) -> list[str]:
-        """The local command that runs `command` (sh) on the host, with its standard streams."""
+        """The local command that runs `command` (sh) on the host and connects its standard streams."""
 
     def carrier_environment(self) -> dict[str, str]:
-        """What the local command inherits."""
+        """The environment of the local command."""
         return dict(os.environ)
 
     def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command (sh) on the host, as a session of its own here: no Ctrl-C of a terminal reaches it."""
+        """Start a command (sh) on the host, in a new local session, so that a terminal's Ctrl-C does not reach it."""
         return self._popen(self.carry(command), **options)
 
     def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(argv, env=self.carrier_environment(), start_new_session=True, bufsize=0, **options)
 
     def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start the watcher: for those that share a connection, the one that the others use."""
+        """Start the watcher; on hosts whose commands share a connection, it opens that connection."""
         return self.popen(command, **options)
 
     # -- life ---------------------------------------------------------------------------------------------
 
     def open(self, private: Path) -> None:
-        """Start the watcher, which makes the host's folders. Raises CommandFailed. `private`: a local folder."""
+        """Start the watcher, which makes the host's folders. `private`: a local folder. Raises CommandFailed."""
         argv = shell.script(
             shell.WATCH, str(shell.PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
         )
@@ -176,20 +176,20 @@ class RemoteHost(Host):
             raise CommandFailed(f"{self}: {fault}") from None
 
     def beat(self) -> None:
-        """Signal to the watcher that the run goes on."""
-        watcher = self.watcher  # closed() may take it away meanwhile
+        """Signal to the watcher that the run continues."""
+        watcher = self.watcher  # closed() may reset it meanwhile
         if watcher is not None:
             with contextlib.suppress(OSError, ValueError):
                 piped(watcher.stdin).write(b".")
 
     def release(self) -> None:
-        """Let the watcher clean up."""
+        """Close the watcher's input, which makes it clean up."""
         if self.watcher is not None:
             with contextlib.suppress(OSError):
                 piped(self.watcher.stdin).close()
 
     def closed(self, timeout: float) -> bool:
-        """Wait until the watcher has cleaned up; whether it did so in time."""
+        """Wait until the watcher has cleaned up. Returns whether it did so within `timeout` seconds."""
         if self.watcher is None:
             return True
         try:
@@ -198,7 +198,7 @@ class RemoteHost(Host):
             clean = False
         for carrier in [*self.started, self.watcher]:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                carrier.wait(timeout=2 if clean else 0)  # what it carried has ended
+                carrier.wait(timeout=2 if clean else 0)  # the command that it carried has ended
             end_here(carrier)
         piped(self.watcher.stdout).close()
         if self.errors is not None:
@@ -220,12 +220,12 @@ class RemoteHost(Host):
     # -- commands -----------------------------------------------------------------------------------------
 
     def marker(self, mark: str) -> str:
-        """The marker, for shell.SWEEP, of one command, or (empty `mark`) of all on this host."""
+        """The marker, for shell.SWEEP, of one command, or with an empty `mark` of all commands on this host."""
         return shell.marked(mark or f"{self.layout.run}.{self.name}.")
 
     @property
     def pids(self) -> str:
-        """The folder of the files that daemons write their process number to."""
+        """The folder of the daemons' PID files."""
         return f"{self.folder}/pids"
 
     def _mark(self) -> str:
@@ -272,12 +272,12 @@ class RemoteHost(Host):
 
     def run_again(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None,
                   inside: bool = False) -> Completed:  # fmt: skip
-        """As run_outside(), or `inside` as run(), for what may run twice and is the same: again where it is cut off."""
+        """Like run_outside() (with `inside` like run()), but retried when cut off: for commands that may run twice."""
         image = self.image if inside else None
         return _carried(lambda: self._run(argv, image, stdin=stdin, timeout=timeout), CutOff)
 
     def _abandon(self, popen: subprocess.Popen[bytes], mark: str) -> None:
-        """End a command that takes too long, there and then here: it may still have to unmount an image."""
+        """End a command that takes too long, first on the host and then here, where it may have to unmount an image."""
         with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
             self.end(mark)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -287,7 +287,7 @@ class RemoteHost(Host):
             piped(stream).close()
 
     def end(self, mark: str, pid_file: str = "", grace: float = 0.0) -> None:
-        """End a command and what it started; `grace` are seconds between SIGTERM and SIGKILL."""
+        """End a command and its children; `grace`: seconds between SIGTERM and SIGKILL."""
         argv = shell.script(shell.END, self.marker(mark), pid_file, str(round(grace / 0.05)))
         self.run_again(argv, timeout=grace + ASK_S)
 
@@ -317,7 +317,7 @@ class RemoteHost(Host):
 
     def ask(self, parts: Mapping[str, str], *arguments: str, inside: bool = False,
             timeout: float = ASK_S) -> dict[str, str]:  # fmt: skip
-        """Answers to several questions (name → sh) in one command; `inside` the image, where there is one."""
+        """Answers to several questions (name → sh) from one command; `inside`: run it in the image, if there is one."""
         done = self.run_again(shell.script(shell.asking(parts), *arguments), timeout=timeout, inside=inside)
         return shell.answers(done.stdout.decode(errors="replace"))
 
@@ -327,7 +327,7 @@ class RemoteHost(Host):
     def get(self, path: str) -> bytes:
         return self.run_again(["cat", path]).check().stdout
 
-    # -- what it has --------------------------------------------------------------------------------------
+    # -- drives and clock ---------------------------------------------------------------------------------
 
     @property
     def endpoint(self) -> str:
@@ -346,13 +346,13 @@ class RemoteHost(Host):
         return drives[number - 1]
 
     def clear_drives(self) -> None:
-        """Remove everything that the run has on the host's drives."""
+        """Remove all files of the run on the host's drives."""
         self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
 
     def clock_offset(self) -> float:
-        """Seconds that the host's clock is ahead of this machine's; right to half the time there and back.
+        """Seconds that the host's clock is ahead of this machine's, with an error of at most half the round trip.
 
-        It is asked again where the answer was cut off.
+        Retried when the answer is cut off.
         """
         return _carried(self._clock_offset, CommandFailed)
 
@@ -372,7 +372,7 @@ class RemoteHost(Host):
 
 
 class RemoteHosts(Protocol):
-    """The hosts of a site together, as preflight, deployment and samples use them; see remote.RemoteTestbed."""
+    """All hosts of a site, as preflight, deployment and samples use them; see remote.RemoteTestbed."""
 
     config: Mapping[str, Any]
     source: str
@@ -385,10 +385,10 @@ class RemoteHosts(Protocol):
 
     @property
     def reference(self) -> RemoteHost:
-        """The host whose clock gives the time of a run."""
+        """The host whose clock times a run."""
 
     def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
-        """The results of an action on every host, all at once."""
+        """Results of an action on all hosts, run concurrently."""
 
     def clocks(self) -> dict[str, float]:
         """Seconds that each host's clock is ahead of this machine's, by host name."""

@@ -1,4 +1,4 @@
-"""Samples of remote hosts: each is sampled on the host itself, and all are brought to one clock and one grid."""
+"""Samples of remote hosts, taken on each host and then converted to one clock and one time grid."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from whitewire.testbed.site import shell
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts, RemoteProcess
 
 START_S = 15.0
-"""Longest time until every host has sampled once."""
+"""Longest wait in seconds for the first sample of every host."""
 AFTER_S = 10.0
-"""Longest time after the end of a run until every host has sampled once more."""
+"""Longest wait in seconds, after the end of a run, for one more sample of every host."""
 STILL = "still "
 EPOCH = 1e9
-"""A time above it is that of day (seconds since 1970), one below it is since boot."""
+"""Times above it are seconds since 1970, those below it seconds since boot."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One sample of one host: time (seconds since 1970), ticks of all processors, idle ones, bytes of its link."""
+    """One sample of one host: time (seconds since 1970), ticks of all processors, idle ticks, bytes of its link."""
 
     time: float
     ticks: int
@@ -35,9 +35,9 @@ class Row:
 
 
 def rows_of(said: str, offset: float) -> list[Row]:
-    """From what shell.SAMPLE prints; `offset` (seconds) is taken from its clock.
+    """Parse the output of shell.SAMPLE; `offset` (seconds) is subtracted from its times.
 
-    Raises ValueError when it is something else.
+    Raises ValueError for invalid output.
     """
     lines = whole_lines(said)
     _, now, up = lines[0].split()
@@ -51,7 +51,7 @@ def rows_of(said: str, offset: float) -> list[Row]:
 
 
 def whole_lines(said: str) -> list[str]:
-    """The lines of samples from `base` on: without what carries the command says before and a last line that is cut."""
+    """The lines of samples from `base` on, without earlier output of the carrying command and a cut last line."""
     lines = [line for line in said.split("\n")[:-1] if not line.startswith(STILL)]
     first = next((number for number, line in enumerate(lines) if line.startswith("base ")), None)
     if first is None:
@@ -60,15 +60,15 @@ def whole_lines(said: str) -> list[str]:
 
 
 def still(said: str) -> set[str]:
-    """Marks of the processes that were seen standing still, from what shell.SAMPLE prints."""
+    """Marks of the processes that were seen stopped by a signal, from the output of shell.SAMPLE."""
     return {line.removeprefix(STILL) for line in said.split("\n")[:-1] if line.startswith(STILL)}
 
 
 def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> list[Sample]:
-    """Samples of all hosts at the same moments, every PERIOD seconds of the time that all were sampled.
+    """Samples of all hosts at common times, every PERIOD seconds while all hosts were sampled.
 
-    Between two samples of a host its counters are taken to grow evenly. `machines` says for each host which machine it
-    is (boot_id): the ticks of one that is several hosts count once. Raises ValueError when there is no common time.
+    A host's counters are interpolated linearly between its samples. `machines`: each host's machine (boot_id), because
+    the ticks of a machine that is several hosts count once. Raises ValueError without a common period.
     """
     if not all(hosts.values()):
         raise ValueError(f"no sample of {', '.join(name for name, rows in hosts.items() if not rows)}")
@@ -96,7 +96,7 @@ def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> l
 
 
 def busy_seconds(hosts: Mapping[str, Sequence[Row]], grid: Sequence[float]) -> list[tuple[float, dict[str, float]]]:
-    """At each moment, the CPU seconds that each host's machine has been busy since it started."""
+    """(time, CPU seconds that each host's machine has been busy since boot, by host), for each time of the grid."""
     found = {
         name: np.interp(grid, [r.time for r in rows], [(r.ticks - r.idle_ticks) / TICKS for r in rows])
         for name, rows in hosts.items()
@@ -106,9 +106,9 @@ def busy_seconds(hosts: Mapping[str, Sequence[Row]], grid: Sequence[float]) -> l
 
 @dataclass
 class RemoteSampler:
-    """`with RemoteSampler(testbed) as sampler:` samples until the block ends; then `samples` holds all of it.
+    """`with RemoteSampler(testbed) as sampler:` samples until the block ends; then `samples` holds the results.
 
-    Times are those of the clock of the testbed's reference host.
+    Times are by the clock of the testbed's reference host.
     """
 
     testbed: RemoteHosts
@@ -119,7 +119,7 @@ class RemoteSampler:
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
     moved: dict[str, float] = field(default_factory=dict)
-    """By host, seconds by which its clock went ahead of this machine's meanwhile; below 0 it fell behind."""
+    """Seconds that each host's clock gained on this machine's during the block, by host; negative: it lost."""
 
     def __enter__(self) -> RemoteSampler:
         self._at_first = self.testbed.clocks()
@@ -159,7 +159,7 @@ class RemoteSampler:
         self._merge(said)
 
     def _wait_for_last(self, moment: float) -> None:
-        """Until each host has a sample after a moment (seconds since 1970, reference clock)."""
+        """Wait until each host has a sample at or after a time (seconds since 1970, reference clock)."""
         deadline = time.monotonic() + AFTER_S
         for name, loop in self._loops.items():
             while self._last(name) < moment:

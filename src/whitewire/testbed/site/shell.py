@@ -1,7 +1,7 @@
-"""What remote hosts are asked to do: scripts in POSIX sh and the command lines that carry them. Pure.
+"""Scripts in POSIX sh for remote hosts, and the command lines that carry them. Pure.
 
-A remote host needs no program of ours, only sh and the usual tools (coreutils, grep, iproute2). Scripts are constants
-here; what varies reaches them as arguments, quoted, never as part of their text.
+A remote host needs no program of ours, only sh and the usual tools (coreutils, grep, iproute2). The scripts are
+constants; variable parts are passed as quoted arguments, never as part of their text.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 MARKER = "WHITEWIRE_RUN"
-"""The environment variable by which a host knows every process of a run, whoever its parents are."""
+"""The environment variable by which a host recognizes every process of a run, whatever its parents."""
 
 READY = "@@ready"
-"""The line that a watcher and a clock begin with: what comes before it are the words of start files and prologs."""
+"""The first line of a watcher's and a clock's output; earlier lines are those of start files and prologs."""
 
 PATIENCE_S, BEAT_S = 30, 3
-"""A watcher that hears nothing for so long cleans up; how often it is signalled that the run goes on."""
+"""Seconds without a signal after which a watcher cleans up, and seconds between these signals."""
 
 SWEEP = """
 sweep() {
@@ -35,9 +35,10 @@ sweep() {
     done
 }
 """
-"""sweep MARKER: end every process with a variable of its first environment that begins so, and what they start
-meanwhile: until two looks in a row find none. A process that ignores SIGKILL (waiting for a device) is given up after
-some two seconds. Apptainer's own processes hold the marker within another variable: they have to stay to unmount."""
+"""sweep MARKER: end every process with a variable in its initial environment that begins with MARKER, and those that
+they start meanwhile, until two searches in a row find none. A process that SIGKILL does not end (it waits for a device)
+is given up after some two seconds. Apptainer's own processes have the marker inside another variable, so they survive
+to unmount the image."""
 
 WATCH = (
     SWEEP
@@ -61,13 +62,14 @@ while [ -n "$(timeout -s KILL "$patience" head -c 1)" ]; do :; done 2>/dev/null
 for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 """
 )
-"""The watcher of a host: makes its folders, says so, and waits. As long as the measuring machine lives it sends a byte
-every few seconds. When none comes for some seconds, or the connection ends, the watcher ends every process of the run
-and removes its folders; then once more, for what was starting: every command begins in a folder of the run. No signal
-ends it but SIGKILL: some that a scheduler sends before the end of a job end what it waits for, and it cleans up.
-Arguments: those seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
+"""The watcher of a host makes its folders, prints READY and waits. The measuring machine sends it a byte every few
+seconds. When none arrives for PATIENCE_S, or the connection ends, the watcher ends every process of the run and removes
+its folders. It does so twice, for commands that were just starting: each begins in a folder of the run. Only SIGKILL
+ends the watcher itself. Signals that a scheduler sends before the end of a job may end the command that it waits for,
+and then it cleans up.
+Arguments: the patience in seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
-`mkdir` without -p: a folder that is there already belongs to another host, so the path is not local to each."""
+`mkdir` without -p: a folder that exists already belongs to another host, so the path is not local to each."""
 
 END = (
     SWEEP
@@ -82,18 +84,18 @@ fi
 sweep "$1"
 """
 )
-"""End a process and whatever it started. Arguments: the marker; the file that the process writes its number to
-when it starts (or nothing); how many times 0.05 s it may take to end by itself after SIGTERM (0: SIGKILL at once)."""
+"""End a process and its children. Arguments: the marker; the process's PID file, written when it starts (or nothing);
+the time to wait after SIGTERM before SIGKILL, in units of 0.05 s (0: SIGKILL at once)."""
 
 STAT = 'read -r pid < "$1" && grep -qsz -- "^$2" "/proc/$pid/environ" && cat "/proc/$pid/stat"'
-"""What the kernel counts for the process whose number is in file $1, if it is still the one with marker $2."""
+"""Print /proc/PID/stat of the process whose PID is in file $1, if that still has the marker $2."""
 
 PUT = 'mkdir -p "${1%/*}" && cat > "$1"'
 """Write standard input to the file $1."""
 
 CLOCK_ASKS = 3
 CLOCK = f"printf '\\n{READY}\\n'" + "; read -r _; date +%s.%N" * CLOCK_ASKS
-"""Says READY, then so often waits for a line and says the time: so that the way there and back can be measured."""
+"""Prints READY, then CLOCK_ASKS times waits for a line and prints the time, so that round trips can be measured."""
 
 SAMPLE = """
 set -- "/sys/class/net/$1/statistics" "$2"
@@ -114,10 +116,10 @@ while :; do
     sleep 0.1
 done
 """
-"""Ten times a second: time, all and idle processor ticks, bytes that interface $1 sent and received; and `still` with
-the name of each file in $2 whose process a signal has stopped. Forks nothing but `sleep`. The time is that of day where
-the shell knows it (bash 5), else the seconds since boot, to 0.01 s, which the line `base` relates to the time of day.
-An empty line comes first, because a start file may have printed something without the end of a line."""
+"""Print ten times a second the time, all and idle processor ticks, and the bytes that interface $1 sent and received;
+and `still` with the name of each PID file in $2 whose process a signal has stopped. Only `sleep` is forked. Times are
+seconds since 1970 if the shell knows them (bash 5), else seconds since boot, to 0.01 s, which the line `base` relates
+to the former. An empty line comes first, because a start file may have printed a line without its end."""
 
 BEST_SHELL = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$@"'
 
@@ -128,7 +130,7 @@ for name in tx_bytes rx_bytes tx_dropped rx_dropped; do read -r value < $name; e
 while read -r first rest; do echo "$first $rest"; done < /proc/net/snmp
 read -r line < /proc/stat; echo "$line"
 """
-"""All counters at once: of interface $1, of TCP and of the processors."""
+"""Print all counters: those of interface $1, of TCP and of the processors."""
 
 EACH_PORT = """
 each_port() {
@@ -148,11 +150,11 @@ each_port() {
     done
 }
 """
-"""each_port COMMAND: run a command for each RDMA port of the host with its name (device/number), its folder and the
-network interfaces that it belongs to.
+"""each_port COMMAND: run a command for each RDMA port of the host, with arguments: its name (device/number), its folder
+and the network interfaces that it belongs to.
 
-Those are the interfaces of its GIDs (RoCE) and of a software device. Without any (InfiniBand, iWARP) they are those of
-the same card; where a card has several ports, the interface with the port's number (`dev_port` counts from 0)."""
+Those are the interfaces of its GIDs (RoCE) and of a software device. If there are none (InfiniBand, iWARP), they are
+the card's interfaces; on a card with several ports, the interface with the port's number (`dev_port` counts from 0)."""
 
 PORT = (
     EACH_PORT
@@ -172,7 +174,7 @@ each_port counted 2>/dev/null
 grep ^TcpExt: /proc/net/netstat
 """
 )
-"""Counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters."""
+"""Print counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters."""
 
 ABOUT = {
     "processor": "grep -m 1 '^model name' /proc/cpuinfo",
@@ -188,17 +190,17 @@ ABOUT = {
         echo "$(basename $disk) $(cat $disk/size) $(cat $disk/queue/rotational) $(cat $disk/queue/scheduler)"
     done""",
 }
-"""What a machine is; recorded with every block. A disk: name, sectors of 512 bytes, whether it rotates, schedulers."""
+"""Properties of a machine, recorded with every block. Disks: name, sectors of 512 bytes, 1 if rotating, schedulers."""
 
 VERSIONS = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1',
     "iperf3": "iperf3 --version",
     "fio": "fio --version",
 }
-"""What a host's commands are; recorded likewise. $1: the java command."""
+"""Versions of a host's commands, also recorded with every block. $1: the java command."""
 
 IMAGE = {"apptainer": "apptainer --version", "image": 'sha256sum "$1"'}
-"""What runs a host's image, and the digest of its file $1; recorded likewise."""
+"""Version of the program that runs a host's image, and digest of the image's file $1; recorded too."""
 
 ABOUT_INTERFACE = {
     "driver": 'ethtool -i "$1"',
@@ -207,7 +209,7 @@ ABOUT_INTERFACE = {
     "speed": 'cd "/sys/class/net/$1" && { [ -e device ] || [ -e bonding ]; } && cat speed',
     "mtu": 'cat "/sys/class/net/$1/mtu"',
 }
-"""What an interface $1 is."""
+"""Properties of an interface $1, recorded too."""
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
@@ -219,7 +221,8 @@ drive() {
     echo "${disks:-$(stat -L -c %d "$1")}"
 }
 """
-"""drive FOLDER: the disks below its file system, also of partitions and volumes, or that file system's number."""
+"""drive FOLDER: print the disks below its file system, also through partitions and volumes, or else the number of the
+file system."""
 
 MACHINE = {
     "user": "id -un",
@@ -258,15 +261,14 @@ MACHINE = {
         echo "$(df -Pk "$there" | awk 'NR == 2 { print $4 }') $writable $present $on $folder"
     done""",
 }
-"""What is looked at of a machine before anything is started. Arguments: $1, then the folder `work` and the data
-folders. Of a folder: free KiB on its file system, whether it may be written (or its nearest parent), whether it is
-there, its drive (`/`: that of the system), its path. `site`: what configures jobs on a cluster of the site's, whose
-configuration is in the folder $SITE. `listening` are addresses and ports in hexadecimal as the kernel shows them
-(proc_net_tcp(5))."""
+"""Checks of a machine before anything is started. Arguments: $1, then the folder `work` and the data folders. For each
+folder: free KiB on its file system, whether it (or its nearest existing parent) is writable, whether it exists, its
+drive (`/`: that of the system), its path. `site`: the configuration of jobs on a site's own cluster, from the folder
+$SITE. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
 FIO_ENGINE = "fio-engine-libaio"
-"""The package of what fio measures drives with, where a distribution keeps it apart."""
+"""The package of the I/O engine that fio needs here, where a distribution packages it separately."""
 SOFTWARE = {
     "java": '"$1" -XX:-UsePerfData -version 2>&1 | head -n 2',
     "java_home": JAVA_HOME,
@@ -274,9 +276,9 @@ SOFTWARE = {
     "programs": f"""for tool in {" ".join(PROGRAMS)}; do command -v $tool > /dev/null || echo $tool; done
     if fio --enghelp=libaio 2>&1 | grep -q 'engine libaio not found'; then echo {FIO_ENGINE}; fi""",
 }
-"""Likewise of what commands find: in the image, where a host has one. $1: the java command."""
+"""Checks of the programs that commands find: in the image, if a host has one. $1: the java command."""
 PREFLIGHT = SOFTWARE | MACHINE
-"""Both; `folders` is the last, since it shifts the arguments."""
+"""All checks; `folders` comes last, because it shifts the arguments."""
 
 TRANSPORTS = {
     "ports": EACH_PORT
@@ -285,12 +287,12 @@ TRANSPORTS = {
     each_port state""",
     "locked": "ulimit -l",
 }
-"""Asked besides where a testbed has transports of kind rdma. `ports`: name, state, interfaces; `locked`: KiB of memory
+"""Further checks for testbeds with transports of kind rdma. `ports`: name, state, interfaces; `locked`: KiB of memory
 that a process may lock, or `unlimited`."""
 PRELOADED = """for library in $PRELOAD; do
         said=$(LD_PRELOAD=$library env true 2>&1) && [ -z "$said" ] || echo "$library"
     done"""
-"""Of the libraries in $PRELOAD, those that the loader cannot put before a program."""
+"""Print the libraries in $PRELOAD that the loader cannot preload."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
@@ -298,14 +300,14 @@ HOST = {
     "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
 }
-"""What has to be known of every host before it can be used."""
+"""Properties of a host that are needed before it can be used."""
 
 LINK = {
     "addresses": "ip -json address show",
     "speed": 'cat "/sys/class/net/$1/speed"',
     "route": 'ip route get "$2"',
 }
-"""Whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
+"""Checks whether a host is on a fabric. $1: the interface; $2: the address of another host on it."""
 
 LINK_NOW = {
     "shaper": 'tc qdisc show dev "$1"; tc class show dev "$1"',
@@ -313,8 +315,8 @@ LINK_NOW = {
     "device": 'ip -json link show dev "$1"',
     "offloads": 'ethtool -k "$1"',
 }
-"""What an interface $1 really is; a shaper says its rate where one slows the link down. Devices without hardware (veth,
-bridges, tunnels) name a speed that means nothing."""
+"""Current state of an interface $1. If a shaper slows it down, `shaper` contains its rate. The speed that virtual
+devices (veth, bridges, tunnels) report is meaningless."""
 
 SITE = {
     "addresses": PREFLIGHT["addresses"],
@@ -344,17 +346,17 @@ SITE = {
     "apptainer": IMAGE["apptainer"],
     "missing": SOFTWARE["programs"],
 }
-"""What is looked at for the file of a new testbed; nothing is written. $1: the java command.
+"""Questions for the file of a new testbed; nothing is written. $1: the java command.
 
-`folders`: of local drives, where the user may write: a mount, or the folder in it that is named like the user; free
-KiB, device, drive, path. `fallback`: free KiB of /var/tmp."""
+`folders`: writable folders on local drives (a mount point, or the folder in it that has the user's name): free KiB,
+device, drive, path. `fallback`: free KiB in /var/tmp."""
 
 JARS = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
 pwd
 find -L . -name '*.jar' ! -name '*-sources.jar' ! -name '*-javadoc.jar' -print
 """
-"""The jars of a Hadoop installation $1 (a HADOOP_HOME, or a folder of jars): a folder, then paths from there."""
+"""List the jars of a Hadoop installation $1 (a HADOOP_HOME, or a folder of jars): a folder, then paths below it."""
 
 UNPACK = """
 mkdir -p "${1%/*}" || exit 1
@@ -366,9 +368,9 @@ fi
 mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 [ -d "$1" ]
 """
-"""Unpack a tar archive of $2 files from standard input to the folder $1: whole or not at all, even when two do it at
-once. They are counted because an archive that is cut between two files looks whole to tar. $3 is the run's folder, on
-the same file system: what is unpacked so far goes with it where this is killed."""
+"""Unpack a tar archive of $2 files from standard input to the folder $1, completely or not at all, even if two do it
+concurrently. The files are counted, because tar does not notice that an archive ends between two files. $3: the run's
+folder, on the same file system, whose removal also removes a partial copy if this is killed."""
 
 RECEIVE = """
 printf '\\n@@ready\\n'
@@ -379,7 +381,7 @@ cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
 rm -f -- "$part"
 exit 1
 """
-"""Write $2 bytes from standard input to the file $1, whole or not at all, unless it is there already."""
+"""Write $2 bytes from standard input to the file $1, completely or not at all, unless it exists already."""
 
 SECTION = "@@whitewire "
 
@@ -387,27 +389,27 @@ BEGIN, STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
 
 
 def marked(mark: str) -> str:
-    """The marker of commands whose mark begins so, for SWEEP: a basic regular expression."""
+    """The marker, for SWEEP, of commands whose mark begins with `mark`: a basic regular expression."""
     return f"{MARKER}={mark.replace('.', '[.]')}"
 
 
 def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:
-    """The command that runs a script; `arguments` are its $1, $2, …, `name` its $0."""
+    """The command that runs a script; `arguments`: its $1, $2, …, `name`: its $0."""
     return ["sh", "-c", text, name, *map(str, arguments)]
 
 
 def section(name: str) -> str:
-    """The command that begins an answer on a line of its own, whether or not what came before has the end of a line."""
+    """The command that begins an answer on a new line, even if the output before it does not end with one."""
     return f"printf '\\n{SECTION}{name}\\n'"
 
 
 def asking(parts: Mapping[str, str]) -> str:
-    """A script that answers several questions (name → sh), each under its own line; see answers()."""
+    """A script that answers several questions (name → sh), each answer under a line with its name; see answers()."""
     return "\n".join(f"{section(name)}\n{{ {command}\n}} 2>/dev/null" for name, command in parts.items())
 
 
 def answers(said: str) -> dict[str, str]:
-    """Answers to asking(): name → text, stripped. What comes before the first name is under ``""``."""
+    """Answers to asking(): name → text, stripped. Output before the first name is under ``""``."""
     found: dict[str, list[str]] = {"": []}
     name = ""
     for line in said.splitlines():
@@ -420,16 +422,16 @@ def answers(said: str) -> dict[str, str]:
 
 
 def environment(argv: Sequence[str], variables: Mapping[str, str], path: str, marker: str = "") -> str:
-    """The sh text that runs `argv` with these variables and no others. `marker` is the value of MARKER, if any."""
+    """The sh command that runs `argv` with only PATH, LC_ALL and `variables`. `marker`: the value of MARKER, if any."""
     given = {"PATH": path, "LC_ALL": "C.UTF-8", **({MARKER: marker} if marker else {}), **variables}
     return shlex.join(["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in given.items()), *map(str, argv)])
 
 
 def to_its_end(command: str, folder: str) -> str:
-    """Run a command in a folder; say where its own output begins and, on standard error, what its exit status is.
+    """The sh text that runs a command in a folder, marks the start of its output, and prints its exit status on stderr.
 
-    So its output is separated from that of what carries it, of start files and of prologs, and the status reaches us
-    whatever carries it.
+    This separates its output from that of the carrying command, start files and prologs, and the status arrives
+    regardless of the carrying command.
     """
     begin = "echo @@begin; echo @@begin >&2"
     return f"cd {shlex.quote(folder)} && {{ {begin}; {command}; printf '\\n@@status %d\\n' $? >&2; }}"
@@ -441,7 +443,7 @@ def output(stdout: bytes) -> bytes:
 
 
 def status(stderr: bytes) -> tuple[int | None, bytes]:
-    """(exit status, standard error) of a command run by to_its_end(); None when it did not come to its end."""
+    """(exit status, standard error) of a command run by to_its_end(); the status is None if its end did not arrive."""
     before, begun, said = stderr.partition(BEGIN)
     found = list(STATUS.finditer(said))
     if not begun or not found:
@@ -450,5 +452,5 @@ def status(stderr: bytes) -> tuple[int | None, bytes]:
 
 
 def as_daemon(command: str, folder: str, pid_file: str) -> str:
-    """Replace the shell by a command in a folder; the file then holds the command's own process number."""
+    """The sh text that replaces the shell by a command in a folder, and writes its PID to `pid_file`."""
     return f"cd {shlex.quote(folder)} && echo $$ > {shlex.quote(pid_file)} && exec {command}"

@@ -1,8 +1,8 @@
 """Hosts of an inventory, reached by the system's OpenSSH: its configuration, agent, jump hosts and known hosts apply.
 
-A host's key is always checked and nothing is ever asked for. The commands of a host share the watcher's connection
-(ControlMaster); since a server allows few sessions on one (MaxSessions, 10 by default), further ones are opened as
-they are needed.
+Host keys are always checked, and ssh never prompts. The commands of a host share the watcher's connection
+(ControlMaster). A server allows few sessions per connection (MaxSessions, 10 by default), so further connections are
+opened as needed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost
 from whitewire.testbed.site.shell import READY
 
 CONNECT_S = 5
-"""Longest time to connect (ConnectTimeout)."""
+"""Longest time to connect, in seconds (ConnectTimeout)."""
 SESSIONS = 8
-"""Of one connection; MaxSessions less some room for what is ending."""
+"""Most sessions per connection: the default MaxSessions less some room for sessions that are just ending."""
 
 OPTIONS = {
     "BatchMode": "yes",
@@ -36,8 +36,8 @@ OPTIONS = {
     "ConnectTimeout": str(CONNECT_S),
     "ServerAliveInterval": "5",
     "ServerAliveCountMax": "3",
-    "LogLevel": "INFO",  # with ERROR it keeps to itself why PAM refuses a login
-    # What a user's configuration may say and would get between a command and its output.
+    "LogLevel": "INFO",  # ERROR would hide why PAM refuses a login
+    # Settings of a user's configuration that would disturb commands and their output.
     "ClearAllForwardings": "yes",
     "ExitOnForwardFailure": "no",
     "Tunnel": "no",
@@ -49,8 +49,8 @@ OPTIONS = {
     "VisualHostKey": "no",
     "ControlPersist": "no",
 }
-"""Over whatever the user's configuration says (ssh_config(5)). Variables that it sends are left to it: a command sees
-none of them (shell.environment)."""
+"""Options that override the user's configuration (ssh_config(5)). SendEnv and SetEnv need no override, since commands
+do not see such variables (shell.environment)."""
 NEWER_OPTIONS = {
     "RemoteCommand": "none",  # since 7.6
     "SessionType": "default",
@@ -58,16 +58,16 @@ NEWER_OPTIONS = {
     "ForkAfterAuthentication": "no",
     "ChannelTimeout": "none",
 }
-"""Likewise, where this machine's ssh knows them; an older one cannot have them set. (IgnoreUnknown on the command line
-would displace the user's own.)"""
+"""Further such options, for an ssh that is new enough to know them. (IgnoreUnknown on the command line would replace
+the user's own.)"""
 
 UNSAFE = set("\\'\"`$!\n\r\t")
-"""What some shell takes for more than itself, between single or double quotes."""
+"""Characters that are special to some shell even inside single or double quotes."""
 
 
 @cache
 def known_options() -> dict[str, str]:
-    """Those of NEWER_OPTIONS that this machine's ssh knows."""
+    """The NEWER_OPTIONS that this machine's ssh knows."""
     return {name: value for name, value in NEWER_OPTIONS.items() if _knows(f"{name}={value}")}
 
 
@@ -81,10 +81,10 @@ def _knows(option: str) -> bool:
 
 def command_line(target: str, command: str, config: str | None = None, control: str = "none",
                  master: bool = False) -> list[str]:  # fmt: skip
-    """ssh's arguments to run a command (sh) on a target.
+    """The ssh command line that runs a command (sh) on a target.
 
-    `config` is a configuration file in place of the user's own; `control` the socket of a shared connection, which
-    this one offers (`master`) or uses.
+    `config`: a configuration file in place of the user's own; `control`: the socket of a shared connection, which
+    this command opens (`master`) or uses.
     """
     options = OPTIONS | known_options() | {"ControlMaster": "yes" if master else "no", "ControlPath": control}
     argv = ["ssh", *(["-F", config] if config else []), "-T"]
@@ -93,24 +93,24 @@ def command_line(target: str, command: str, config: str | None = None, control: 
 
 
 def for_any_login_shell(command: str) -> str:
-    """A command line that makes sh run `command`, whether sh, csh or fish is the login shell that reads it first.
+    """A command line that makes sh run `command`, whether the user's login shell is sh, csh or fish.
 
-    They agree on a single-quoted word without quotes, line ends, exclamation marks and double backslashes; what may not
-    stand in one is written as octal escapes, which printf(1) undoes.
+    All of them read a single-quoted word alike if it has no quotes, line ends, exclamation marks and double
+    backslashes. Such characters are written as octal escapes, which printf(1) decodes.
     """
     safe = "".join(f"\\0{ord(letter):03o}" if letter in UNSAFE else letter for letter in command)
     return f"""exec /bin/sh -c 'eval "$(printf %b "{safe}")"'"""
 
 
 class Connection:
-    """A connection that commands share: its socket, the local process that holds it, and those that use it."""
+    """A shared connection: its socket, the local process that keeps it open, and the processes that use it."""
 
     def __init__(self, path: Path, holder: subprocess.Popen[bytes] | None = None) -> None:
         self.path, self.holder = path, holder
         self.users: list[subprocess.Popen[bytes]] = []
 
     def free(self) -> bool:
-        """Whether the server allows another session on it."""
+        """Whether the connection is open and has fewer than SESSIONS sessions."""
         self.users = [popen for popen in self.users if popen.poll() is None]
         return (self.holder is None or self.holder.poll() is None) and len(self.users) < SESSIONS
 
@@ -119,7 +119,7 @@ class SshHost(RemoteHost):
     """A host reached by ssh."""
 
     folder_here: Path
-    """Where the sockets of its connections are, once it is open."""
+    """Local folder of its connections' sockets, set once it is open."""
 
     def __init__(self, place: Place, layout: Layout, config: str | None) -> None:
         super().__init__(place, layout)
@@ -141,7 +141,7 @@ class SshHost(RemoteHost):
         return popen
 
     def _free(self) -> Connection | None:
-        """A connection with room; None before the first one."""
+        """A connection with room for another session; None before the first connection."""
         if not self.connections:
             return None
         return next((one for one in self.connections if one.free()), None) or self._another()
@@ -150,7 +150,7 @@ class SshHost(RemoteHost):
         return self.folder_here / f"{self.name}.{len(self.connections) + 1}"
 
     def _another(self) -> Connection:
-        """One more connection; what holds it on the host ends when this process does."""
+        """Open a further connection, whose process on the host ends with this one."""
         path = self._socket()
         command = command_line(
             self.target, f"printf '\\n{READY}\\n'; exec cat", self.ssh_config, str(path), master=True
@@ -165,7 +165,7 @@ class SshHost(RemoteHost):
         return self.connections[-1]
 
     def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
-        self.connections = []  # none, or that of a try that failed
+        self.connections = []  # drops that of a failed attempt
         path = self._socket()
         popen = self._popen(command_line(self.target, command, self.ssh_config, str(path), master=True), **options)
         self.connections.append(Connection(path))
@@ -197,13 +197,13 @@ class SshHost(RemoteHost):
 
 
 def configuration(config: Mapping[str, Any]) -> str | None:
-    """The configuration file of ssh that a testbed's description names in place of the user's own."""
+    """The configuration file of ssh that a testbed's description names; None: the user's own."""
     file = config.get("ssh_config")
     return os.path.expanduser(file) if file else None
 
 
 class SshTestbed(RemoteTestbed):
-    """The machines of a lane of `config` (kind ssh) that `roles` asks for; see RemoteTestbed."""
+    """The machines of one lane of `config` (kind ssh) that `roles` requires; see RemoteTestbed."""
 
     def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
                  lane: int = 1) -> None:  # fmt: skip

@@ -1,6 +1,6 @@
-"""Lists of hosts in the forms in which sites and tools give them. Pure.
+"""Lists of hosts in the formats of sites and tools. Pure.
 
-A further form is one module with `fits` and `hosts`, and its line in FORMS.
+To add a format, write a module with `fits` and `hosts`, and add a line to FORMS.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ FORMS = {
     "enoslib": Form("hosts of EnOSlib (YAML)", enoslib.fits, enoslib.hosts),
     "hosts": Form("a host file (a host in each line)", host_file.fits, host_file.hosts),
 }
-"""Forms by name. A text is of the first one that it looks like."""
+"""Formats by name. A text has the first one whose `fits` accepts it."""
 
 
 def read(text: str, source: str) -> tuple[str, list[Listed]]:
-    """(name of its form, hosts) of a list; `source` is its file, for messages. Raises UserError."""
+    """(name of the format, hosts) of a list; `source`: its file, for messages. Raises UserError."""
     name = next((name for name, form in FORMS.items() if form.fits(text)), "")
     if not name:
         known = ", ".join(form.called for form in FORMS.values())

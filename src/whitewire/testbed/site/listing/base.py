@@ -1,4 +1,4 @@
-"""A host as a list names it, and what ssh is to call it. Pure."""
+"""A host in a list of hosts, and its target for ssh. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from whitewire.text import quoted
 from whitewire.tools import Unreadable
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
-"""Of a host or a user. Nothing in it means anything to a shell, to ssh or to YAML."""
+"""Name of a host or user, without characters that are special to a shell, to ssh or in YAML."""
 ROLE = re.compile(r"(namenode|datanode|client)[_-]?[0-9]*")
-"""Names that say a role of a testbed."""
+"""Names that imply a role in a testbed."""
 SSH_PORT = 22
 
 
@@ -22,8 +22,8 @@ SSH_PORT = 22
 class Listed:
     """A host of a list.
 
-    `ssh`: what ssh calls it; `place`: where it is in the list, for messages; `role`: a testbed's, where the list says
-    it; `addresses`: those on networks for experiments, where the list says which these are.
+    `ssh`: its target for ssh; `place`: its position in the list, for messages; `role`: its role in a testbed, if the
+    list gives one; `addresses`: those on networks for experiments, if the list identifies these.
     """
 
     ssh: str
@@ -34,7 +34,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of lists: how it is called, whether a text looks like it, and its hosts (raises Unreadable)."""
+    """A format of lists: its name in messages, a test for a text, and a parser (raises Unreadable)."""
 
     called: str
     fits: Callable[[str], bool]
@@ -42,7 +42,7 @@ class Form:
 
 
 def target(place: str, host: Any, user: Any = None, port: Any = None) -> str:
-    """What ssh is to call a host: `node01`, `alice@node01`, `ssh://alice@node01:2222`. Raises Unreadable."""
+    """A host's target for ssh: `node01`, `alice@node01`, `ssh://alice@node01:2222`. Raises Unreadable."""
     if not isinstance(host, str) or not (NAME.fullmatch(host) or _is_address(host)):
         raise Unreadable(f"{place}: found {quoted(host)}, expected the name or the address of a host")
     if user and (not isinstance(user, str) or not NAME.fullmatch(user)):
@@ -70,7 +70,7 @@ def _is_address(text: str) -> bool:
 
 
 def ipv4(texts: Iterable[Any]) -> tuple[str, ...]:
-    """Those that are IPv4 addresses."""
+    """The texts that are IPv4 addresses."""
     found = []
     for text in texts:
         try:
@@ -81,6 +81,6 @@ def ipv4(texts: Iterable[Any]) -> tuple[str, ...]:
 
 
 def role_of(*names: Any) -> str:
-    """The role that the first name with one says; empty where none does."""
+    """The role that the first matching name implies; empty if none matches."""
     found = (ROLE.fullmatch(name) for name in names if isinstance(name, str))
     return next((match[1] for match in found if match), "")

@@ -1,6 +1,6 @@
 """Manifests of CloudLab, Emulab and other GENI sites: RSpec version 3 or 2, XML. Pure.
 
-The portal shows it as "Manifest" of an experiment. Elements are known by their names, whatever their namespaces.
+The portal shows it as "Manifest" of an experiment. Elements are matched by name, regardless of their namespaces.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def fits(text: str) -> bool:
 
 
 def hosts(text: str) -> list[Listed]:
-    """Nodes with a login; their addresses are those of their links, which the control network is not among."""
+    """Nodes with a login. Their addresses are those of their links, which exclude the control network."""
     root = _parsed(text)
     if _name(root) != "rspec":
         raise Unreadable(f"found <{_name(root)}>, expected <rspec>, as a manifest begins")
@@ -33,7 +33,7 @@ def hosts(text: str) -> list[Listed]:
 
 
 def _parsed(text: str) -> Element:
-    """Raises Unreadable. Entities can be declared in a DOCTYPE only, which no manifest has."""
+    """The XML's root element. Raises Unreadable, also for a DOCTYPE, which no manifest has and can declare entities."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise Unreadable("found a DOCTYPE, expected a manifest, which has none")
     try:
@@ -43,9 +43,9 @@ def _parsed(text: str) -> Element:
 
 
 def _of_node(node: Element) -> Listed | None:
-    """None for what nobody logs in to, such as a remote data set.
+    """A node as a host; None for one without logins, such as a remote data set.
 
-    Every member of the project has a login. Which one is the reader's, ssh's configuration says, unless there is one.
+    Every member of the project has a login. Unless there is only one, the user name is left to ssh's configuration.
     """
     logins = [login for services in _parts(node, "services") for login in _parts(services, "login")]
     if not logins:

@@ -17,7 +17,7 @@ def fits(text: str) -> bool:
 
 
 def hosts(text: str) -> list[Listed]:
-    """A host that is in several roles counts once, with the first role that is one of a testbed's."""
+    """Hosts of the list. One with several roles counts once, with the first that is a testbed's role."""
     try:
         data = parse_yaml(text, "YAML")
     except UserError as error:

@@ -1,7 +1,7 @@
-"""Host files: a host in each line, as people write them, MPI takes them and PBS and OAR leave them. Pure.
+"""Host files with one host per line: written by hand, for MPI, or by PBS and OAR. Pure.
 
-A node file ($PBS_NODEFILE, $OAR_NODEFILE) has a host once for each of its processors, perhaps with its domain on one
-line and without on another: lines that repeat a host count once.
+A node file ($PBS_NODEFILE, $OAR_NODEFILE) repeats a host for each of its processors, perhaps with its domain on one
+line and without on another. Repeated hosts count once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whitewire.testbed.site.listing.base import Listed, role_of, target
 from whitewire.tools import Unreadable
 
 SLOTS = re.compile(r"([^:]+):[0-9]+")
-"""`node01:8`: MPI's number of processes."""
+"""`node01:8`: a host with MPI's number of processes."""
 
 
 def hosts(text: str) -> list[Listed]:
@@ -35,5 +35,5 @@ def hosts(text: str) -> list[Listed]:
 
 
 def fits(text: str) -> bool:
-    """Whether there is any line with a host; what looks like another form is taken for that first."""
+    """Whether any line is not empty or a comment; formats that are more specific are tried first."""
     return any(line.partition("#")[0].strip() for line in text.splitlines())

@@ -1,7 +1,7 @@
 """Outputs of OpenTofu or Terraform: `tofu output -json`, of all outputs or of one (`tofu output -json hosts`). Pure.
 
-An output named `hosts` is taken, else the only one with addresses. It is a list or a map of addresses, or of
-objects with some of the attributes below, which providers name so.
+The output named `hosts` is used, else the only one with addresses. It is a list or a map of addresses, or of
+objects with some of the attributes below, whose names are those of common providers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from whitewire.tools import Unreadable
 OUTPUT = "hosts"
 PUBLIC = ("ssh", "public_ip", "public_ip_address", "ipv4_address", "access_ip_v4", "nat_ip", "address", "public_dns")
 PRIVATE = ("private_ip", "private_ip_address", "ipv4_address_private", "network_ip", "fixed_ip_v4")
-"""Attributes with the address for ssh, the first of them first, and on the network between the hosts."""
+"""Attributes, in order of preference, with the address for ssh (PUBLIC) and on the hosts' own network (PRIVATE)."""
 USER = ("user", "ssh_user", "admin_username")
 
 
 def fits(text: str) -> bool:
-    """`[control]` is a group of an Ansible inventory, and no JSON."""
+    """Whether a text begins like JSON; `[control]`, a group of an Ansible inventory, does not."""
     return re.match(r'[\ufeff\s]*(\{|\[\s*[\[{"])', text) is not None
 
 
@@ -53,7 +53,7 @@ def _is_outputs(data: Any) -> bool:
 
 
 def _addresses(value: Any, place: str) -> list[Listed]:
-    """The hosts of an output, none where not all of it are addresses."""
+    """The hosts of an output; empty unless all its values are addresses."""
     try:
         found = list(_of(value, "", place))
     except Unreadable:
@@ -62,7 +62,7 @@ def _addresses(value: Any, place: str) -> list[Listed]:
 
 
 def _of(value: Any, name: str, place: str) -> Iterator[Listed]:
-    """`name`: that of the map's entry, which may say a role."""
+    """Hosts in a value of JSON; `name`: that of its map entry, which may imply a role."""
     if isinstance(value, list):
         for number, each in enumerate(value):
             yield from _of(each, name, f"{place}[{number}]")

@@ -1,4 +1,4 @@
-"""The schedulers by the kind of testbed that names them."""
+"""The schedulers, by kind of testbed."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ TABLE: dict[str, Scheduler] = {
 
 
 def of_job(environ: Mapping[str, str]) -> str:
-    """The kind of testbed whose job a process with this environment is in; empty outside of any."""
+    """The kind of testbed to whose job this environment belongs; empty outside of jobs."""
     return next((kind for kind, scheduler in TABLE.items() if environ.get(scheduler.variable)), "")

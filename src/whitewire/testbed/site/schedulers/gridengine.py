@@ -1,7 +1,7 @@
 """Grid Engine (Son of, Univa, Altair, Open Cluster Scheduler): a line of $PE_HOSTFILE for each host and queue.
 
-The columns are host, slots, queue and processors. `qrsh -inherit` starts a task of the job on one of its hosts where
-the parallel environment has control_slaves; each task takes a slot there as long as it runs.
+The columns are host, slots, queue and processors. `qrsh -inherit` starts a task of the job on one of its hosts if the
+parallel environment has control_slaves; each task occupies a slot there while it runs.
 Sources: sge_pe(5), qrsh(1) -inherit, qsub(1) -notify: SIGUSR2 before SIGKILL, SIGUSR1 before a suspension, by the
 queue's `notify` (60 s); queue_conf(5) s_rt: SIGUSR1.
 """
@@ -18,7 +18,7 @@ from whitewire.testbed.site.schedulers.scheduler import ByCommand, name_of, node
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 LEAST_SLOTS = 10
-"""Commands that a host may have to run at once: its watcher, up to three daemons, clients, samples, questions."""
+"""Most commands that run concurrently on a host: its watcher, up to three daemons, clients, samples, questions."""
 
 
 class GridEngine(ByCommand):
@@ -38,12 +38,12 @@ class GridEngine(ByCommand):
         return list(slots)
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
-        """qrsh joins its words, and the user's login shell on the node reads them."""
+        """qrsh joins its arguments to one line, which the user's login shell on the node parses."""
         return ["qrsh", "-inherit", node, for_any_login_shell(command)]
 
 
 def slots_of(text: str, source: str) -> dict[str, int]:
-    """Host → slots, in the file's order. Raises UserError that names the line."""
+    """Host → slots, in the file's order. Raises a UserError that names an invalid line."""
     slots: Counter[str] = Counter()
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()

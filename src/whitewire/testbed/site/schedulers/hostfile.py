@@ -1,6 +1,6 @@
-"""A plain file of hosts, as `mpirun` takes it: a name on each line, perhaps with slots (`node01:4`, `node01 slots=4`).
+"""A plain host file as for `mpirun`: a name on each line, perhaps with slots (`node01:4`, `node01 slots=4`).
 
-Hosts are reached by ssh. The path may name a variable, such as $COBALT_NODEFILE, for schedulers that are not here.
+Hosts are reached by ssh. The path may contain a variable, such as $COBALT_NODEFILE, for schedulers without a module.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ class Hostfile(BySsh):
 
 
 def expanded(path: str, environ: Mapping[str, str]) -> str:
-    """A path with its variables replaced; one that is not set gives nothing."""
+    """A path with `~` and its variables expanded; unset variables are empty."""
     return os.path.expanduser(re.sub(r"\$\{?(\w+)\}?", lambda found: environ.get(found[1], ""), path))

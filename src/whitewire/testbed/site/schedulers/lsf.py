@@ -30,6 +30,6 @@ class Lsf(ByCommand):
 
 
 def left_of(said: str) -> float:
-    """Seconds that a job has left by `bjobs -WL`: infinite where it has no limit."""
+    """Seconds that a job has left, from the output of `bjobs -WL`; infinite if it has no limit."""
     match = LEFT.search(said)
     return seconds_of(f"{match[1]}:00") if match else math.inf

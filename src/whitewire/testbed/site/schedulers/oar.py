@@ -1,9 +1,9 @@
 """OAR: a line of $OAR_NODEFILE for each core; `oarsh` is ssh into the job's cpuset on a node.
 
-oarsh takes no options of ssh that say something of connections, and not the user's configuration.
-Its first program changes the user, so no signal of ours ends it (opening.end_here).
-Sources: oarsh(1), oarsub(1): --checkpoint and --signal, SIGUSR2 by default, so many seconds before the walltime, to the
-job's first process alone; OAR_JOB_WALLTIME_SECONDS counts from the time of the node file.
+oarsh accepts neither ssh's options for connections nor the user's configuration.
+Its first program changes the user, so we may not signal it (opening.end_here).
+Sources: oarsh(1), oarsub(1): --checkpoint SECONDS before the walltime OAR sends --signal (default SIGUSR2) to the job's
+first process only; OAR_JOB_WALLTIME_SECONDS counts from the modification time of the node file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """PBS Pro, OpenPBS and Torque: a line of $PBS_NODEFILE for each slot; hosts are reached by ssh.
 
-pbsdsh starts commands as well, but hands them no standard input, and gives their output to the job's files.
+pbsdsh starts commands as well, but without standard input and with their output in the job's files.
 Sources: qsub(1B), pbsdsh(1B), qstat(1B) -f, qdel(1B): SIGTERM, SIGKILL after the queue's kill_delay (10 s).
 """
 
@@ -25,6 +25,6 @@ class Pbs(BySsh):
 
 
 def left_of(said: str) -> float:
-    """Seconds that a job has left by `qstat -f`: infinite where it has no limit."""
+    """Seconds that a job has left, from the output of `qstat -f`; infinite if it has no limit."""
     times = dict(WALLTIMES.findall(said))
     return seconds_of(times.get("Resource_List", "")) - seconds_of(times.get("resources_used", "0"))

@@ -1,4 +1,4 @@
-"""What each scheduler's module says: the hosts of a job, how a command starts on one, and how the job ends."""
+"""The interface of schedulers: a job's hosts, how a command starts on one, and how the job ends."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from whitewire.testbed.site.ssh import SshHost, configuration
 
 PAGE = "docs/sites/schedulers.md"
 ANSWER_S = 20.0
-"""Longest time for a scheduler to answer."""
+"""Longest time for a scheduler to answer, in seconds."""
 NAME = re.compile(r"[\w][\w.-]*")
 CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,12})(?:\.\d*)?", re.ASCII)
 
 
 class Scheduler(ABC):
-    """One scheduler. `environ` is the environment of a process in a job of it, `config` the testbed's description."""
+    """One scheduler. `environ`: environment of a process in one of its jobs, `config`: the testbed's description."""
 
     name: str
-    """What messages call it."""
+    """Its name in messages."""
     variable: str
-    """What only the environment of a job of it has, often the path of its node file; empty: nothing."""
+    """An environment variable that only its jobs have, often with the path of the node file; empty: none."""
     signals: tuple[signal.Signals, ...]
-    """What it sends to a job before it kills it."""
+    """The signals that it sends to a job before it kills it."""
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
         """Names of the job's hosts in the scheduler's order, with repeats: those of the file that `variable` names.
@@ -44,22 +44,22 @@ class Scheduler(ABC):
 
     @abstractmethod
     def host(self, place: Place, layout: Layout, config: Mapping[str, Any], nodes: Sequence[str]) -> RemoteHost:
-        """A host by its place; `nodes` are those of the job."""
+        """The host of a place; `nodes`: all nodes of the job."""
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        """Seconds until the job's time is up; infinite where the scheduler does not say. Raises UserError."""
+        """Seconds until the job's time is up; infinite if the scheduler does not report it. Raises UserError."""
         return math.inf
 
 
 class ByCommand(Scheduler):
-    """A scheduler with a command that starts others on the hosts of a job and carries their standard streams."""
+    """A scheduler whose own command starts others on a job's hosts and connects their standard streams."""
 
     @abstractmethod
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
-        """The local command that runs `command` (sh) on a node; `rank` is its position among the job's."""
+        """The local command that runs `command` (sh) on a node; `rank`: the node's position in the job's list."""
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What that command inherits."""
+        """The environment of that local command."""
         return dict(environ)
 
     def host(self, place: Place, layout: Layout, config: Mapping[str, Any], nodes: Sequence[str]) -> RemoteHost:
@@ -88,7 +88,7 @@ class BySsh(Scheduler):
 
 
 def node_file(scheduler: str, key: str, path: str) -> str:
-    """The text of a file of hosts; `key` is where its path stands, for messages. Raises UserError."""
+    """The text of a host file; `key`: the variable or key with its path, for messages. Raises UserError."""
     if not path:
         expected = "expected the file with the hosts of a job: start this in one"
         raise UserError(f"{scheduler}: {key}: found nothing, {expected}; see {PAGE}")
@@ -99,23 +99,23 @@ def node_file(scheduler: str, key: str, path: str) -> str:
 
 
 def first_words(text: str, source: str) -> list[str]:
-    """The first word of each line of a node file, which is a host's name; empty lines and comments (#) do not count.
+    """The hosts of a node file: the first word of each line, except for empty lines and comments (#).
 
-    Raises UserError that names the line.
+    Raises a UserError that names an invalid line.
     """
     lines = [(number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), start=1)]
     return [name_of(words[0], f"{source}: line {number}") for number, words in lines if words]
 
 
 def name_of(text: str, where: str) -> str:
-    """A host's name or address. Raises UserError for a text that cannot be one."""
+    """The text itself if it can be a host's name or address. Raises UserError otherwise."""
     if not NAME.fullmatch(text):
         raise UserError(f"{where}: found {text[:60]!r}, expected the name of a host")
     return text
 
 
 def in_a_job(scheduler: str, variable: str, environ: Mapping[str, str], how: str) -> str:
-    """The value of a variable that only a job has. Raises UserError, which says how to get one."""
+    """The value of a variable that only jobs have. Raises UserError with `how`, the way to start a job."""
     value = environ.get(variable, "")
     if not value:
         raise UserError(f"{scheduler}: {variable}: found nothing, expected the environment of a job: {how}")
@@ -123,7 +123,7 @@ def in_a_job(scheduler: str, variable: str, environ: Mapping[str, str], how: str
 
 
 def answer(scheduler: str, argv: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a scheduler's command prints. Raises UserError."""
+    """The output of a scheduler's command. Raises UserError if it fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=ANSWER_S,
                               stdin=subprocess.DEVNULL, env=dict(environ))  # fmt: skip
@@ -135,7 +135,7 @@ def answer(scheduler: str, argv: Sequence[str], environ: Mapping[str, str]) -> s
 
 
 def seconds_of(clock: str) -> float:
-    """Seconds of `[days-][[hours:]minutes:]seconds`; infinite for any other text, such as UNLIMITED."""
+    """`[days-][[hours:]minutes:]seconds` in seconds; infinite for any other text, such as UNLIMITED."""
     match = CLOCK.fullmatch(clock.strip())
     if match is None:
         return math.inf

@@ -1,4 +1,4 @@
-"""Slurm: steps of the job reach its nodes (`srun --overlap`).
+"""Slurm: commands run on the job's nodes as steps (`srun --overlap`).
 
 Sources: srun(1), scontrol(1), squeue(1) %L, slurm.conf(5) KillWait: SIGTERM, SIGKILL 30 s later.
 """
@@ -15,12 +15,12 @@ from whitewire.errors import UserError
 from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, in_a_job, seconds_of
 
 KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS")
-"""Of Slurm's variables, those that say where it is. The others say what the job asked for, which srun would take for
-what a step asks for: some exclude each other."""
+"""Slurm's variables that locate it, which srun inherits. The others hold the job's request, which srun would apply to
+each step, although some of them exclude each other."""
 
 STATE = re.compile(r"\sJobState=(\S+) Reason=")
 NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?(?:BatchHost|NumNodes)=")
-"""Found by what Slurm puts behind them: a job's name and comments may hold `NodeList=` as well."""
+"""The nodes, recognized by the fields after them, because a job's name and comments may contain `NodeList=` too."""
 
 
 class Slurm(ByCommand):
@@ -36,9 +36,9 @@ class Slurm(ByCommand):
         return self._said(environ, "scontrol", "show", "hostnames", nodes).split()
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
-        """A step on one node of the job, beside other steps, with all of its share.
+        """A step on one node of the job, concurrent with other steps and with the job's whole share of the node.
 
-        Its output is a pipe: with --unbuffered it would be a terminal, in whose place Apptainer takes the console.
+        Its output is a pipe. With --unbuffered it would be a terminal, which Apptainer would replace by the console.
         """
         return [
             "srun", f"--jobid={environ['SLURM_JOB_ID']}", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={node}",
@@ -46,7 +46,7 @@ class Slurm(ByCommand):
         ]  # fmt: skip
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Nothing of the job's own wishes."""
+        """The environment without the variables of the job's request."""
         return {name: value for name, value in environ.items()
                 if not name.startswith(("SLURM_", "SRUN_")) or name in KEPT}  # fmt: skip
 
@@ -58,7 +58,7 @@ class Slurm(ByCommand):
 
 
 def job_id(environ: Mapping[str, str]) -> str:
-    """The job that we are in. Raises UserError outside of one."""
+    """The number of the current job. Raises UserError outside of one."""
     if shutil.which("srun") is None:
         raise UserError("Slurm: found no srun, expected Slurm's commands; see docs/sites/slurm.md")
     how = "use the profile (make papers ARGS='--profile profiles/slurm') or salloc; see docs/sites/slurm.md"
@@ -68,7 +68,7 @@ def job_id(environ: Mapping[str, str]) -> str:
 def job_of(said: str, job: str) -> tuple[str, str]:
     """(state, list of nodes in Slurm's short form) from `scontrol show job --oneliner`, which has one line per job.
 
-    Of an array and of a heterogeneous job Slurm shows all parts; ours is the one with this number. Raises UserError.
+    Slurm shows all parts of an array or a heterogeneous job; ours is the one with this number. Raises UserError.
     """
     text = "\n".join({line for line in said.splitlines() if line.startswith(f"JobId={job} ")})
     states, nodes = STATE.findall(text), NODES.findall(text)
