@@ -187,7 +187,7 @@ def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
     from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
-    # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
+    # On SIGTERM it still removes unfinished files; after a kill the next start of the workflow does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)

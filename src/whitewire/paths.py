@@ -57,7 +57,7 @@ def start_command() -> str:
 
 
 def asked_testbed() -> str:
-    """The argument TESTBED=… of a command, for the testbed that this start was asked for; empty if for none."""
+    """The argument TESTBED=… of a command, for the testbed that this start was asked for; empty for the usual one."""
     testbed = os.environ.get("TESTBED")
     return f" TESTBED={shlex.quote(testbed)}" if testbed else ""
 

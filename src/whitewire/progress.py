@@ -12,7 +12,7 @@ from typing import TextIO
 Clock = Callable[[], float]
 
 PULSE_S = 6.0
-"""Seconds without a line after which one names the step that still goes on."""
+"""Seconds without a line after which a new line names the step that still goes on."""
 
 
 class Pulse:

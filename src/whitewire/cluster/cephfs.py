@@ -44,7 +44,7 @@ PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-os
 PROOFS = 4
 """Checks at a start, at most, that stripes reach their OSTs."""
 LARGEST_OBJECT = 2**30
-"""Most bytes of an object: more than any scaled file has on one OST, so that it is one object there, as in Lustre."""
+"""Most bytes of an object: more than any scaled file has on one OST, so that an OST has one per file, as in Lustre."""
 FRAMING = 1 / FRAME_SHARE * 1.0035
 """Bytes on the drive's wire per byte of data: headers of TCP/IP and Ethernet, and overhead of Ceph's messages (0.6 % of
 writes, 0.1 % of reads; bench/cephfs.py prints both)."""
@@ -494,7 +494,7 @@ class CephFs(Service):
         return {"kind": "cephfs", "layout": self.layouts[self.path(path)], "options": self.options.argv()}
 
     def reported(self, path: str) -> dict[str, object]:
-        """The layout that a folder reports, and the options of the mounts' processes: of several, unrequested ones."""
+        """The layout that a folder reports, and the options of the mounts' processes (if these differ, odd ones)."""
         said = self.clients[0].run([PYTHON, "-c", GET_LAYOUT, self.path(path)]).check().stdout.decode().strip()
         found = {tuple(_options(process)) for process in self.mounts.values()}
         odd = [options for options in found if list(options) != self.options.argv()]

@@ -454,6 +454,6 @@ def _of_tasks(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, host: Host, t
         path = f"{installation.configuration}/hibench/{name}"
         hdfs.testbed.share(path, "\n".join(lines).encode())
         found[key] = f"@{path}"
-    # For tasks whose options HiBench loses: their class path in the environment instead.
+    # For tasks whose options HiBench drops: the class path in their environment.
     everything = [*installation.jars, installation.configuration, installation.workloads, tools]
     return found | {"mapreduce.application.classpath": ",".join(filter(None, everything))}

@@ -93,7 +93,7 @@ class Posix(Service):
             self.started = False
 
     def check(self) -> None:
-        """Raise UserError when the folder is gone from a host: no daemon of ours stands behind it.
+        """Raise UserError when the folder is gone from a host: there is no daemon of ours to check.
 
         It checks at most every LOOK_S seconds, however often it is called.
         """

@@ -131,7 +131,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
         # Listings of each container's folder, which take five more processes.
         "yarn.nodemanager.log-container-debug-info.enabled": False,
-        # What a job needs is on every host's own class path; see args().
+        # What a job needs is on every host's own class path; see _args().
         "yarn.application.classpath": configuration,
         "mapreduce.application.classpath": configuration,
         "mapreduce.framework.name": "yarn",

@@ -184,7 +184,7 @@ class Block:
         return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
 
     def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, Reason]:
-        """Why runs that this start was not asked to make are missing, except those that the machine cannot make."""
+        """Reasons for missing runs that this start was not asked to make, except those that the machine cannot make."""
         if not self.only:
             return {}
         ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
@@ -343,9 +343,9 @@ class Block:
 
     def _start(self, up: contextlib.ExitStack, campaign: Campaign, testbed: Testbed, shared: str, runs: Sequence[Run],
                logs: Path) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip
-        """Probe hosts that are up and start their services, which `up` stops; returns the runs that they can make, too.
+        """Probe hosts and start their services, which `up` stops; returns the services and the runs that they can make.
 
-        Starts no services, and returns None for them, if there are no such runs.
+        If there are no such runs, no service is started, and the services are None.
         """
         _, place, _, slots, racks, _ = json.loads(shared)
         if place:

@@ -142,7 +142,7 @@ class Campaign:
         self.left = {name: why for name, why in self.left.items() if name not in gone and not self.journal.has(name)}
 
     def fail(self, runs: Iterable[Run], why: str) -> None:
-        """Leave out, until the next start, those of a failed cluster's runs that are not made yet."""
+        """Leave out, until the next start, the missing ones of these runs, because their cluster failed."""
         known = {*self.left, *self.given_up, *self.unavailable}
         lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"]) and run_id not in known]
         self.progress.say(f"{len(lost)} runs left out: {why}")

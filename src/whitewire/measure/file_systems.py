@@ -43,7 +43,7 @@ class FileSystem(Files, Protocol):
         """What distinguishes an input from others besides its path."""
 
     def begin_input(self, place: str) -> None:
-        """Remove an input that is to be made anew in `inputs`."""
+        """Remove an input in `inputs` before it is made again."""
 
     def seen(self, path: str) -> FilesSeen:
         """A folder as the file system reports it."""

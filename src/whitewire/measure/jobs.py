@@ -40,7 +40,7 @@ class Jobs:
 
     @property
     def yarn(self) -> Yarn | Existing:
-        """Raises RunFailed where the cluster has none."""
+        """The cluster's YARN. Raises RunFailed if it has none."""
         if self.stack.yarn is None:
             raise RunFailed("the cluster has no YARN")
         return self.stack.yarn

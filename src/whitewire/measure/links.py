@@ -136,7 +136,7 @@ def through_uplinks(fabric: Fabric) -> Fabric:
 
 
 def probe_bytes(rate: float, seconds: float) -> float:
-    """Bytes of TCP payload of a test that is to take `seconds` at a rate in Mbit/s, at its first attempt."""
+    """Bytes of TCP payload of a test that should take `seconds` at a rate in Mbit/s, at its first attempt."""
     return max(LEAST_BYTES, rate * 1e6 / 8 * seconds)
 
 

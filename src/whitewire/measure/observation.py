@@ -87,7 +87,7 @@ class Observer:
 
     @property
     def _transport(self) -> Transport | None:
-        """The transport that the run was asked for; None if for none."""
+        """The transport that the run asks for; None if it asks for none."""
         parameters = self.run.parameters
         return transports.of(self.stack.testbed.config, parameters) if "transport" in parameters else None
 

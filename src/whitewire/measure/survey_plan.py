@@ -42,7 +42,7 @@ DRIVES_SHARE = 0.35
 MODELS_S = 8.0
 """Seconds that modelled drives take."""
 OVERHEAD_S, OVERHEAD_OF_SITES_S = 0.15, 0.9
-"""Seconds of a test besides itself, here and on a site: to start its client, connect and report."""
+"""Seconds per test besides the test itself, here and on a site: to start its client, connect and report."""
 PAIRS_PER_PROCESSOR = 2
 """Pairs per processor that may be measured at the same time if hosts share this machine's processors; their rates
 together stay below the most of a single link (links.MOST_RATE)."""

@@ -241,7 +241,7 @@ class Bench(Protocol):
 
     @property
     def suite(self) -> Suite | None:
-        """None where the testbed has no HiBench, or the run wants none."""
+        """The testbed's HiBench; None if it has none, or the run wants none."""
 
     @property
     def shaping(self) -> Shaping: ...

@@ -42,7 +42,7 @@ class Prepared:
         return [self.commit or self.tree, self.python.rsplit(".", 1)[0], *self.built]
 
     def lacks(self, program: str) -> str:
-        """Why the copy has no such program, and what brings it; empty for one that it has."""
+        """Why the copy lacks a program, and the remedy; empty for a program that it has."""
         asked = f"{program} of HiBench {self.release}"
         if program not in hibench.MICRO:
             return f"{asked}: `make hibench` makes micro programs only; build a tree of your own (docs/use/hibench.md)"
