@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all: written beside, then renamed into place. Records as JSON."""
+"""Write files and folders whole or not at all: beside the target first, then renamed into place. Records as JSON."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 PART = ".part-"
-"""How the name begins of what is not whole yet; a killed writer may leave such a file or folder."""
+"""Prefix of the names of unfinished files and folders; a killed writer may leave some behind."""
 _REPLACED = PART + PART
-"""How the name begins of a folder that another one is about to replace."""
+"""Prefix of the name of an old folder while a new one takes its place."""
 
 
 LEAST_FREE_BYTES = 1 << 16
-"""A disk with less free is full."""
+"""A disk with fewer free bytes counts as full."""
 
 
 def check_space(path: Path | str) -> None:
-    """Raise OSError (no space left) where the disk that a file or folder lies on, or would, is full.
+    """Raise OSError (no space left) if the disk that holds a file or folder, or would hold it, is full.
 
-    For what others write there: a daemon whose log is cut off says nothing, and whoever waits for a word waits long.
+    For files that other programs write: a daemon whose log is cut off prints nothing, and whoever waits for its output
+    waits long.
     """
     there = next(each for each in (Path(path), *Path(path).absolute().parents) if each.exists())
     disk = os.statvfs(there)
@@ -40,9 +41,9 @@ def as_json(record: Any, **options: Any) -> str:
 
 
 def write(path: Path | str, content: str | bytes) -> Path:
-    """Write a file, text as UTF-8; what was there before stays until all of it is on the disk.
+    """Write a file, text as UTF-8; the previous content stays until the new one is on the disk.
 
-    Of several writers of one file each waits for the one before. Raises OSError, which names `path` even where the
+    Several writers of one file take turns. Raises OSError, which names `path` even where the
     system names none (a full disk).
     """
     path = Path(path)
@@ -58,8 +59,8 @@ def write(path: Path | str, content: str | bytes) -> Path:
 
 @contextlib.contextmanager
 def file(target: Path) -> Iterator[Path]:
-    """`with file(target) as part:` gives the path of a file to write, which becomes `target`: for what is too large for
-    `write`. When the block ends in an exception nothing is left of it. Raises OSError.
+    """`with file(target) as part:` gives the path of a file to write, which becomes `target`: for content too
+    large for `write`. Nothing is left if the block ends in an exception. Raises OSError.
     """
     part = target.with_name(PART + target.name)
     with _named(target, part), _held(part), _cleared(part):
@@ -73,8 +74,7 @@ def file(target: Path) -> Iterator[Path]:
 def folder(target: Path) -> Iterator[Path]:
     """`with folder(target) as part:` gives an empty folder to fill, which becomes `target`; an old one is replaced.
 
-    When the block ends in an exception nothing is left of it. Of several writers of one folder each waits for the one
-    before. Raises OSError.
+    Nothing is left if the block ends in an exception. Several writers of one folder take turns. Raises OSError.
     """
     part, replaced = target.with_name(PART + target.name), target.with_name(_REPLACED + target.name)
     with _named(target, part), _closed(_held_folder(part)), _cleared(part):
@@ -97,7 +97,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder in one step: a kill leaves the rest of it under another name, as of a writer. Raises OSError."""
+    """Remove a folder in one step: after a kill its rest has the name of an unfinished folder. Raises OSError."""
     part = folder.with_name(PART + folder.name)
     if part.exists():
         shutil.rmtree(part)
@@ -106,7 +106,7 @@ def remove(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what killed writers left in a folder; what one was about to replace is in its place again."""
+    """Remove what killed writers left in a folder, and put back what one was about to replace."""
     for part in folder.glob(f"{PART}*"):
         target = folder / part.name.removeprefix(_REPLACED)
         if part.name.startswith(_REPLACED) and not target.exists():
@@ -118,7 +118,7 @@ def clear(folder: Path) -> None:
 
 
 def _held(beside: Path) -> BinaryIO:
-    """The empty file `beside`, whose lock is this writer's until it is closed. Raises OSError."""
+    """Open, lock and empty the file `beside`; the lock is held until it is closed. Raises OSError."""
     while True:
         file = beside.open("ab")
         if _locked(file.fileno(), beside):
@@ -128,7 +128,7 @@ def _held(beside: Path) -> BinaryIO:
 
 
 def _held_folder(beside: Path) -> int:
-    """A descriptor of the folder `beside`, made where it is not there, with its lock. Raises OSError."""
+    """Make the folder `beside` if it is missing and lock it; returns its descriptor. Raises OSError."""
     while True:
         beside.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
@@ -147,7 +147,7 @@ def _closed(descriptor: int) -> Iterator[None]:
 
 
 def _locked(descriptor: int, path: Path) -> bool:
-    """Wait for the lock; return whether `path` is still the same, or its writer before has put it in place."""
+    """Wait for the lock; return False if the previous writer has moved `path` into place, so that it is gone or new."""
     with contextlib.suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     with contextlib.suppress(FileNotFoundError):
@@ -156,7 +156,7 @@ def _locked(descriptor: int, path: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or a folder's names, on the disk: a rename alone may outlive a power cut without its content."""
+    """Flush a file, or a folder's entries, to the disk: a rename may survive a power cut without the content."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -172,13 +172,13 @@ def _exchange(new: Path, target: Path) -> None:
     if old.exists():
         shutil.rmtree(old)
     target.rename(old)
-    new.rename(target)  # ended before it, `folder` or `clear` takes the old one back
+    new.rename(target)  # if killed before this, `folder` or `clear` puts the old one back
     shutil.rmtree(old)
 
 
 @contextlib.contextmanager
 def _cleared(beside: Path) -> Iterator[None]:
-    """Remove `beside` when the block fails; whoever still waits for its lock has no right to."""
+    """Remove `beside` when the block fails. Only the lock's holder may enter: waiting writers must not remove it."""
     try:
         yield
     except BaseException:
@@ -189,7 +189,7 @@ def _cleared(beside: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _named(path: Path, beside: Path) -> Iterator[None]:
-    """An OSError without a path, or of `beside`, is one of `path`."""
+    """Raise an OSError that names no path, or one at or below `beside`, as one that names `path`."""
     try:
         yield
     except OSError as error:
@@ -199,5 +199,5 @@ def _named(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _is_of(name: object, beside: Path) -> bool:
-    """Whether an error without a name, or with this one, is of `beside` or below it."""
+    """Whether an error's file name is missing, or is `beside` or below it."""
     return not isinstance(name, str) or beside in (Path(name), *Path(name).parents)

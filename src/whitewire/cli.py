@@ -19,15 +19,15 @@ from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
-"""Variable of the environment: what nothing foresaw ends in its traceback, rather than in this status and one line."""
+"""Environment variable that lets an unexpected error end in its traceback; without it, the error's exit status."""
 NO_ENVIRONMENT = 3
-"""Status of `scripts/software --folder` outside of a rule's environment and image."""
+"""Exit status of `scripts/software --folder` outside a rule's environment and image."""
 RECORD = "record"
-"""In place of a part that `links` measures: what there is of all is put together."""
+"""Given in place of a part, it makes `links` join all measured parts into one record."""
 
 
 class Subcommand(Protocol):
-    """A function below: its name is the subcommand's, its text the help; it may return an exit status."""
+    """A function below: its name is the subcommand's, its docstring the help; it may return an exit status."""
 
     __name__: str
 
@@ -150,7 +150,7 @@ def measure(args: argparse.Namespace) -> None:
 
 
 def make_software() -> None:
-    """In a rule's environment or image, make there what a measurement runs; elsewhere the set-up has done so."""
+    """Make the software of measurements in a rule's environment or image; elsewhere the set-up has made it."""
     from whitewire.paths import HOME, KILLED_WITH_THIS
 
     script = [*KILLED_WITH_THIS, "sh", str(HOME / "scripts" / "software")]
@@ -187,7 +187,7 @@ def render(args: argparse.Namespace) -> None:
     """Render documents: all that have results, or the named ones only."""
     from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
-    # Ended, it still clears what it has begun; a kill leaves that to the next start of the workflow.
+    # On SIGTERM it still removes unfinished files; after a kill the next start of the workflow does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
@@ -362,7 +362,7 @@ def crate(args: argparse.Namespace) -> None:
 
 
 def keeps_private(asked: str) -> bool:
-    """Whether names of a site go into what travels as they are. Raises UserError for another word than `keep`."""
+    """Whether exported results keep the site's names. Raises UserError for any word but `keep`."""
     if asked not in ("", "keep"):
         raise UserError(f"PRIVATE: found {asked!r}, expected keep; without it names are replaced")
     return asked == "keep"
@@ -425,9 +425,9 @@ def site(args: argparse.Namespace) -> None:
 
 
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check)
-"""Subcommands that read none. Each other one says whose it reads where it is not the current folder's."""
+"""Subcommands that read no configuration. The others print which one they read if not the current folder's."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
-"""Subcommands that a campaign runs beside its lanes: each has a processor that these leave to it."""
+"""Subcommands that a campaign runs beside its lanes: each takes one of the lanes' processors."""
 WRITERS: tuple[Subcommand, ...] = (
     design, links, tidy_links, trust, trust_tables, calibration, measure, tidy, analyse, render, lab, hibench, compare,
     appendix, reference, report, crate, readme,
@@ -481,7 +481,7 @@ def _name(function: Subcommand) -> str:
 
 
 def _grouped() -> str:
-    """The subcommands by group, a line each."""
+    """The subcommands by group, one line each."""
     lines = []
     for group, functions in GROUPS.items():
         about = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
@@ -500,7 +500,7 @@ def _check_command(given: Sequence[str]) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """The parser of the command line."""
     from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
     top = argparse.ArgumentParser(
@@ -597,8 +597,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its status; see `ended` for what it says where it fails. Control characters of
-    what it prints are escaped, whoever they come from."""
+    """Run one subcommand and return its exit status; `ended` reports its errors. Control characters in the output are
+    escaped, whatever their source."""
     with (
         contextlib.redirect_stdout(cast("Any", PlainOutput(sys.stdout))),
         contextlib.redirect_stderr(cast("Any", PlainOutput(sys.stderr))),
@@ -636,7 +636,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
-    """Where a subcommand writes, only one does so at a time."""
+    """The lock that lets only one subcommand write at a time."""
     from whitewire.lock import exclusive
     from whitewire.paths import HOME, root
 
@@ -646,10 +646,11 @@ def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object
 
 
 def ended(error: Exception, command: str) -> int:
-    """Say why a command ends, while its error is handled, and return the status for it.
+    """Print why a command failed and return its exit status; call this while the error is being handled.
 
-    What the user can put right is one line per fault, and 2. Anything else is a fault of this program: one line too,
-    which names the file with its traceback. The environment's TRACEBACK lets it through.
+    Errors that the user can put right give one line per fault and status 2. Any other error is a fault of this program:
+    one line that names the file with the traceback, and status UNEXPECTED. With the environment variable TRACEBACK it
+    is raised again.
     """
     if isinstance(error, UserError | OSError):
         fault = of_system(error) if isinstance(error, OSError) else error
@@ -664,7 +665,7 @@ def ended(error: Exception, command: str) -> int:
 
 
 def _kept(command: str) -> str:
-    """Keep the traceback of what is being handled; in words: where it is."""
+    """Write the traceback of the error being handled to a file; returns its place in words."""
     from whitewire.paths import FAULTS, shown
 
     report = f"whitewire {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"

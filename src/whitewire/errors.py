@@ -1,4 +1,4 @@
-"""The errors that end a command or a run: one line for the eyes of the user."""
+"""The errors that end a command or a run, each with one line for the user."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that change a terminal, or turn the direction of a text, so that it reads otherwise than it is."""
+"""Characters that control a terminal or change the direction of text, and so could misrepresent it."""
 
 
 def plain(text: str) -> str:
-    r"""Text with control characters as escapes: `\x1b`, `\u202e`. Tabs and ends of lines stay."""
+    r"""Text with control characters as escapes: `\x1b`, `\u202e`. Tabs and line ends stay."""
     return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class PlainOutput:
-    """A stream that writes `plain` text, and is else the stream within."""
+    """A stream that passes its text through `plain`, and all else to the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -37,16 +37,16 @@ class UserError(Exception):
 
     @property
     def lines(self) -> Sequence[str]:
-        """What is shown, one line per fault."""
+        """Lines to show, one per fault."""
         return [str(self)]
 
 
 class CannotMake(UserError):
-    """A part of a block cannot be made here; what does not need it goes on."""
+    """A part of the measurement cannot be made here; parts that do not need it go on."""
 
 
 class NotKept(UserError):
-    """The disk takes no more: what would come next is lost too, so all of it ends."""
+    """The disk takes no more data: later results would be lost too, so the whole measurement ends."""
 
 
 def _line(message: str) -> str:
@@ -57,7 +57,7 @@ class Faults(UserError):
     """Several faults at once, each in one line."""
 
     def __init__(self, faults: Sequence[str], most: int = 20) -> None:
-        """`most`: of more than so many only the number is shown."""
+        """`most`: how many faults are shown; of further ones only the number is."""
         self.faults, self.most = [_line(fault) for fault in faults], most
         super().__init__(" | ".join(self.faults))
 
@@ -72,7 +72,7 @@ class RunFailed(RuntimeError):
 
 
 OF_VALUES = (ArithmeticError, LookupError, StopIteration, ValueError)
-"""What computing with a record or a tool's output raises where it is not what a run of its kind leaves."""
+"""Errors raised by computing with an incomplete or malformed record or tool output."""
 
 _SPACE = "free some space there and start it again; what is finished stays"
 REMEDIES = {
@@ -87,7 +87,7 @@ REMEDIES = {
     errno.EIO: "the disk or the file server does not answer as it should; look at the system's log",
     errno.ESTALE: "the file server has lost it: mount the file system again",
 }
-"""What a user can do, by what the system says."""
+"""What a user can do, by the system's error number."""
 
 
 def of_system(error: OSError) -> UserError:

@@ -1,9 +1,9 @@
 """Lanes: the clusters on which a campaign measures side by side on this machine, and how they share its processors.
 
-During most runs processors are idle, because links and drives are slow on purpose. So several clusters are measured on
-at once: those of several blocks, and, where no further block waits, several of one block. Each takes processors before
-it uses them and gives them back afterwards; one that needs many waits until so many are free. What is taken is a share
-of a lock file: it goes with the process, however that ends.
+During most runs processors are idle, because links and drives are slow on purpose. So several clusters run at once:
+those of several blocks and, if no further block waits, several of one block. Each lane takes processors before it uses
+them and gives them back afterwards; a lane that needs many waits until enough are free. Processors are taken by locks
+on parts of a file, which end with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -24,23 +24,25 @@ from whitewire.paths import boot_id
 VARIABLE = "WHITEWIRE_LANES"
 """The environment variable with the lanes of a campaign, for its blocks."""
 LANE_GIB, SPARE_GIB = 2.5, 1.0
-"""Memory of a lane's cluster with its data, and what stays for the rest."""
+"""GiB of memory for a lane's cluster with its data, and GiB kept for everything else."""
 NEVER_BEGUN = "never begun"
-"""A block that does not exist: where a campaign names it, a lane that is free goes to no other block's rounds."""
+"""Name of a block that never begins: while a campaign expects it, no block gets further lanes for its rounds."""
 PARTS = 20
-"""Into so many parts each processor is divided."""
+"""Number of parts into which each processor is divided."""
 PAUSE_S = 0.05
-"""Seconds between two looks at whether processors are free."""
+"""Seconds between two tries to lock a lane or processors."""
 SPARE = 1.25
-"""Processors that lanes get for each that their runs use on average: the use is uneven."""
+"""Processors that lanes need per processor that their runs use on average, because the use is uneven."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """How many lanes a campaign on this machine has; `process`: the process that everything of it is started by;
-    `folder`: where its lock files are; `processors`: how many all lanes share, 0 where each has hosts of its own;
-    `blocks`: what it has to measure; `most`: how many lanes it may come to have where processors stay idle (0: no more
-    than `count`)."""
+    """The lanes of a campaign on this machine.
+
+    `count`: how many there are; `process`: the process that starts everything of the campaign; `folder`: where its lock
+    files are; `processors`: how many all lanes share, 0 if each lane has hosts of its own; `blocks`: the blocks to
+    measure; `most`: how many lanes there may be while processors are idle (0: no more than `count`).
+    """
 
     count: int
     process: int
@@ -52,7 +54,7 @@ class Lanes:
 
     @classmethod
     def of(cls, count: int, folder: Path, blocks: Sequence[str] = (), most: int = 0, on_a_site: bool = False) -> Lanes:
-        """Those of a campaign that this process begins."""
+        """The lanes of a campaign that this process begins."""
         processors = 0 if on_a_site else len(os.sched_getaffinity(0))
         found = cls(count, os.getpid(), str(folder), processors, boot_id(), list(blocks), most)
         found.begun.unlink(missing_ok=True)  # of an earlier process with this number
@@ -60,53 +62,53 @@ class Lanes:
 
     @property
     def begun(self) -> Path:
-        """The file of the campaign's blocks that have a lane, or had one; a dry run beside it has its own."""
+        """The file that lists the campaign's blocks that have had a lane; a dry run beside it has its own."""
         return Path(self.folder, f"begun-{self.process}")
 
     @property
     def numbers(self) -> range:
-        """The numbers of all lanes that there may be."""
+        """Numbers of all possible lanes, from 1."""
         return range(1, max(self.count, self.most) + 1)
 
     def text(self) -> str:
-        """For the environment variable."""
+        """The lanes as text for the environment variable."""
         return json.dumps(self.__dict__)
 
     @classmethod
     def read(cls) -> Lanes | None:
-        """Those of the environment; None where there are none, or those of another machine."""
+        """The lanes of the environment variable; None if it is empty or from another machine."""
         text = os.environ.get(VARIABLE, "")
         found = cls(**json.loads(text)) if text else None
         return found if found and found.machine == boot_id() else None
 
 
 def shared() -> Lanes | None:
-    """Those that share processors; None where there are none, or each has hosts of its own."""
+    """The lanes if they share processors; None without lanes, or if each has hosts of its own."""
     found = Lanes.read()
     return found if found and found.processors else None
 
 
 def campaign() -> int:
-    """The process that everything of this campaign is started by: its load is no other program's."""
+    """The process that starts everything of this campaign, whose load is not that of other programs."""
     lanes = Lanes.read()
     return lanes.process if lanes and Path(f"/proc/{lanes.process}").exists() else os.getpid()
 
 
 def count() -> int:
-    """How many lanes this campaign has."""
+    """Number of lanes of this campaign."""
     lanes = Lanes.read()
     return lanes.count if lanes else 1
 
 
 def most() -> int:
-    """How many lanes this campaign may come to have."""
+    """Number of lanes that this campaign may have at most."""
     lanes = Lanes.read()
     return len(lanes.numbers) if lanes else 1
 
 
 @contextmanager
 def lane(block: str = "") -> Iterator[int]:
-    """Hold the first lane that is free, by its number from 1, which is 1 where there are none; `block` has it."""
+    """Wait for a free lane and hold it for `block`; yields its number, from 1 (1 if the campaign has no lanes)."""
     lanes = Lanes.read()
     if lanes is None:
         yield 1
@@ -121,7 +123,7 @@ def lane(block: str = "") -> Iterator[int]:
 
 @contextmanager
 def further_lane() -> Iterator[int]:
-    """Hold a lane for a block that has one already, by its number; 0 where none is free or a block may want it.
+    """Hold a further lane for a block; yields its number, or 0 if none is free or another block may need it.
 
     On a site a block has the hosts of one lane only.
     """
@@ -134,7 +136,7 @@ def further_lane() -> Iterator[int]:
 
 
 def free() -> int:
-    """How many further lanes a block could have now."""
+    """Number of further lanes that a block could have now."""
     lanes = shared()
     if lanes is None or _expected(lanes):
         return 0
@@ -143,25 +145,26 @@ def free() -> int:
 
 
 def held_by_memory() -> int:
-    """How many lanes the memory that is free holds."""
-    import psutil  # the command line knows of lanes where no package is installed yet
+    """Number of lanes that fit into the free memory."""
+    import psutil  # here, because the command line imports lanes before packages are installed
 
     return max(0, int((psutil.virtual_memory().available / 2**30 - SPARE_GIB) / LANE_GIB))
 
 
 def carried(processors: int, busy: float, memory: int) -> int:
-    """How many lanes a machine carries whose runs keep `busy` processors busy on average, with memory for so many."""
+    """Number of lanes that a machine holds if each keeps `busy` processors busy on average; memory allows `memory`."""
     return max(1, min(memory, int(processors / (SPARE * busy)) if busy else processors))
 
 
 def room(idle: float, working: int) -> bool:
-    """Whether one more lane fits beside so many `working` ones, which left this share of the processors idle."""
+    """Whether one more lane fits beside `working` ones that leave the share `idle` of the processors idle."""
     return idle >= SPARE * (1 - idle) / working
 
 
 def _expected(lanes: Lanes) -> bool:
-    """Whether a block of the campaign has not had a lane yet, other than one that follows another of its paper: it
-    waits until that one has ended.
+    """Whether a paper of the campaign has not had a lane yet.
+
+    Further blocks of a paper do not count: each waits until the one before it has ended.
     """
     begun = ""
     with suppress(FileNotFoundError):
@@ -174,15 +177,15 @@ def _paper(block: str) -> str:
 
 
 def _first_free(lanes: Lanes, file: IO[bytes]) -> int:
-    """Hold the first lane that is free; 0 where none is."""
+    """Lock the first free lane and return its number; 0 if none is free."""
     return next((number for number in lanes.numbers if locked(file, number)), 0)
 
 
 @contextmanager
 def after_others(path: Path) -> Iterator[None]:
-    """Wait until no other lane holds this file: blocks of one paper choose their k one after the other.
+    """Hold this file once no other lane does: blocks of one paper choose their k one after the other.
 
-    On a site k is given.
+    Does nothing on a site, where k is given.
     """
     if shared() is None:
         yield
@@ -194,9 +197,9 @@ def after_others(path: Path) -> Iterator[None]:
 
 @contextmanager
 def processors(wanted: float) -> Iterator[None]:
-    """Hold so many of the processors that lanes share, or all of them where it is more; without lanes, none.
+    """Hold `wanted` of the processors that lanes share, or all of them if there are fewer; without lanes, none.
 
-    Who asked first is served first, so that one which needs many is not passed by those that need few.
+    Requests are served in order, so that a large one is not overtaken by small ones.
     """
     lanes = shared()
     if lanes is None:
@@ -226,13 +229,13 @@ def _opened(lanes: Lanes, name: str) -> IO[bytes]:
 
 
 def _wait_for(file: IO[bytes]) -> None:
-    """Wait until an open file is ours, for as long as it is open."""
+    """Wait for the lock on an open file, which lasts as long as it is open."""
     while not locked(file, 0):
         time.sleep(PAUSE_S)
 
 
 def locked(file: IO[bytes], place: int) -> bool:
-    """Lock one byte of a file for as long as it is open, if nobody else has (fcntl(2), open file description locks)."""
+    """Lock one byte of an open file; False if another process has locked it (fcntl(2), open file description locks)."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
     except (BlockingIOError, PermissionError):

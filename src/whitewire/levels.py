@@ -1,4 +1,4 @@
-"""Levels of factors, and the cells that they make, in words. Pure."""
+"""Levels of factors, and cells of such levels, as text. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pandas as pd
 from whitewire.text import canonical
 
 SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
-"""Units that sizes are written in."""
+"""Bytes of the units that sizes are written in."""
 
 Cell = tuple[str, Mapping[str, Any]]
 """(experiment, its levels by factor)."""
 CellId = tuple[str, str]
-"""The same for sets and tables: the levels are canonical JSON."""
+"""A cell for sets and tables: (experiment, its levels as canonical JSON)."""
 
 
 def cell_id(experiment: str, levels: Mapping[str, Any]) -> CellId:
@@ -41,7 +41,7 @@ def text(level: Any) -> str:
 
 
 def said(factor: str, level: Any) -> str:
-    """A level as text for people: of sizes with a unit, `1 TB`, `64 MiB`."""
+    """A level as text for people; sizes with a unit: `1 TB`, `64 MiB`."""
     if not factor.endswith("_bytes") or isinstance(level, str | bool) or not text(level):
         return text(level)
     exact = [(level / size, unit) for unit, size in SIZES.items() if level >= size]

@@ -1,4 +1,4 @@
-"""One process at a time writes into a folder, and who comes second learns who that is."""
+"""A lock by which one process at a time writes into a folder; the error of a second one names the first."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 
 INSIDE = "WHITEWIRE_LOCKED"
-"""Variable of the environment: this process was started by one that holds the lock, and needs none."""
+"""Environment variable of processes that the lock's holder has started: they need no lock of their own."""
 
 
 @contextlib.contextmanager
 def held(path: Path, command: Sequence[str], taken: str) -> Iterator[TextIO]:
-    """Hold the lock on a file for as long as the block, or this process, lasts; the file says who holds it.
+    """Hold the lock on a file until the block or this process ends; the file names the holder.
 
-    Raises UserError, `taken` with the holder, while another process holds it.
+    Raises UserError (`taken` and the holder) while another process holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as lock:
@@ -45,7 +45,7 @@ def held(path: Path, command: Sequence[str], taken: str) -> Iterator[TextIO]:
 
 
 def _holder(lock: TextIO) -> str:
-    """Who holds a lock, as its file says, which has yet to say so where it was taken just now."""
+    """The holder that a lock's file names; waits for a moment, as one that has just taken it has yet to write there."""
     for _ in range(20):
         lock.seek(0)
         if said := lock.read().strip():
@@ -58,9 +58,9 @@ def _holder(lock: TextIO) -> str:
 def exclusive(root: Path, command: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Be the only process that writes below `root`, the repository or a folder with a configuration of its own.
 
-    Gives the descriptor that holds the lock (none for what a holder has started), for children that write on after
-    this process has died. Temporary files of the block have a folder in `root`; those of one that was killed are gone
-    at the next one. It is not below .cache: Quarto ignores documents in hidden folders.
+    Yields the descriptor that holds the lock (none in a process that the holder has started), for children that still
+    write after this process has died. Temporary files of the block have a folder in `root`; the next holder removes
+    those of a killed one. It is not below .cache, because Quarto ignores documents in hidden folders.
 
     Raises UserError, which names the other process, and OSError.
     """

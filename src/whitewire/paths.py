@@ -17,21 +17,21 @@ HIBENCH = Path(os.environ.get("WHITEWIRE_HIBENCH") or HOME / ".cache" / "hibench
 GENERATED = HOME / "build" / "docs"
 """Pages of documentation that `make docs` writes."""
 FAULTS = HOME / ".cache" / "faults"
-"""Tracebacks of what nothing foresaw, a file each."""
+"""Tracebacks of unexpected errors, one file each."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where a machine's own programs are. Debian's ordinary users have only half of it on their PATH, without tc."""
+"""Folders of a machine's own programs. Ordinary users of Debian have only half of them on their PATH, without tc."""
 FOREIGN = Path(__file__).with_name("foreign.txt")
-"""Variables of the environment that are meant for a user's other programs, and change what ours do."""
+"""List of environment variables that are meant for a user's other programs and would change what ours do."""
 KILLED_WITH_THIS = ("setpriv", "--pdeathsig", "KILL", "--")
-"""Before a command: it ends with the process that starts it, however that ends."""
+"""Prefix of a command that makes it end with the process that starts it, however that ends."""
 
 
 def root() -> Path:
     """The folder whose `config/` and `results/` are used: the current one if it has a `config/config.yaml`, else the
     repository.
 
-    Raises UserError where the current folder's `config/` is meant, as it has papers or testbeds or is a link, but has
-    no `config.yaml`: another configuration in its place would measure something else.
+    Raises UserError if the current folder's `config/` has no `config.yaml` but papers or testbeds, or is a broken link:
+    using the repository's instead would measure something else.
     """
     here = Path.cwd()
     config = here / "config"
@@ -51,19 +51,19 @@ MAKE_PAPERS = "make papers"
 
 
 def start_command() -> str:
-    """What makes the results of the folder in use; scripts/calibrate has one of its own, and none for one claim."""
+    """The command that makes the results of the folder in use; scripts/calibrate has its own folder and command."""
     made = "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
     return f"{made}{asked_testbed()}"
 
 
 def asked_testbed() -> str:
-    """The end of a command that measures on the testbed which this start was asked for; empty for the usual one."""
+    """The argument TESTBED=… of a command, for the testbed that this start was asked for; empty for the usual one."""
     testbed = os.environ.get("TESTBED")
     return f" TESTBED={shlex.quote(testbed)}" if testbed else ""
 
 
 def elsewhere() -> str:
-    """Says whose configuration is used where it is not the current folder's; else empty. Raises UserError."""
+    """A line that names the configuration in use if it is not the current folder's; else empty. Raises UserError."""
     return "" if root() == Path.cwd() else f"no config/config.yaml here: using {HOME}/config and {HOME}/results"
 
 
@@ -78,11 +78,11 @@ def ours(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def settle_environment() -> set[str]:
-    """Have all that this process starts find system programs, after those of the user's own PATH, and write UTF-8.
+    """Let programs that this process starts find system programs, after those of the user's PATH, and write UTF-8.
 
-    Variables that are meant for other programs go (`ours`); their names are returned.
+    Removes variables that are meant for other programs (`ours`) and returns their names.
 
-    The Makefile does the same for what it starts. Java and R misread paths where the user's locale is not there.
+    The Makefile does the same for its commands. Java and R misread paths if the user's locale is not installed.
     """
     kept = ours(os.environ)
     foreign = {name for name in os.environ if kept.get(name) != os.environ[name]}
@@ -96,12 +96,12 @@ def settle_environment() -> set[str]:
 
 
 def boot_id() -> str:
-    """Id of this machine since it was started, to which its processes and monotonic clock belong."""
+    """Id of this machine's last boot: process ids and the monotonic clock are comparable only within it."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def temporary() -> Path:
-    """For folders that live as long as a command: below `whitewire-tmp` where it holds the lock (`alone`)."""
+    """Parent of a command's temporary folders: `whitewire-tmp` if the command holds the lock (`lock.exclusive`)."""
     return Path(tempfile.gettempdir())
 
 

@@ -1,7 +1,7 @@
-"""Numbers and factors as texts print them. What has two readings is refused with both. Pure.
+"""Reads numbers and factors as papers print them. Text with two readings is refused with both. Pure.
 
-`factor` reads what has one sure reading; `ratios` also what vendors print, for somebody who confirms it.
-docs/use/add-a-paper.md has the table of what is read and what is refused.
+`factor` reads text that has one sure reading; `ratios` also reads what vendors print, for a person to confirm.
+docs/use/add-a-paper.md has the table of accepted and refused texts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIGNS = str.maketrans({
     "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-",
     "×": "x", "\u2044": "/", "\u2215": "/", "\u03bc": "µ", "\u2248": "~", "’": "'",
 })  # fmt: skip
-"""Signs that print alike, or nearly so, and mean one thing in a number or a unit."""
+"""Signs that look (nearly) alike in print, by the one that they all mean in a number or a unit."""
 RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
@@ -32,15 +32,15 @@ NUMBER = re.compile(
 )
 THOUSANDS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 GROUP = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-"""A space that holds a number together. An ordinary one may as well stand between two."""
+"""A non-breaking or thin space within a number. An ordinary space may separate two numbers."""
 
 
 class Unread(ValueError):
-    """Text without one sure reading; the message says what was found, and what is near."""
+    """Text without one sure reading; the message has what was found and what is near."""
 
 
 def plain(text: str) -> str:
-    """Text with the signs that print alike made one: ASCII digits and spaces, `-`, `x`, `µ`, `10^6`, `0.5` for ½."""
+    """Text with signs that look alike unified: ASCII digits and spaces, `-`, `x`, `µ`, `10^6`, `0.5` for ½."""
     text = POWER.sub(lambda match: f"10^{match[1].translate(RAISED)}", GROUP.sub("", text))
     text = FRACTION.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2]):.10g}", text)
     kept = "".join(sign if unicodedata.decomposition(sign).startswith("<super>") else
@@ -49,7 +49,7 @@ def plain(text: str) -> str:
 
 
 def strange(text: str) -> str:
-    """`"М" (Cyrillic capital letter em)` for the first sign that no number or unit here has; empty if there is none."""
+    """`"М" (Cyrillic capital letter em)` for the first sign that no number or unit has; empty if there is none."""
     for sign in text:
         if not sign.isascii() and sign != "µ":
             return f'"{sign}" ({unicodedata.name(sign, "a sign without a name").capitalize()})'
@@ -57,7 +57,7 @@ def strange(text: str) -> str:
 
 
 def number(text: str) -> tuple[float, str, str] | None:
-    """Number, its text and what follows, of `plain` text that begins with one; None for any other.
+    """(number, its text, the text after it) of `plain` text that begins with a number; None for other text.
 
     The number may go on in what follows (`1` and `,5 GB/s`): see `goes_on`.
     """
@@ -76,7 +76,7 @@ RANGE = re.compile(r"\s?(?:x|%|times|percent)?\s?(?:-|to )\s?\d|-\d", re.IGNOREC
 
 
 def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
-    """Why a number that is followed by `rest` is not all of one; None if it is. `like` is the unit of the examples."""
+    """Why a number before `rest` is not a complete number; None if it is. `like` is the unit of the examples."""
     if TWO.match(rest):
         return Unread(f"found {quoted(text)}, expected one number: each of two is a claim of its own")
     if RANGE.match(rest):
@@ -131,7 +131,7 @@ _OF = (
     r"network|disk|storage|cluster|job|task|query|execution|completion|run|elapsed|processing|response|communication|"
     r"shuffle|sort)[ -]?){0,3}"
 )
-"""What a rate or a time may be of."""
+"""Words before a rate or a time that say what it is of."""
 _SPEED = rf"{_OF}(?:throughput|bandwidth|speed|rate|performance|goodput)"
 _DURATION = rf"{_OF}(?:times?|latency|duration|runtime)"
 _MORE = r"(?:more|higher|greater|larger|increased?|increase in|up)"
@@ -174,12 +174,12 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
     ("+%", _DURATION, (), (_more,)),
     ("-%", _DURATION, (), (_less,)),
 )  # fmt: skip
-"""(form of the number, words behind it, its readings as a ratio of rates, and as one of times). One is sure, several
-are not, and none says that the other metric is meant. `x>`: a number of times that is above 1."""
+"""(form of the number, words behind it, its readings as a ratio of rates, its readings as a ratio of times). A single
+reading is sure, several are not, and none means that the text is about the other metric. `x>`: a multiple above 1."""
 DOUBLED: dict[tuple[Reading, ...], tuple[Reading, ...]] = {
     (_more,): (_more, _same), (_less, _over_more): (_over_more, _over),
 }  # fmt: skip
-"""Readings of more than 100 %: twice more is written for twice as much, too."""
+"""Readings of percentages above 100: `200 % faster` is also written for twice as fast."""
 EXAMPLES = (
     "6x", "6x faster", "6x as fast", "3x slower", "1/2 the time", "2x the throughput", "3x improvement", "50 % faster",
     "60 % less time", "60 % shorter", "60 % of the time", "+60 %", "-40 %", "40 % lower", "60 % higher", "60 % more",
@@ -197,11 +197,11 @@ BESIDE = re.compile(
     r"\b(?:of|in) (?-i:[A-Z]).*|[.!])$",
     re.IGNORECASE,
 )
-"""What follows a factor and is no part of it: over what, with what, of which job."""
+"""Words after a factor that are no part of it: compared with what, with what, of which job."""
 
 
 def factor(text: str, metric: str = RATE) -> float:
-    """The ratio that a text prints, of a rate or of a time: `50 % faster` is 1.5 of throughput. Raises Unread."""
+    """The ratio of rates or times that a text prints: `50 % faster` is 1.5 of throughput. Raises Unread."""
     said = plain(text)
     if BOUND.match(said):
         raise Unread(f"found {quoted(text)}, expected one number such as 6x: it is a bound, which `relation` says")
@@ -214,8 +214,8 @@ def factor(text: str, metric: str = RATE) -> float:
 
 
 def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool]], bool]:
-    """Each reading of what is said as a ratio, with whether it grows with the number printed; and whether that is a
-    part, as in `0.5x faster`, which no reading of is sure. Raises Unread, which quotes the text."""
+    """Readings of `said`: (ratio, whether it grows with the printed number); and whether that number is a part of 1, as
+    in `0.5x faster`, of which no reading is sure. Raises Unread, which quotes `text`."""
     found = number(said)
     if sign := strange(said):
         raise Unread(f"found {sign} in {quoted(text)}, expected a factor such as 6x or 50 % faster")
@@ -245,12 +245,12 @@ def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool
 
 
 def _rows(form: str, words: str) -> list[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]]]:
-    """The rows of FORMS that a form of number with these words behind it has."""
+    """The rows of FORMS for a form of number and the words behind it."""
     return [row for row in FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
 
 
 def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
-    """Form of a number (`x`, `%`, `+%`, `-%`), the words behind it, and its size: of 60 % 0.6."""
+    """Form of a number (`x`, `%`, `+%`, `-%`), the words behind it, and its size (0.6 for 60 %)."""
     signed = printed[0] if printed[0] in "+-" else ""
     if percent := PERCENT.match(rest):
         rest, form, value = rest[percent.end() :], f"{signed}%", abs(value) / 100
@@ -268,7 +268,7 @@ BOUNDS = (
     (UP_TO, r"up to|as much as|(?:a )?maximum of"), (MORE, r"more than|greater than|over|at least|[>≥]=?"),
     (FEWER, r"less than|at most|[<≤]=?"), ("", r"nearly|near|almost|close to"),
 )  # fmt: skip
-"""What is said of a number, and the words for it."""
+"""Kinds of bound on a number, and the words for each."""
 COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMERALS = {word: str(count) for count, word in enumerate(COUNTED, start=2)}
 FACTOR_OF = re.compile(rf"\b(?:a )?factor of (\d+(?:[.,]\d+)*|(?:{'|'.join(COUNTED)})\b)", re.IGNORECASE)
@@ -278,7 +278,7 @@ FIRST_WORDS = (
     (r"triple[sd]?\b", "3x"), (r"quadruple[sd]?\b", "4x"),
     *((rf"{word}(?=[ -]?(?:times|fold|per ?cent|x)\b)", count) for word, count in NUMERALS.items()),
 )  # fmt: skip
-"""Words that a factor begins with, and the same in digits."""
+"""Number words that a factor begins with, and the same in digits."""
 VERBS = (
     (r"\b(?:reduces?|cuts?|lowers|shortens?)\b", "reduced"), (r"\b(?:raises?|increases)\b", "increased"),
     (r"\b(?:improves?|boosts?)\b", "improved"),
@@ -291,18 +291,18 @@ CHANGED = re.compile(
     rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>(?:(?:{SAID_OF}|{NEAR}|an?) ?)*\d[\d.,]*{UNIT})(?P<rest>.*)",
     re.IGNORECASE,
 )
-"""A change before its number: `faster by 50 %`, `gain of 60 %`."""
+"""A change that is named before its number: `faster by 50 %`, `gain of 60 %`."""
 ENDS = re.compile(
     rf"(?P<between>between )?(?:from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{UNIT})?\s?"
     r"(?:-|to |(?(between)and |(?!)))\s?(?P<high>(?:\d|\.\d).*)",
     re.IGNORECASE,
 )
-"""Both ends of a range. Two numbers with a mere `and` are none."""
+"""Both ends of a range. Two numbers joined only by `and` are no range."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio that a text may mean: `low` to `high`, alike for one number; `bound`: what BOUNDS says of it."""
+    """A ratio that a text may mean: `low` to `high`, equal for one number; `bound`: its kind of bound (BOUNDS)."""
 
     low: float
     high: float
@@ -335,14 +335,14 @@ def _rises(ends: Sequence[tuple[float, bool]]) -> bool:
 
 
 def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
-    """One reading. A bound turns round where the ratio falls as the printed number grows."""
+    """The ratio of one reading. A bound is reversed if the ratio falls as the printed number grows."""
     falls = not ends[0][1]
     turned = {MORE: FEWER, FEWER: MORE}.get(bound, bound) if falls else bound
     return Ratio(min(ends)[0], max(ends)[0], turned)
 
 
 def _in_digits(said: str) -> tuple[str, str]:
-    """A factor that begins with its number, in digits, and what is said of that number."""
+    """The factor rewritten to begin with its number in digits, and the kind of bound on that number."""
     said = FACTOR_OF.sub(lambda match: f"{NUMERALS.get(match[1].lower(), match[1])}x", said)
     said, bound = _without_bound(_begun(said))
     if changed := CHANGED.fullmatch(said):
@@ -357,7 +357,7 @@ def _in_digits(said: str) -> tuple[str, str]:
 
 
 def _begun(said: str) -> str:
-    """What is said without the words before a number that say nothing of it."""
+    """The text without filler words before its number."""
     bare = FILLING.sub("", said, count=1)
     return FILLING.sub("", ABOUT.sub("", bare), count=1)
 
@@ -371,7 +371,7 @@ def _without_bound(said: str) -> tuple[str, str]:
 
 
 def _ends(said: str) -> list[str]:
-    """Both ends of a range, each with the words behind it; of anything else itself."""
+    """Both ends of a range, each with the words behind it; any other text alone."""
     match = ENDS.fullmatch(said)
     if not match:
         return [said]

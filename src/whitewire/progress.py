@@ -1,4 +1,4 @@
-"""Lines of progress: run i of N, what runs, whether the last run was valid, time left; and that a long step goes on."""
+"""Progress lines: run i of N, what runs, whether the last run was valid, time left; and signs of life in long steps."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import TextIO
 Clock = Callable[[], float]
 
 PULSE_S = 6.0
-"""After so many seconds without a line, one says what still goes on."""
+"""Seconds without a line after which a new line names the step that still goes on."""
 
 
 class Pulse:
-    """Prints lines, and while it is `going` one more whenever `every` seconds pass without any."""
+    """Prints lines and, within `going`, a sign of life whenever `every` seconds pass without a line."""
 
     def __init__(self, name: str, out: TextIO | None = None, every: float = PULSE_S) -> None:
         self.name, self.out, self.every = name, out or sys.stderr, every
         self._said, self._step, self._begin = threading.Event(), "", time.monotonic()
 
     def say(self, text: str) -> None:
-        """Print a line; what it says goes on until the next one."""
+        """Print a line; the step that it names goes on until the next line."""
         self._step, self._begin = text.split(" | ", 1)[0], time.monotonic()
         self._print(text)
         self._said.set()
 
     def doing(self, text: str) -> None:
-        """What goes on from here, said only if it takes long."""
+        """Set the step that goes on from here, without a line unless it takes long."""
         self._step, self._begin = text, time.monotonic()
         self._said.set()
 
     def _print(self, text: str) -> None:
-        self.out.write(f"{self.name}: {text}\n")  # in one piece, as two threads do so
+        self.out.write(f"{self.name}: {text}\n")  # in one piece, because two threads write
         self.out.flush()
 
     @contextlib.contextmanager
@@ -59,7 +59,7 @@ class Pulse:
 
 
 class Progress(Pulse):
-    """`expected` are the seconds that each run should take, in the order of running, on so many `clusters`."""
+    """Progress of a block. `expected`: planned seconds of each run, in running order; `clusters`: how many it needs."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Progress(Pulse):
         self._start_began: float | None = None
 
     def cluster(self) -> None:
-        """The next cluster is started."""
+        """Note that the start of the next cluster begins."""
         now = self.clock()
         if self._run_began is not None:
             self.spent += now - self._run_began
@@ -100,21 +100,21 @@ class Progress(Pulse):
         self.last = f"invalid: {why_invalid}" if why_invalid else "valid"
 
     def again(self, expected: float) -> None:
-        """A run of so many expected seconds is to be made once more."""
+        """Note that a run of `expected` planned seconds is to be made once more."""
         self.expected.append(expected)
 
     def left(self, expected: Sequence[float]) -> None:
-        """Of the runs that are still to begin these are left, of so many expected seconds each."""
+        """Replace the runs that are still to begin; `expected`: planned seconds of each."""
         self.expected = [*self.expected[: self.begun], *expected]
 
     @property
     def pace(self) -> float:
-        """Seconds that runs took for each that they should; 1 before the first has ended."""
+        """Seconds that runs took per planned second; 1 before the first has ended."""
         planned = sum(self.expected[: self.begun - 1]) if self.begun > 1 else 0.0
         return self.spent / planned if planned and self.spent else 1.0
 
     def _left(self) -> float:
-        # The model's seconds, corrected by how the runs so far compare with it, and the starts of further clusters.
+        # Planned seconds, corrected by the pace of the runs so far, and the starts of further clusters.
         runs = sum(self.expected[self.begun - 1 :]) * self.pace / self.lanes
         ahead = self.clusters - len(self.starts)
         return runs + (ahead * sum(self.starts) / len(self.starts) if self.starts else 0.0)

@@ -1,4 +1,4 @@
-"""Errors of an estimate by their source, and the one interval that is made of them.
+"""Errors of an estimate by source, and the interval that they give.
 
 Estimates are products and quotients of cells, so errors are those of logarithms. A source that two cells share, such as
 an overhead, enters once, with the sum of its signed parts.
@@ -16,7 +16,7 @@ import scipy
 from whitewire.statistics import Values
 
 CLIP, QUARTER = 4.0, 1.15
-"""Residuals of overhead runs count up to so many robust standard deviations; of normal ones 3/4 are within 1.15."""
+"""Limit of overhead runs' residuals in robust standard deviations; limit that holds 3/4 of normal residuals."""
 Errors = Mapping[Any, tuple[float, float]]
 """Signed standard error of the logarithm and its degrees of freedom, by independent source."""
 
@@ -56,7 +56,7 @@ def interval(point: float, errors: Errors, confidence: float = 0.95) -> tuple[fl
 
 
 def p_value(point: float, errors: Errors, no_effect: float) -> float | None:
-    """Two-sided test of the same against `no_effect`; None without any error or interval."""
+    """Two-sided p-value of a positive estimate against `no_effect`; None without any error or interval."""
     variances, freedoms = _arrays(errors)
     error = math.sqrt(variances.sum())
     if not error > 0 or not point > 0 or no_effect <= 0 or interval(point, errors) is None:
@@ -66,30 +66,30 @@ def p_value(point: float, errors: Errors, no_effect: float) -> float | None:
 
 
 def standard_error(errors: Errors) -> float:
-    """Of the logarithm."""
+    """Standard error of the estimate's logarithm."""
     return math.sqrt(_arrays(errors)[0].sum())
 
 
 def robust_sd(cells: Sequence[Values]) -> tuple[float, int]:
-    """Scatter about the medians of cells, pooled, in the values' unit, and its degrees of freedom; (NaN, 0) without.
+    """Pooled scatter about the medians of cells, in the values' unit, and its degrees of freedom; (NaN, 0) without any.
 
-    A single value far off would make all others' scatter its own. So residuals count up to CLIP times a scale that
-    holds as long as three quarters of them are like each other: an outlier widens, but does not drown.
+    Residuals are clipped at CLIP times a scale that three quarters of them determine, so that a single outlier widens
+    the scatter but does not dominate it.
     """
     arrays = [np.asarray(cell, dtype=float) for cell in cells if len(cell) > 1]
     freedom = sum(len(each) - 1 for each in arrays)
     if not freedom:
         return math.nan, 0
     residuals = np.concatenate([np.abs(each - np.median(each)) for each in arrays])
-    # Of the ordered residuals the one that at least three quarters reach up to.
+    # The smallest residual that at least three quarters of them do not exceed.
     scale = np.sort(residuals)[math.ceil(0.75 * len(residuals)) - 1] / QUARTER
     clipped = np.minimum(residuals, CLIP * scale) if scale > 0 else residuals
-    # Residuals from a median have the larger sum of squares than those from a mean: not corrected for.
+    # Residuals from a median have a larger sum of squares than those from a mean; this is not corrected.
     return math.sqrt(float(np.sum(clipped**2)) / freedom), freedom
 
 
 def overhead_scatter(own: Values, pooled: tuple[float, int], enough: int) -> tuple[float, int]:
-    """Scatter of one kind's overhead runs and its freedom: its own from `enough` degrees on, else at least `pooled`."""
+    """Scatter of one kind's overhead runs, and its freedom: its own if that is `enough`, else at least `pooled`."""
     sd, freedom = robust_sd([own])
     if freedom >= enough or not pooled[1]:
         return sd, freedom

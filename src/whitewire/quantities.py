@@ -1,4 +1,4 @@
-"""Units of what papers print: which there are, what each measures, and the one conversion between them. By pint.
+"""Units that papers print: their names, their dimensions, and the conversion between them, by pint.
 
 MB is 10^6 bytes and MiB 2^20, b or bit is an eighth of B. Only units of this field are known, so that a misspelt one is
 found; a paper declares further ones of its own. Bits are a dimension of their own, unlike in pint's own list, where
@@ -35,7 +35,7 @@ COUNTED = (
     "file", "host", "job", "lane", "map", "node", "object", "option", "port", "put", "rack", "reduce", "replica",
     "row", "server", "slave", "switch", "switches", "task", "thread", "worker",
 )  # fmt: skip
-"""What is only counted: numbers without a dimension."""
+"""Names of counted things: units without a dimension."""
 WORDS = {
     "[information] / [time]": "a rate", "[information]": "a size", "[time]": "a time", "1 / [time]": "a frequency",
     "[money]": "an amount of money", "[power]": "a power", "[power] * [time]": "an energy",
@@ -52,9 +52,9 @@ TAIL = re.compile(r"\d(?:[.,](?=\s))?\s*(\D*)$")
 UNIT = re.compile(r"(1|[A-Za-zµ]+)(\s?/\s?[A-Za-zµ]+)*")
 REMARK = re.compile(r"\s*\([^()]*\)$")
 SMALL, DIVIDED = ("nano", "micro", "milli"), ("second", "watt", "watt_hour")
-"""Prefixes below 1, and the units that have them: a tenth of a bit is none."""
+"""Prefixes below 1, and the units that may have them: there is no tenth of a bit."""
 MOST_UNIT = 100
-"""Characters of a unit."""
+"""Most characters of a unit."""
 PLAIN = "1"
 """The unit of a number without a dimension."""
 
@@ -64,7 +64,7 @@ class UnknownUnit(Unread):
 
 
 class UnsureUnit(UnknownUnit):
-    """A unit that is written as another one often is meant: `mb`, which is a millibit."""
+    """A unit whose spelling is often meant for another one: `mb` is a millibit."""
 
 
 @cache
@@ -108,7 +108,7 @@ def _near(text: str) -> str:
 
 
 def _check_letters(name: str, text: str) -> None:
-    """UnsureUnit where the case of a letter makes another unit than most texts mean that write so."""
+    """Raise UnsureUnit if a letter's case makes it another unit than most texts with this spelling mean."""
     if name == PLAIN:
         return
     prefix, base, _ = _registry().parse_unit_name(name)[0]
@@ -122,9 +122,9 @@ def _check_letters(name: str, text: str) -> None:
 
 
 def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
-    """One of a unit, as a quantity of pint. A remark in brackets behind it is left out: `percent (about)`.
+    """One of a unit, as a quantity of pint. A remark in brackets after the unit is ignored: `percent (about)`.
 
-    `own` are a paper's units by name: each is so much of another, `4.7 GB`, or `count`. Raises UnknownUnit.
+    `own`: a paper's units by name, each an amount of another unit (`4.7 GB`) or `count`. Raises UnknownUnit.
     """
     name = REMARK.sub("", unit).strip()
     if own and name in own:
@@ -147,7 +147,7 @@ def in_words(of: Any) -> str:
 
 
 def factor(unit: str, to: str, own: Mapping[str, str] | None = None) -> float:
-    """How many of `to` one of `unit` is. Raises UnknownUnit, also where the two measure different things."""
+    """The number of `to` in one `unit`. Raises UnknownUnit, also for units of different dimensions."""
     a, b = one(unit, own), one(to, own)
     if a.dimensionality != b.dimensionality:
         wanted, found = in_words(b.dimensionality), in_words(a.dimensionality)
@@ -158,8 +158,8 @@ def factor(unit: str, to: str, own: Mapping[str, str] | None = None) -> float:
 def amount(text: str, own: Mapping[str, str] | None = None) -> tuple[float, str] | None:
     """Number and unit of `118 MiB/s` or `1,200 MB`; None for text that does not begin with a number and a space.
 
-    Without a space it is one only where the unit is known: `64MiB`, but not `2x40` or `3.2.x`. Raises Unread for a
-    number that has no sure reading, before a unit that is known: `1,5 GB/s`.
+    Text without the space counts only if the unit is known: `64MiB`, but not `2x40` or `3.2.x`. Raises Unread for a
+    number without a sure reading before a known unit: `1,5 GB/s`.
     """
     found = printed.number(printed.plain(text))
     if found is None:
@@ -189,7 +189,7 @@ def _known(unit: str, own: Mapping[str, str] | None) -> bool:
 
 
 def converted(text: str, to: str, own: Mapping[str, str] | None = None) -> float | int:
-    """An amount in another unit; whole numbers as such. Raises UnknownUnit, also for text that is no amount."""
+    """An amount in another unit, as an int if it is whole. Raises UnknownUnit, also for text that is no amount."""
     found = amount(text, own)
     if found is None:
         raise UnknownUnit(f"found {quoted(text)}, expected a number with its unit, such as 64 {to}")

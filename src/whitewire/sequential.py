@@ -2,8 +2,8 @@
 
 Of the level ALPHA, a share of (n / most) ** POWER is spent by the analysis after n of at most `most` runs (Kim &
 DeMets, Biometrika, 1987). Repeated confidence intervals (Jennison & Turnbull, J. R. Stat. Soc. B, 1989) at these levels
-hold the truth together in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n of N
-runs are taken as normal, correlated as sums of like runs are.
+all contain the true value in 95 % of cases. The last analysis that takes place spends what is left. Estimates after n
+of N runs are assumed to be normal and correlated like sums of identically distributed runs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import scipy
 RULE_VERSION = "2026-11-28"
 """Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
 ALPHA = 0.05
-"""Share of wrong verdicts that all analyses together may give of a claim."""
+"""Largest share of wrong verdicts on a claim, over all its analyses together."""
 POWER = 3.0
 """Exponent of the spending function; chosen by `bench/interim.py`."""
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(80)
 FARTHEST = 40.0
-"""A boundary lies below so many standard errors."""
+"""Upper limit of a boundary, in standard errors."""
 
 
 def nominal(alpha: float, n: int, analyses: tuple[int, ...], ended: bool = False) -> float:
-    """Two-sided level of the analysis after n runs, for which all analyses together have `alpha`.
+    """Two-sided level of the analysis after n runs, such that all analyses together have `alpha`.
 
     `analyses` are the planned numbers of runs, growing; with fewer than two of them it is alpha itself. `ended`: no
     further analysis follows, so this one spends what is left.
@@ -66,7 +66,7 @@ def levels(
         step = math.sqrt(n - before)
 
         def lacking(z: float, n: int = n, due: float = due) -> float:
-            """Chance to cross the boundary `z` now, beyond what may be spent."""
+            """Probability of crossing the boundary `z` now, less the level that may be spent now."""
             bound = z * math.sqrt(n)
             tails = scipy.special.ndtr((sums - bound) / step) + scipy.special.ndtr(-(sums + bound) / step)  # noqa: B023
             return float(tails @ density) - (due - spent)  # noqa: B023

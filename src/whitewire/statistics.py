@@ -1,11 +1,11 @@
 """Intervals of medians, the bootstrap, permutation tests, Holm's correction, as Hoefler & Belli (SC'15) ask for.
 
-Intervals of medians are for tables, the bootstrap for curve fits, permutation tests for where nothing scatters.
+Intervals of medians are for tables, the bootstrap for curve fits, permutation tests for data without scatter.
 Intervals of verdicts are in propagation.py.
 
-SciPy has Wilcoxon's test, the bootstrap and distributions. What else it has is our own where it is not the same:
-`quantile_test` takes twenty times as long for the same interval, `permutation_test` draws other arrangements and finds
-ties by a relative tolerance, which sums near 0 escape. It has no adjustment of Holm's.
+SciPy gives Wilcoxon's test, the bootstrap and distributions. Two functions are our own because SciPy's differ:
+`quantile_test` takes twenty times as long for the same interval; `permutation_test` draws other arrangements and finds
+ties by a relative tolerance, which misses sums near 0. SciPy has no Holm adjustment.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import scipy  # its parts are loaded where they are used: a command that uses no
 MINIMUM = 6
 """Fewest values for which a 95 % order-statistic interval of the median exists (2 x 0.5^6 < 0.05)."""
 FEWEST = 3
-"""Fewest runs of a cell for the interval of a verdict, but of a curve fit, which needs MINIMUM."""
+"""Fewest runs of a cell for the interval of a verdict; a curve fit needs MINIMUM."""
 RESAMPLES = 2000
 MOST_RUNS = 1000
-"""A report names no more further runs than that."""
+"""Upper bound on the further runs that a report names."""
 EXACT_LIMIT = 20000
 ROUNDING = 1e-12
-"""Relative difference of values that are alike but for rounding."""
+"""Largest relative difference of values that differ only by rounding."""
 
 
 Values = Sequence[float] | np.ndarray
@@ -36,8 +36,8 @@ Values = Sequence[float] | np.ndarray
 def median_interval(values: Values, confidence: float = 0.95) -> tuple[float, float] | None:
     """Exact order-statistic interval of the median, in the values' unit; None when too few values.
 
-    The narrowest symmetric pair of order statistics whose binomial coverage is at least that (Conover, Practical
-    Nonparametric Statistics, 3.2).
+    The narrowest symmetric pair of order statistics whose binomial coverage is at least `confidence` (Conover,
+    Practical Nonparametric Statistics, 3.2).
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     beyond = int(scipy.stats.binom.ppf((1 - confidence) / 2, len(ordered), 0.5))
@@ -75,7 +75,7 @@ def bootstrap_interval(
 
 
 def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Interval of a share of `count` independent trials of which `held` did (Clopper & Pearson); None of no trial."""
+    """Interval of a share: `held` successes in `count` independent trials (Clopper & Pearson); None without trials."""
     if not count:
         return None
     found = scipy.stats.binomtest(held, count).proportion_ci(confidence, method="exact")
@@ -83,15 +83,15 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
 
 
 def alike(values: Values) -> bool:
-    """Whether values differ by no more than rounding, such as that of what lanes add and is taken off."""
+    """Whether values differ only by rounding, such as that of subtracting what lanes add."""
     array = np.asarray(values, dtype=float)
     return bool(np.ptp(array) <= ROUNDING * np.abs(array).max())
 
 
 def scatter(values: Values) -> float:
-    """Standard deviation of the logarithms; over the mean, in the values' unit, where a value has no logarithm."""
+    """Standard deviation of the logarithms; if a value has none, the standard deviation over the mean."""
     array = np.asarray(values, dtype=float)
-    if alike(array):  # exactly 0, which the scatter of their logarithms is not
+    if alike(array):  # exactly 0, unlike the scatter of their logarithms
         return 0.0
     if array.min() > 0:
         return float(np.std(np.log(array), ddof=1))
@@ -99,7 +99,7 @@ def scatter(values: Values) -> float:
 
 
 def median_error(n: int) -> float:
-    """Standard error of the median of `n` normal values, in standard deviations of one; within 3 % of the exact one."""
+    """Standard error of the median of `n` normal values, in their standard deviations; accurate within 3 %."""
     return math.sqrt(math.pi / 2 / (n + (0.5 if n % 2 else 1.3)))
 
 
@@ -152,5 +152,5 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def normal(confidence: float) -> float:
-    """Half-width of a normal interval, in standard errors, to two digits as usual: 1.96 of 95 %."""
+    """Half-width of a normal interval, in standard errors, to the usual two decimals: 1.96 for 95 %."""
     return round(float(scipy.stats.norm.isf((1 - confidence) / 2)), 2)

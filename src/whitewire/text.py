@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 MOST_NEAR = 200
-"""Characters of a name to which a near one is looked for: that takes the square of it."""
+"""Longest text, in characters, for which a near name is searched: the search takes the square of it."""
 
 MOST_DIGITS = 7
-"""Numbers that differ only beyond so many digits are written alike."""
+"""Most significant digits of a number: those that differ only beyond them are written alike."""
 
 
 def suggestion(found: object, names: Iterable[str]) -> str:
@@ -50,7 +50,7 @@ def canonical(data: Any) -> str:
 
 
 def numbers(values: Sequence[float], least: int = 4) -> list[str]:
-    """Numbers of one message, each with `least` digits, or as many more as make those differ that do.
+    """Numbers of one message, each with `least` significant digits, or more so that different ones look different.
 
     No exponents; thousands are grouped; a whole number keeps its digits: `51,000`, `1.0004`, `0.00002`. Reports follow
     the same rule: paper/R/text/format.R.

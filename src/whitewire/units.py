@@ -1,4 +1,4 @@
-"""Rates of links: what the name of a fabric says, and its bytes."""
+"""Rates of links, from the names of fabrics, and in bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MB_PER_GBIT = 125.0
 
 
 def gbit_per_s(fabric: str) -> float:
-    """Rate in the name of a fabric: `10gbe` is 10, `0.5gbe` is 0.5."""
+    """Rate in the name of a fabric, in Gbit/s: `10gbe` is 10, `0.5gbe` is 0.5. Raises UserError."""
     match = re.match(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)g", str(fabric))
     if not match:
         raise UserError(f"fabric: found {quoted(fabric)}, expected a name that starts with its rate, such as 10gbe")

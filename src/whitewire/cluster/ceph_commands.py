@@ -1,4 +1,4 @@
-"""Makes a new Ceph cluster's OSDs, pools and file system: one connection in place of a `ceph` process a command.
+"""Makes a new Ceph cluster's OSDs, pools and file system, over one connection instead of a `ceph` process per command.
 
 Its text is run by the system's Python, which has Ceph's `rados` module. A plan comes as JSON on standard input;
 progress goes to standard output, one word a line: `created` (the OSDs may start), `ready` (the file system serves).
@@ -18,7 +18,7 @@ PATIENCE = 45.0
 
 
 def run(cluster: rados.Rados, prefix: str, **arguments: object) -> Any:
-    """A command of the `ceph` tool; its answer, decoded where it is JSON."""
+    """Run a command of the `ceph` tool; returns its decoded answer, None if that is not JSON."""
     request = json.dumps({"prefix": prefix, "format": "json", **arguments})
     status, answer, said = cluster.mon_command(request, b"", timeout=30)
     if status != 0:
@@ -48,7 +48,7 @@ def main() -> None:
             run(cluster, "osd crush add", id=int(number), weight=1.0, args=[f"root={root}"])
             numbers.append(int(number))
         run(cluster, "osd crush rule create-simple", name=root, root=root, type="osd")
-    # Named in before they run: a placement group may be put only on OSDs that are in.
+    # Marked as in before they run: a placement group may be put only on OSDs that are in.
     run(cluster, "osd in", ids=[str(number) for number in numbers])
     run(cluster, "osd set-require-min-compat-client", version="luminous")
     for root, osds in plan["roots"].items():

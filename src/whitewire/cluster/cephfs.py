@@ -42,22 +42,21 @@ PYTHON = "/usr/bin/python3"
 PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-osd", "ceph-fuse": "ceph-fuse",
             "gcc": "gcc", "ip": "iproute2", "tc": "iproute2"}  # fmt: skip
 PROOFS = 4
-"""Times to look, at a start, whether stripes come to their OSTs."""
+"""Checks at a start, at most, that stripes reach their OSTs."""
 LARGEST_OBJECT = 2**30
-"""More than any scaled file holds on one OST, so that an OST has one object a file, as in Lustre."""
+"""Most bytes of an object: more than any scaled file has on one OST, so that an OST has one per file, as in Lustre."""
 FRAMING = 1 / FRAME_SHARE * 1.0035
-"""Bytes on the drive's wire for one byte of data: headers of TCP/IP and Ethernet, and what Ceph's messages add (0.6 %
-of what is written, 0.1 % of what is read; bench/cephfs.py prints both)."""
+"""Bytes on the drive's wire per byte of data: headers of TCP/IP and Ethernet, and overhead of Ceph's messages (0.6 % of
+writes, 0.1 % of reads; bench/cephfs.py prints both)."""
 DRIVE_TURN = 16 * 2**10
-"""Bytes that a drive moves for one client before the next one's turn, as an I/O scheduler does that is fair to them:
-what one client reads waits for little of what the others write. A packet that is larger, with segmentation offload, is
-a turn of its own."""
+"""Bytes that a drive moves for one client before the next one's turn, like a fair I/O scheduler: reads of one client
+wait for few writes of the others. A larger packet (with segmentation offload) is a turn of its own."""
 DRIVE_QUEUE = 64 * 2**20
-"""More than all clients' sockets hold: a drive loses nothing."""
+"""Bytes that a drive can queue: more than all clients' sockets hold, so that it drops nothing."""
 
 # Arguments: gateway, the shaper in lines of tc(8), then pairs of namespace and address. Packets below 256 bytes
-# (acknowledgements, requests) pass beside the shaper: a drive moves data. Sockets hold little, or what waits for the
-# drive would seem lost to TCP and be sent again. `eth0` needs a classful root for the filter of what it sends.
+# (acknowledgements, requests) bypass the shaper: a drive moves data. Sockets hold little, or TCP would take data that
+# waits for the drive as lost and send it again. `eth0` needs a classful root for the filter of what it sends.
 DRIVES = """
 set -e
 gateway=$1; shaper=$2; shift 2
@@ -103,8 +102,8 @@ shaper=$1; shift
 for name in "$@"; do echo "$shaper" | tc -n "$name" -batch -; done
 """
 
-# The link by name first: a namespace goes only when the last of its killed processes has, and until then the next start
-# would find the link there.
+# Delete the link by name first: a namespace goes only after the last of its killed processes, and until then the next
+# start would find the link.
 NO_DRIVES = """
 for name in "$@"; do ip link delete "$name"; ip netns delete "$name"; rm -f "/run/netns/$name"; done 2>/dev/null
 ip link delete drives 2>/dev/null
@@ -126,7 +125,7 @@ QUIET = ("ms", "mon", "monc", "osd", "paxos", "auth", "objecter", "objectcacher"
          "mds", "mds_balancer", "mds_log", "mds_migrator", "rocksdb", "memdb", "throttle", "timer", "finisher",
          "optracker", "objclass", "heartbeatmap", "perfcounter", "bluestore", "crush", "context", "asok", "mgrc",
          "buffer", "filestore", "fuse", "rados", "leveldb")  # fmt: skip
-"""Ceph's subsystems whose debug messages are not even gathered: errors are logged all the same."""
+"""Ceph's subsystems that gather no debug messages; their errors are still logged."""
 
 
 def available() -> str:
@@ -154,7 +153,7 @@ def _fails(argv: Sequence[str]) -> bool:
 
 
 def layout_text(stripe_count: int, stripe_size: int, osts: int) -> str:
-    """CephFS's words for a layout. Raises UserError for one that it cannot have."""
+    """A layout in the notation of CephFS. Raises UserError for an impossible one."""
     if not 1 <= stripe_count <= osts:
         raise UserError(f"cephfs: stripe_count is {stripe_count}, expected 1 to {osts}, the number of OSTs")
     if stripe_size < LEAST_STRIPE or stripe_size % LEAST_STRIPE or stripe_size > LARGEST_OBJECT:
@@ -238,14 +237,14 @@ def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping
         "mon tick interval": 1,
         "mds beacon interval": 1,
         "mds tick interval": 1,
-        # A slow drive is not a dead one: whoever ends is seen by its process.
+        # A slow drive is not a dead one; daemons that end are noticed by their processes.
         "mds beacon grace": 3600,
         "osd heartbeat grace": 3600,
         "osd heartbeat interval": 60,
         "mon osd report timeout": 36000,
         "mds session timeout": 3600,
         "mds session autoclose": 36000,
-        # Files take their numbers in turn over all clients, and with them the OSTs (src/ceph/placement.c).
+        # Files get consecutive numbers over all clients, and with them their OSTs (src/ceph/placement.c).
         "mds client prealloc inos": 0,
         "osd objectstore": "memstore",
         "memstore device bytes": 2**34,
@@ -277,7 +276,7 @@ def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping
 
 
 class CephFs(Service):
-    """A running CephFS. `ost_rate` is what one OST reads and writes together, bytes/s, already divided by k."""
+    """A running CephFS. `ost_rate`: reads and writes of one OST together, bytes/s, already divided by k."""
 
     kind = "cephfs"
 
@@ -303,7 +302,7 @@ class CephFs(Service):
     # -- life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Bring everything up, mount it and see each OST store and give back data; a second try when the first fails.
+        """Start everything, mount it and check that stripes reach their OSTs; tries again once if that fails.
 
         Raises UserError when this machine cannot run CephFS, ProcessDied with the name and the log's end of the
         daemon that died, TimeoutError likewise.
@@ -383,7 +382,7 @@ class CephFs(Service):
         return "\n".join(turns.shaper("shaper", senders, rate, (burst, burst), DRIVE_TURN, DRIVE_QUEUE, command))
 
     def set_rate(self, ost_rate: float) -> None:
-        """Make the drives of all OSTs as fast as this, bytes/s."""
+        """Set the rate of all OSTs' drives, bytes/s."""
         if ost_rate == self.ost_rate:
             return
         self.ost_rate = ost_rate
@@ -406,7 +405,7 @@ class CephFs(Service):
                       f"--osd-uuid={identity}"]).check()  # fmt: skip
 
     def _make_client(self, host: Host) -> None:
-        """Ways to the OSTs, and a place for the mount."""
+        """Make a client's routes to the OSTs and its mount point."""
         routes = [f"route replace 10.78.{server + 1}.0/24 via {oss.address}"
                   for server, oss in enumerate(self.oss_hosts) if oss is not host]  # fmt: skip
         host.run(["ip", "-batch", "-"], stdin="\n".join(routes).encode()).check()
@@ -440,10 +439,9 @@ class CephFs(Service):
         host.run(["umount", "--lazy", MOUNT])
 
     def _prove(self) -> None:
-        """Write one stripe to each OST and see that it came to that one.
+        """Write one stripe to each OST and check that it arrived there.
 
-        OSTs that have just started still exchange their state over the same links, so what is too much
-        is looked at again.
+        OSTs that have just started still exchange state over the same links, so an excess is checked again.
         """
         for _ in range(PROOFS):
             before, name = self.drive_bytes(), f"{MOUNT}/.proof"
@@ -485,18 +483,18 @@ class CephFs(Service):
         return full
 
     def layout(self, path: str, stripe_count: int, stripe_size: int) -> str:
-        """Set the stripes of files that will be made in a folder (made if it isn't there); what was set, in words."""
+        """Set the stripes of files that will be made in a folder (made if missing); returns them as text."""
         words = layout_text(stripe_count, stripe_size, len(self.osts))
         self.clients[0].run([PYTHON, "-c", SET_LAYOUT, self.path(path), words]).check()
         self.layouts[self.path(path)] = words
         return words
 
     def asked(self, path: str) -> dict[str, object]:
-        """What was set last: the layout of a folder, the options of the mounts."""
+        """The settings that were requested last: the layout of a folder, the options of the mounts."""
         return {"kind": "cephfs", "layout": self.layouts[self.path(path)], "options": self.options.argv()}
 
     def reported(self, path: str) -> dict[str, object]:
-        """What a folder says of its layout, and the mounts' processes of their options; of several the odd one."""
+        """The layout that a folder reports, and the options of the mounts' processes (if these differ, odd ones)."""
         said = self.clients[0].run([PYTHON, "-c", GET_LAYOUT, self.path(path)]).check().stdout.decode().strip()
         found = {tuple(_options(process)) for process in self.mounts.values()}
         odd = [options for options in found if list(options) != self.options.argv()]
@@ -504,7 +502,7 @@ class CephFs(Service):
 
     def remount(self, max_dirty: int | None = None, readahead: int | None = None,
                 hosts: Sequence[Host] | None = None) -> float:  # fmt: skip
-        """Mount anew with other settings, with empty caches in any case; seconds taken."""
+        """Mount again, with empty caches and the settings given; returns the seconds taken."""
         begin = time.monotonic()
         changes = {"max_dirty": max_dirty, "readahead": readahead}
         self.options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
@@ -521,7 +519,7 @@ class CephFs(Service):
         self.clients[0].run(["rm", "-rf", full]).check()
 
     def drive_bytes(self) -> dict[str, int]:
-        """For each OST, bytes that its drive has moved since the start, frames and both directions."""
+        """Bytes of frames that each OST's drive has moved since the start, in both directions."""
 
         def moved(host: Host) -> dict[str, int]:
             script = 'for n in "$@"; do tc -n "$n" -s -j qdisc show dev shaper; done'

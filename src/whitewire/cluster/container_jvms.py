@@ -1,10 +1,10 @@
-"""JVMs that stay on a worker when a task or an ApplicationMaster ends, and run the next one that the worker is given.
+"""JVMs that stay on a worker when a task or an ApplicationMaster ends, and run the next one on that worker.
 
-Hadoop 1, which the papers ran, could do so with tasks (mapred.job.reuse.jvm.num.tasks), and its JobTracker, now each
-job's ApplicationMaster, was one process for all jobs; YARN starts a JVM for each. On a machine whose few processors
-stand for many hosts, these starts were most of a scaled job's time and of its scatter. Hadoop stays as it is: a
-container finds, in the place of Java, a script that hands what it holds to a JVM that is free on its host, or to a new
-one where none is (src/java/whitewire/ContainerJvm.java).
+Hadoop 1, which the papers ran, could reuse the JVMs of tasks (mapred.job.reuse.jvm.num.tasks), and its JobTracker was
+one process for all jobs; YARN starts a JVM for each task and for each job's ApplicationMaster. On a machine whose few
+processors stand for many hosts, these starts were most of a scaled job's time and of its scatter. Hadoop itself is not
+changed: a container finds, in place of Java, a script that hands its command to a free JVM on its host, or to a new one
+if none is free (src/java/whitewire/ContainerJvm.java).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.each import on_each
 
 KINDS = {"task": "task.args", "am": "am.args"}
-"""What stays, tasks and ApplicationMasters apart, and the argument files that they are known by. Files of one name in
-two folders have JVMs of their own each: their class paths differ."""
+"""Kinds of JVMs that stay, for tasks and ApplicationMasters, and the argument file that identifies each. Files of one
+name in two folders have separate JVMs, because their class paths differ."""
 POOL = "/tmp/container-jvms"
 MAIN = "whitewire.ContainerJvm"
 PATIENCE = 60
-"""Seconds until a new JVM must be there."""
+"""Seconds within which a new JVM must be up."""
 FLAGS = ["--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED"]
-"""So that a task's environment and folder can be set."""
+"""Options of a JVM that let a task's environment and folder be set."""
 
 SCRIPT = """#!/bin/bash
 # In the place of Java: a container goes to a JVM that has ended one of its kind, where this host has one.
@@ -76,7 +76,7 @@ for file in $(grep -lsF -e "$0" /proc/[0-9]*/cmdline); do
     [ "$process" = "$$/cmdline" ] || kill -KILL "${process%/cmdline}" || true
 done
 """
-"""Argument: the main class. Hosts of one sandbox see each other's processes."""
+"""Script that ends all processes of a main class, its argument. Hosts of one sandbox see each other's processes."""
 
 
 def install(testbed: Testbed, home: str, java: str) -> None:

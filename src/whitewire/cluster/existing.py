@@ -39,17 +39,17 @@ LOGGING = {
     "log4j.properties": f"{LOG4J}log4j.logger.org.apache.hadoop.conf.Configuration=ERROR\n",
     "log4j2.properties": LOG4J_2,
 }
-"""How clients log, whatever the site says: a job's number is read there. Values of the site that ours replace are not
-mentioned: that would be in the output of each command. The second file is for a site's Hadoop that has Log4j 2."""
+"""Logging of clients, whatever the site's settings: job ids are read from it. Warnings of settings that ours replace
+are off, or each command's output would have them. The second file is for a site's Hadoop that has Log4j 2."""
 SITE_FILES = ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml")
 FOLDERS_OF_JOBS = ("yarn.app.mapreduce.am.staging-dir", "mapreduce.jobhistory.intermediate-done-dir")
-"""Where a job's files and its history go: the site's own places, since its history server looks there."""
+"""Settings for the places of a job's files and history: the site's own, since its history server looks there."""
 
 
 def around(original: str, values: Mapping[str, object]) -> bytes:
-    """A configuration file with these values and, for all others, what the file `original` beside it says.
+    """A configuration file with these values, which includes the file `original` beside it for all others.
 
-    These come first and are final: Hadoop keeps the first final value, and sites often make fs.defaultFS final.
+    Ours come first and are final: Hadoop keeps the first final value, and sites often make fs.defaultFS final.
     """
     ours = site_xml(values).decode().replace("</property>", "<final>true</final></property>")
     root = '<configuration xmlns:xi="http://www.w3.org/2001/XInclude">'
@@ -70,7 +70,7 @@ def view_of(folder: str, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def whole(place: str, root: str) -> str:
-    """A place with its file system: `root` for a bare path and for hdfs:///…, which names no NameNode."""
+    """A place with its file system, which is `root` for a bare path and for hdfs:///…, which names no NameNode."""
     path = place.removeprefix("hdfs://") if place.startswith("hdfs:///") else place
     return f"{root}{path}" if path.startswith("/") else path
 
@@ -100,7 +100,7 @@ class Existing(HdfsClients):
     # -- life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Make the folder and the clients. UserError when the site's HDFS does not answer or refuses."""
+        """Make the folder and the clients. Raises UserError when the site's HDFS does not answer or refuses."""
         begin = time.monotonic()
         hosts = self.testbed.by_role("client")
         self._log_as_ours(hosts[0])
@@ -128,7 +128,7 @@ class Existing(HdfsClients):
         self.hdfs_seconds = self.start_seconds = time.monotonic() - begin
 
     def _configured(self, host: Host, key: str, folder: str = "") -> str:
-        """A setting as the files in a folder have it: the site's, unless another is named."""
+        """A setting's value in the files of a configuration folder (default: the site's)."""
         logging = {"log4j.configuration": f"file:{self.installation.configuration}/log4j.properties"}
         asked = replace(self.installation, configuration=folder or self.site)
         argv = asked.argv(GET_CONF, 128, logging, ["-confKey", key])
@@ -140,7 +140,7 @@ class Existing(HdfsClients):
         return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
 
     def _refuse_final(self, host: Host) -> None:
-        """UserError where the site makes its file system final: a job's processes on its nodes then use no other."""
+        """Raise UserError if the site makes its file system final: a job's processes on its nodes can use no other."""
         name = "core-site.xml"
         said = host.run(["cat", f"{self.site}/{name}"]).stdout.decode(errors="replace")
         try:
@@ -154,7 +154,7 @@ class Existing(HdfsClients):
             )
 
     def _check_view(self, host: Host) -> None:
-        """UserError unless clients on a host see the run's folder as their root: they remove paths below it."""
+        """Raise UserError unless clients on a host see the run's folder as their root: they remove paths below it."""
         found = self._configured(host, "fs.defaultFS", self.installation.configuration)
         if found != VIEW:
             raise UserError(
@@ -163,7 +163,7 @@ class Existing(HdfsClients):
             )
 
     def _history_server(self, host: Host) -> str:
-        """The address of the site's history server. UserError when it does not answer: jobs would run for nothing."""
+        """Address of the site's history server. Raises UserError if it does not answer: jobs would run for nothing."""
         configured = partial(self._configured, host)
         try:
             address, key = addresses.server(configured)
@@ -180,15 +180,16 @@ class Existing(HdfsClients):
 
     def _log_as_ours(self, host: Host) -> None:
         own = self.installation.configuration
-        # Away first: what was copied from the site may not be ours to write.
+        # Removed first, because copies of the site's files may not be writable.
         host.run(["rm", "-f", *(f"{own}/{name}" for name in LOGGING)]).check()
         for name, text in LOGGING.items():
             host.put(text.encode(), f"{own}/{name}")
 
     def _configure(self, host: Host, view: Mapping[str, str]) -> None:
-        """A copy of the site's configuration, in which files of our own include the site's, and with our logging.
+        """Copy the site's configuration to a host, with files of our own that include the site's, and with our logging.
 
-        Other files there may be unreadable (container-executor.cfg) or lead nowhere. UserError where one of these is.
+        The site's other files may be unreadable (container-executor.cfg) or broken links. Raises UserError if one of
+        SITE_FILES is.
         """
         own = self.installation.configuration
         host.run(["mkdir", "-p", own]).check()
@@ -210,7 +211,7 @@ class Existing(HdfsClients):
         self.clients, self.folder = [], ""
 
     def _remove_folder(self) -> None:
-        """Remove the folder by a JVM of its own, since those of clients may have died; name it where it stays."""
+        """Remove the folder with a new JVM, since those of clients may have died; if it stays, print its name."""
         argv = self.installation.argv(FS_SHELL, 128, {}, ["-rm", "-r", "-f", "-skipTrash", self.folder])
         why = ""
         for host in self.testbed.by_role("client"):
@@ -235,15 +236,15 @@ class Existing(HdfsClients):
     # -- use ----------------------------------------------------------------------------------------------
 
     def remove(self, path: str) -> None:
-        """As everywhere, but by the path's whole name, which no setting can lead to the site's own root."""
+        """Delete a path for good, by its full name, so that no setting can redirect it to the site's own root."""
         super().remove(f"{VIEW}{path.lstrip('/')}")
 
     def blocks(self, path: str) -> str:
-        """What fsck says of a path's files, blocks and replicas (verbatim)."""
+        """Output of fsck for a path's files, blocks and replicas, verbatim."""
         return self.clients[0].run(FSCK, [f"{self.folder}{path}", "-files", "-blocks", "-locations"]).output
 
     def log_position(self) -> int:
-        """The NameNode's log is the site's."""
+        """Always 0, because the NameNode's log is the site's."""
         return 0
 
     def log_since(self, position: int) -> str:
@@ -255,13 +256,13 @@ class Existing(HdfsClients):
         return [put for folder, stamps in said.items() for put in namenode.stamped(stamps, folder)]
 
     def task_lines(self, job: str, text: str) -> str:
-        """The logs of tasks are the site's."""
+        """Always empty, because the logs of tasks are the site's."""
         return ""
 
     def history(self, job: str) -> dict:
-        """What the site's history server says of a finished job; see Yarn.history."""
+        """A finished job as the site's history server reports it; see Yarn.history."""
         return history.of(self.testbed.by_role("client")[0], self.history_server, job, 60, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict:
-        """What the site's history server says of a finished job's settings of these names; see Yarn.settings."""
+        """A finished job's settings `names` as the site's history server reports them; see Yarn.settings."""
         return history.settings(self.testbed.by_role("client")[0], self.history_server, job, names)

@@ -25,15 +25,15 @@ log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace=WARN
 log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetImpl=WARN
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 """
-"""As daemons log by default, without each packet's trace, all but warnings of a DataNode's FsDatasetImpl (a line on
-each of the thousand locks a drive), and the word that there is no native library."""
+"""Logging of daemons: Hadoop's default without traces of packets, without messages below warnings of a DataNode's
+FsDatasetImpl (a line for each of a thousand locks per drive), and without the warning of no native library."""
 
 
 CURL = ("curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--globoff")
-"""Asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
+"""Command that asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
 
 METRICS = "*.period=1\n"
-"""Seconds for which a daemon's /jmx says what it said before; Hadoop's default is 10."""
+"""Configuration by which a daemon's /jmx is updated every second; Hadoop's default is every 10 seconds."""
 METRICS_PERIOD_S = 1.0
 
 
@@ -49,7 +49,7 @@ def site_xml(values: Mapping[str, object]) -> bytes:
 def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, object]) -> None:
     """Put the configuration on all hosts.
 
-    One site.xml, included by the four files that Hadoop reads: a key of HDFS that stands only in core-site.xml is
+    One site.xml, included by the four files that Hadoop reads: a key of HDFS that is only in core-site.xml is
     overridden by the defaults in the jars.
     """
     include = (
@@ -66,27 +66,27 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
 
 
 def whereabouts(host: Host) -> dict[str, str]:
-    """Properties of a daemon's JVM that its configuration names."""
+    """System properties of a daemon's JVM that its configuration refers to."""
     return {"whitewire.address": host.address, "whitewire.endpoint": host.endpoint}
 
 
 CLIENT_HEAP_MIB = 384
 SEPARATOR = re.compile(r"[\t\n\r]")
-"""What parts words and commands on the way to a client's JVM."""
+"""Characters that separate words and commands sent to a client's JVM."""
 
 
 CAUSE = re.compile(
     r'^(?:Caused by: |Exception in thread "[^"\n]*" )?(\S[^\n]*(?:\n at \[[^\n]*)?)\n\s+at \S+\(', re.MULTILINE
 )
-"""The head of a stack trace; a fault of XML has its place on a second line."""
+"""The head of a stack trace; an XML error has its position on a second line."""
 IN_A_TRACE = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 JOB_FAILED = re.compile(r"Job \S+ failed with state [^\n]+")
 
 
 def reason(said: bytes | str) -> str:
-    """Why a program of Hadoop failed, at most 300 characters: what it says of its job, else its last line.
+    """Why a program of Hadoop failed, at most 300 characters: its report of a failed job, else its last line.
 
-    Of a stack trace at the end that is the last cause. The usage, which FsShell prints after some reasons, is none.
+    If it ends with a stack trace, the last cause. The usage that FsShell prints after some reasons is left out.
     """
     text = said if isinstance(said, str) else said.decode(errors="replace")
     text = text.partition("\nUsage: ")[0].rstrip()
@@ -112,7 +112,7 @@ class Resident:
     def begin(self, tool: str, arguments: Sequence[str]) -> None:
         """Hand the JVM a command; it starts at once.
 
-        UserError for a word with a tab or the end of a line, which would begin a further word or command there.
+        Raises UserError for a word with a tab or a line end, which would begin a further word or command.
         """
         words = [tool, *arguments]
         if broken := next((word for word in words if SEPARATOR.search(word)), None):
@@ -164,11 +164,11 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """Why it failed; see reason()."""
+        """Why the command failed; see reason()."""
         return reason(self.output)
 
     def check(self, what: str) -> Outcome:
-        """Return self, or raise RuntimeError with what it was and why it failed."""
+        """Return self, or raise RuntimeError with `what` failed and why."""
         if self.status != 0:
             raise RuntimeError(f"{what}: status {self.status}: {self.why}")
         return self

@@ -35,7 +35,7 @@ LOCAL_FILES = {
     "fs.file.impl": "whitewire.LocalFiles$Checked",
     "fs.AbstractFileSystem.file.impl": "whitewire.LocalFiles$CheckedContext",
 }
-"""Hosts' own files without a process for each change of a mode (LocalFiles.java)."""
+"""Classes for hosts' own files that start no process for each change of a mode (LocalFiles.java)."""
 
 
 def settings(testbed: Testbed, block_size: int, replication: int, packet_size: int) -> dict[str, object]:
@@ -70,7 +70,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
         "hadoop.user.group.static.mapping.overrides": "root=root",
         "dfs.datanode.fsdatasetcache.max.threads.per.volume": 1,
         **dict.fromkeys(DATA_SOCKET_BUFFERS, scaling.HDFS_SOCKET_BUFFER),
-        # On an emulated fabric the testbed says what a socket may receive ahead: it depends on the rate.
+        # On an emulated fabric the testbed sets sockets' receive buffers, which depend on the rate.
         **({"dfs.datanode.transfer.socket.recv.buffer.size": 0} if testbed.capabilities.shapes_links else {}),
         # The emulated hosts start together: look again soon for a NameNode that isn't there yet.
         "ipc.client.connect.retry.interval": 100,
@@ -87,7 +87,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
 
 
 def topology(testbed: Testbed, folder: str, racks: int) -> dict[str, object]:
-    """Settings by which NameNode and ResourceManager know the rack of each host; their table goes to that folder."""
+    """Settings by which NameNode and ResourceManager know the rack of each host; their table is written to `folder`."""
     place = testbed.racks(racks)
     names = [(name, host) for host in testbed.hosts if host.name in place for name in (host.name, host.address)]
     table = f"{folder}/racks"
@@ -109,13 +109,13 @@ class HdfsClients(Service):
         return self.clients[0].run(FS_SHELL, arguments)
 
     def racks(self) -> dict[str, list[str]]:
-        """The DataNodes of each rack, as the NameNode has them. Raises RuntimeError or Unreadable."""
+        """The DataNodes of each rack, as the NameNode reports them. Raises RuntimeError or Unreadable."""
         said = self.clients[0].run(DFS_ADMIN, ["-printTopology"]).check("dfsadmin -printTopology").output
         names = {host.address: host.name for host in self.testbed.hosts}
         return {rack: [names.get(at, at) for at in hosts] for rack, hosts in namenode.racks(said).items()}
 
     def volumes(self, host: Host) -> int:
-        """How many volumes the DataNode of a host says it has. Raises RuntimeError or Unreadable."""
+        """Number of volumes that the DataNode of a host reports. Raises RuntimeError or Unreadable."""
         asked = ["-getVolumeReport", f"{host.address}:9867"]
         return namenode.volumes(self.clients[0].run(DFS_ADMIN, asked).check("dfsadmin -getVolumeReport").output)
 
@@ -150,7 +150,7 @@ class Hdfs(HdfsClients):
         datanodes = self.testbed.by_role("datanode")
         self._start_namenode()
         on_each(datanodes, self._empty_drives, at_once=4)
-        # A DataNode that meets a NameNode which listens but hasn't started asks again after five seconds only.
+        # A DataNode whose NameNode listens but hasn't started asks again only after five seconds.
         self.daemons[self.namenode_host.name].wait_ready("NameNode RPC up at")
         on_each(datanodes, self._start_datanode, self._at_once())
         self.wait_registered(len(datanodes))
@@ -163,8 +163,9 @@ class Hdfs(HdfsClients):
     def _at_once(self) -> int:
         """How many DataNodes start at the same time; the next one starts when one of them has registered.
 
-        Where hosts share this machine's processors, one more than those. With all of them at once, each would interpret
-        its methods for longer while its compiler waits for a processor: eleven took a tenth more of them.
+        If hosts share this machine's processors, one more than it has processors. If all started at once, each would
+        interpret its methods for longer while its compiler waits for a processor: eleven DataNodes took a tenth more
+        processor time.
         """
         shared = self.testbed.capabilities.shares_processors
         return len(os.sched_getaffinity(0)) + 1 if shared else len(self.testbed.hosts)
@@ -172,7 +173,7 @@ class Hdfs(HdfsClients):
     def _start_namenode(self) -> None:
         host = self.namenode_host
         properties = {"whitewire.name": f"{host.folder}/name", **whereabouts(host)}
-        # From nothing each time: what an earlier start left would not fit the fresh image.
+        # Emptied each time: files of an earlier start would not fit the fresh image.
         host.run(["rm", "-rf", f"{host.folder}/name"]).check()
         host.run(["mkdir", "-p", f"{host.folder}/name"]).check()
         if self.image and self.image.exists():
@@ -206,7 +207,7 @@ class Hdfs(HdfsClients):
         clients = self.testbed.by_role("client")
         if self.drive.limits:
             for host in clients:
-                drives.put(self.drive, host)  # what a client keeps on its own drives waits for them too
+                drives.put(self.drive, host)  # files on a client's own drives wait for these too
         self.clients = [
             Resident(host, self.installation, self.logs / f"{host.name}.log", self.drive.environment(host.drive_root))
             for host in clients
@@ -225,7 +226,7 @@ class Hdfs(HdfsClients):
     # -- use ----------------------------------------------------------------------------------------------
 
     def blocks(self, path: str) -> str:
-        """What fsck says of a path's files, blocks and replicas (verbatim)."""
+        """Output of fsck for a path's files, blocks and replicas, verbatim."""
         return self.clients[0].run(FSCK, [path, "-files", "-blocks", "-locations"]).output
 
     def packets(self) -> int:
@@ -239,7 +240,7 @@ class Hdfs(HdfsClients):
         return sum(on_each(self.testbed.by_role("datanode"), of))
 
     def code(self, path: str, policy: Policy) -> None:
-        """Have files below a folder, which is made, erasure-coded from now on. Raises RuntimeError or ProcessDied."""
+        """Make a folder and erasure-code files below it from now on. Raises RuntimeError or ProcessDied."""
         admin, name = self.clients[0], policy.name
         if name not in self.policies:
             if name not in BUILT_IN:

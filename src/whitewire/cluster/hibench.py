@@ -1,6 +1,6 @@
-"""HiBench on a host of a testbed: what it lacks there, its configuration, its runs and what they report.
+"""HiBench on a host of a testbed: what it lacks there, its configuration, its runs and their reports.
 
-The user's tree is read and run and not written to: configuration, report and a `hadoop` are in a folder of our own
+The user's tree is read and run but not written to: configuration, report and a `hadoop` are in a folder of our own
 (HIBENCH_CONF_FOLDER, hibench.report.dir, hibench.hadoop.executable).
 """
 
@@ -41,22 +41,22 @@ ARGUMENT_FILES = {
     "mapreduce.map.java.opts": container_jvms.KINDS["task"],
     "mapreduce.reduce.java.opts": container_jvms.KINDS["task"],
 }
-"""What our own cluster gives to containers: the file of JVM options by setting."""
+"""Settings by which our own cluster gives JVM options to containers, with the file of options for each."""
 SCRIPTS = ("load_config.py", "monitor.py")
-"""Those of its Python scripts that every run calls."""
+"""HiBench's Python scripts that every run calls."""
 LOOK = 'printf "%s\\n" "$PATH"; if java=$(command -v java); then readlink -f "$java"; fi'
-"""A script that says the PATH and where Java really is, which other projects' programs ask for as JAVA_HOME."""
+"""Script that prints the PATH and the real path of Java, from which JAVA_HOME for other projects' programs is made."""
 READS = "import ast, sys; ast.parse(open(sys.argv[1]).read())"
 """A program that fails unless the interpreter that runs it can read a script: Python 3 cannot read Python 2."""
 KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
-"""Files of the report's folder that are kept, unless they are larger than so many bytes."""
+"""Names of files in the report's folder that are kept, and the size in bytes below which they are."""
 
 
 @dataclass(frozen=True)
 class Reported:
-    """One of a program's runs: the program or, of several runs, its part; HiBench's row, jobs, and what was said.
+    """One run of a program: its name (the part's, if the program has several), HiBench's row, its jobs, its output.
 
-    `result` is what the program itself says, of `dfsioe`.
+    `result`: what `dfsioe` itself reports; None for other programs.
     """
 
     name: str
@@ -109,7 +109,7 @@ class HiBench:
 
     @property
     def programs(self) -> dict[str, Program]:
-        """Its workloads for Hadoop, by name."""
+        """HiBench's workloads for Hadoop, by name."""
         return self._found[0]
 
     @cached_property
@@ -122,14 +122,14 @@ class HiBench:
 
     @cached_property
     def _base(self) -> str:
-        """Its own hibench.conf, or the template that some releases have in its place."""
+        """The tree's own hibench.conf, or the template that some releases have in its place."""
         return self._text("conf/hibench.conf") or self._text("conf/hibench.conf.template")
 
     def _run(self, *argv: str) -> Completed:
         return self.host.run(argv, env=self.environment)
 
     def _text(self, path: str) -> str:
-        """A file of the tree, empty where it is not there."""
+        """Text of a file of the tree; empty if it is missing."""
         done = self._run("cat", f"{self.home}/{path}")
         return done.stdout.decode(errors="replace") if done.status == 0 else ""
 
@@ -145,7 +145,7 @@ class HiBench:
             raise UserError(fault)
 
     def faults(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> Iterator[str]:
-        """One line a fault, with its remedy. Faults that hide others end the list."""
+        """Faults with their remedies, one line each. A fault that hides others ends the list."""
         where = f"hibench.home: {self.home} on {self.host.name}"
         if not hibench.PLAIN.fullmatch(self.home):
             yield f"{where}: found a blank or another sign that HiBench's scripts do not quote; move the tree"
@@ -170,7 +170,7 @@ class HiBench:
             yield from self._faults_of(program, profile)
 
     def _missing_programs(self) -> Iterable[str]:
-        """Without bc HiBench runs everything and leaves out the report's row, with exit status 0."""
+        """Faults of missing programs. Without bc HiBench runs but omits the report's row and ends with status 0."""
         for name, package in (("bash", "bash"), ("bc", "bc"), ("which", "debianutils"), ("timeout", "coreutils")):
             if not self._has(name):
                 yield f"hibench: {name} is not on {self.host.name}, and HiBench's scripts call it; install {package}"
@@ -208,7 +208,7 @@ class HiBench:
             yield f"hibench.home: {self.home}/{program.prepare}: not there; restore it from the release"
 
     def lacks(self, name: str) -> str:
-        """Why the tree cannot run one of its programs, and what would help; empty for one that it can run."""
+        """Why the tree cannot run one of its programs, and the remedy; empty for one that it can run."""
         if name in hibench.NEEDS_NO_JARS:
             return ""
         if why := self._copy.lacks(name) if self._copy else "":
@@ -222,13 +222,13 @@ class HiBench:
 
     @cached_property
     def _copy(self) -> Prepared | None:
-        """The description of a tree that `make hibench` prepared, also where it was carried to another host."""
+        """The description of a tree that `make hibench` prepared, also if it was copied to another host; else None."""
         place = PurePosixPath(self.home)
         text = self._text(f"../{DESCRIPTION}") if place.name == TREE else ""
         return read(text, f"{place.parent}/{DESCRIPTION} on {self.host.name}") if text else None
 
     def _needs(self, name: str) -> Iterable[str]:
-        """Files that a program needs beside Hadoop's jars."""
+        """Files that a program needs besides Hadoop's jars."""
         yield self.tools
         values = parser.values(self._base) | parser.values(self._text(self.programs[name].configuration))
         if name in hibench.JARS:
@@ -249,8 +249,8 @@ class HiBench:
     def configure(self, hadoop: Hadoop, job: Job) -> None:
         """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
 
-        The tree's own files come first, so that what the user set there counts unless we set it. Those of other
-        frameworks are left out. Raises UserError for a value that HiBench's scripts would take apart.
+        The tree's own files come first, so that the user's settings there hold unless ours replace them. Files of other
+        frameworks are left out. Raises UserError for a value that HiBench's scripts would split.
         """
         report = f"{self.folder}/report"
         own = self._text("conf/hadoop.conf")
@@ -268,13 +268,13 @@ class HiBench:
         self._job = job
 
     def prepare(self, seconds: float, check: Callable[[], None] = lambda: None) -> str:
-        """Make the program's input; what the script said. Raises RunFailed."""
+        """Make the program's input; returns the script's output. Raises RunFailed."""
         return self._script(self._program.prepare, seconds, check)
 
     def measure(self, seconds: float, check: Callable[[], None] = lambda: None) -> list[Reported]:
         """Run the program, each of its runs after the other. Raises RunFailed, also where HiBench reports nothing.
 
-        `check` is called all the time and raises what ends the run early; each run may take `seconds`.
+        `check` is called repeatedly and may raise an error to end the run early; each run may take `seconds`.
         """
         found, before = [], len(self._rows())
         for script in self._program.runs:
@@ -293,7 +293,7 @@ class HiBench:
 
     @property
     def job(self) -> Job:
-        """What it was configured to do last. Raises RuntimeError before configure()."""
+        """The job that was configured last. Raises RuntimeError before configure()."""
         if self._job is None:
             raise RuntimeError("hibench: nothing is configured yet")
         return self._job
@@ -327,7 +327,7 @@ class HiBench:
         return parser.parse(done.stdout.decode(errors="replace")) if done.status == 0 else []
 
     def _result(self, part: str) -> testdfsio.Result | None:
-        """What `dfsioe` says of a part; None of other programs, which have one part only."""
+        """The result that `dfsioe` reports for a part; None for other programs, which have one part only."""
         if part == self.job.program:
             return None
         said = self.host.run(["cat", f"{self.folder}/report/{self.job.program}/hadoop/result_{part}.txt"])
@@ -337,7 +337,7 @@ class HiBench:
             raise RunFailed(f"hibench {part}: {error}") from None
 
     def files(self) -> dict[str, str]:
-        """What it was given and what it left, verbatim, by file name: configuration, report, results of `dfsioe`."""
+        """Files that it was given and has written, verbatim, by name: configuration, report, results of `dfsioe`."""
         names = [part for name in KEPT for part in ("-o", "-name", name)]
         listed = self.host.run(
             ["find", f"{self.folder}/report", "-type", "f", "-size", f"-{MOST_KEPT}c", "(", *names[1:], ")"]
@@ -348,7 +348,7 @@ class HiBench:
 
 
 class ThisMachine(Host):
-    """This machine as a host that is only asked what it has: emulated hosts have the same programs and files."""
+    """This machine as a host that is only inspected: emulated hosts have the same programs and files."""
 
     name, role, address, drive_root = "this machine", "client", "127.0.0.1", "/"
     scratch = "/tmp"
@@ -374,7 +374,7 @@ class ThisMachine(Host):
 def hibench_of(testbed: Testbed, settings: Mapping, wanted: Iterable[tuple[str, str]], logs: Path) -> HiBench:
     """The testbed's HiBench (`settings`, its description's `hibench`), checked for the programs and profiles wanted.
 
-    UserError for what would stop a run.
+    Raises UserError for what would stop a run.
     """
     bench = HiBench(testbed.by_role("client")[0], settings["home"], logs, settings.get("path", ()))
     bench.check(dict.fromkeys(wanted), [host.endpoint for host in testbed.by_role("datanode")])
@@ -391,7 +391,7 @@ def on_this_machine(settings: Mapping) -> HiBench:
 
 def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBench,
               options: Mapping[str, object]) -> Hadoop:  # fmt: skip
-    """The cluster's own Hadoop for HiBench on the first client: `hadoop`, configuration and programs in a folder there.
+    """Set up the cluster's own Hadoop for HiBench on the first client: `hadoop`, configuration, programs in a folder.
 
     Neither our installation nor a client of a site's cluster has a `hadoop`. `options` are settings of all jobs.
     """
@@ -406,7 +406,7 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
         if host.run(["test", "-e", f"{configuration}/{name}"]).status == 0:
             host.run(["mv", f"{configuration}/{name}", f"{configuration}/stack-{name}"]).check()
             host.put(around(f"stack-{name}", values), f"{configuration}/{name}")
-    # Standard output is for sizes, which HiBench picks out of it: every number there would count.
+    # Logs go to standard error: HiBench reads sizes from standard output, and would take any number there for one.
     logging = LOGGING["log4j.properties"].replace("System.out", "System.err")
     host.put(logging.encode(), f"{configuration}/log4j.properties")
     found = {match[1].split("-")[0]: jar for jar in software.HADOOP.glob("*.jar")
@@ -414,7 +414,7 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
     jars = {"examples": f"{folder}/{found['examples'].name}", "sleep": f"{folder}/sleep.jar"}
     host.put(found["examples"].read_bytes(), jars["examples"])
     host.put(sleep_jar(found["client"]), jars["sleep"])
-    # Without the unpacked programs: a job brings its own, as it does everywhere.
+    # Without the unpacked programs: a job brings its own, as everywhere.
     bare = replace(installation, workloads="")
     java = bare.argv("", CLIENT_MIB, whereabouts(host))[:-3]
     java = [word for word in java if not word.startswith("-Dlog4j.configuration=")]
@@ -426,9 +426,9 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
 
 
 def sleep_jar(tests: Path) -> bytes:
-    """A jar that runs SleepJob of Hadoop's tests. (`tests` as it is has a choice of programs, some of them elsewhere.)
+    """A jar that runs SleepJob of Hadoop's tests. (The jar `tests` offers several programs, some of which it lacks.)
 
-    HiBench's first argument names the program; SleepJob passes over words that it does not know.
+    HiBench's first argument names the program; SleepJob ignores words that it does not know.
     """
     content = io.BytesIO()
     with zipfile.ZipFile(tests) as source, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as target:
@@ -442,8 +442,8 @@ def sleep_jar(tests: Path) -> bytes:
 def _of_tasks(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, host: Host, tools: str) -> dict[str, str]:
     """Settings by which the tasks of our own cluster find the programs of HiBench; none for a site's cluster.
 
-    They stand in the text of mapred-site.xml, where HiBench looks for the tasks' options. Its programs are on the class
-    path, as all others are, and not in the job's own jar: so tasks find JVMs that stay (container_jvms.py).
+    They go into mapred-site.xml, where HiBench looks for the tasks' options. Its programs are on the class path, like
+    all others, and not in the job's own jar, so that tasks can run in JVMs that stay (container_jvms.py).
     """
     if not isinstance(yarn, Yarn):
         return {}
@@ -454,6 +454,6 @@ def _of_tasks(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, host: Host, t
         path = f"{installation.configuration}/hibench/{name}"
         hdfs.testbed.share(path, "\n".join(lines).encode())
         found[key] = f"@{path}"
-    # For tasks whose options HiBench loses: their class path in the environment instead.
+    # For tasks whose options HiBench drops: the class path in their environment.
     everything = [*installation.jars, installation.configuration, installation.workloads, tools]
     return found | {"mapreduce.application.classpath": ",".join(filter(None, everything))}

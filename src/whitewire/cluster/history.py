@@ -29,10 +29,10 @@ def fault(host: Host, server: str) -> str:
 
 
 def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None]) -> dict[str, Any]:
-    """What a server (`http://name:port`, asked from `host`) says of a job: `job`, `counters`, `tasks`, `attempts`.
+    """A job as a server (`http://name:port`, asked from `host`) reports it: `job`, `counters`, `tasks`, `attempts`.
 
-    It learns of a job a moment after the job's end. `check` is called while it doesn't know; raises TimeoutError
-    when it doesn't answer in time.
+    A server learns of a job a moment after the job's end; until then `check` is called. Raises TimeoutError when the
+    server doesn't answer in time.
     """
     deadline, said = time.monotonic() + timeout, ""
     while time.monotonic() < deadline:
@@ -51,7 +51,7 @@ def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], No
 
 
 def settings(host: Host, server: str, job: str, names: Collection[str]) -> dict[str, Any]:
-    """What a server says of a finished job's configuration, less all settings but those of these names.
+    """The configuration of a finished job as a server reports it, reduced to the settings `names`.
 
     Raises ValueError when it does not answer.
     """
@@ -75,5 +75,5 @@ def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:
 
 
 def _said(done: Completed) -> str:
-    """Why curl failed: its first line, as advice may follow."""
+    """Why curl failed: the first line of its errors, because advice may follow."""
     return done.stderr.decode(errors="replace").strip().partition("\n")[0] or "no message"

@@ -13,7 +13,7 @@ from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line
 from whitewire.testbed.each import on_each
 
 LOOK_S = 10.0
-"""Least seconds between two looks for the folder: each asks the file system that is being measured."""
+"""Least seconds between two checks of the folder: each uses the file system that is being measured."""
 DROP_CACHES = "/proc/sys/vm/drop_caches"
 EMPTY = """
 sync
@@ -28,8 +28,8 @@ fi
 held=$(find "$1" -type f -exec fincore --bytes --noheadings --output RES {} +) || exit
 echo "$held" | awk '{ held += $1 } END { print held + 0 }'
 """
-"""Write back what is dirty and empty the page cache of all (file $2), which takes root, or else of the files below $1
-(posix_fadvise(2), POSIX_FADV_DONTNEED); then say how many bytes of these it still holds (mincore(2))."""
+"""Script that writes back dirty pages and empties the page cache: all of it (file $2), which takes root, or else of the
+files below $1 (posix_fadvise(2), POSIX_FADV_DONTNEED); then prints how many bytes of these it holds (mincore(2))."""
 OWN_MEMORY = ("gpfs", "zfs")
 """File systems, as `stat` names them, whose clients keep files in memory of their own beside the page cache."""
 
@@ -37,8 +37,8 @@ OWN_MEMORY = ("gpfs", "zfs")
 class Posix(Service):
     """A folder of our own below `path`, made at the start and removed at the end; nothing else is touched.
 
-    After the start `kind` is the file system's type as the first host's `stat` names it, `layouts` what was set for
-    each folder (empty where there are no stripes).
+    After the start, `kind` is the file system's type as the first host's `stat` names it, and `layouts` the layout that
+    was set for each folder (empty without stripes).
     """
 
     def __init__(self, testbed: Testbed, path: str) -> None:
@@ -57,7 +57,7 @@ class Posix(Service):
     # -- life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Make the folder and see that all hosts share it. Raises UserError, naming the host, when they don't."""
+        """Make the folder and check that all hosts share it. Raises UserError, naming the host, when they don't."""
         begin, first = time.monotonic(), self.hosts[0]
         made = first.run_outside(["mkdir", self.mount])
         if made.status != 0:
@@ -93,9 +93,9 @@ class Posix(Service):
             self.started = False
 
     def check(self) -> None:
-        """Raise UserError when the folder is gone from a host: no daemon of ours stands behind it.
+        """Raise UserError when the folder is gone from a host: there is no daemon of ours to check.
 
-        It looks again LOOK_S after it looked last, however often it is called.
+        It checks at most every LOOK_S seconds, however often it is called.
         """
         if time.monotonic() - self.looked < LOOK_S:
             return
@@ -117,7 +117,7 @@ class Posix(Service):
         return full
 
     def layout(self, path: str, stripe_count: int, stripe_size: int) -> str:
-        """Make a folder and, on Lustre, set the stripes of files that will be made in it; what was set, in words."""
+        """Make a folder and, on Lustre, set the stripes of files that will be made in it; returns them as text."""
         full, first = self.path(path), self.hosts[0]
         first.run_outside(["mkdir", "-p", full]).check()
         words = ""
@@ -129,7 +129,7 @@ class Posix(Service):
         return words
 
     def asked(self, path: str) -> dict[str, object]:
-        """What was set last of a folder."""
+        """The settings that were requested last for a folder."""
         return {"kind": self.kind, "layout": self.layouts[self.path(path)]}
 
     def reported(self, path: str) -> dict[str, object]:
@@ -146,7 +146,7 @@ class Posix(Service):
         return {"kind": kind, "layout": words}
 
     def remount(self, max_dirty: int | None = None, readahead: int | None = None) -> None:
-        """Empty the hosts' memory of our files; `warm` says where that failed. The site's mount is never touched.
+        """Empty the hosts' memory of our files; `warm` has where that failed. The site's mount is never touched.
 
         What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
         """

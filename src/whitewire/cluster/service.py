@@ -1,4 +1,4 @@
-"""What every service of a cluster is to those that watch over it: some processes that should go on."""
+"""The interface of a cluster's services: processes that are started, watched and stopped together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Service(ABC):
         """Bring everything up and wait until it can be used. Raises ProcessDied, TimeoutError or UserError."""
 
     def settle(self) -> None:  # noqa: B027 - most services leave nothing
-        """Wait for what start() left to come up beside other work, if anything. Raises as start()."""
+        """Wait for parts that start() left to come up meanwhile, if any. Raises like start()."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -38,7 +38,7 @@ class Service(ABC):
         return [process.name for process in self.processes().values() if not process.alive]
 
     def wait_for(self, process: Process, pattern: str, count: int = 1) -> None:
-        """Wait until the process has said `pattern` `count` times, and name whichever process dies meanwhile."""
+        """Wait until the process has printed `pattern` `count` times. Raises like check() if any process dies."""
         process.wait_ready(pattern, count, meanwhile=self.check)
 
     def __enter__(self) -> Self:

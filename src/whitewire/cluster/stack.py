@@ -1,4 +1,4 @@
-"""All services of one measurement, up together: HDFS, and where an experiment needs them YARN and a mounted store."""
+"""All services of one measurement together: HDFS and, if an experiment needs them, YARN and a mounted file system."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from whitewire.testbed.each import on_each
 
 
 class Stack:
-    """The services by name; `yarn` and `mounted` (CephFS, or what a site has) are None where no run needs them.
+    """The services by name; `yarn` and `mounted` (CephFS, or a site's file system) are None if no run needs them.
 
-    `made` remembers inputs that runs share, by place what is there; `overheads` what jobs of a kind take on almost no
-    data: seconds by job, and under `wire` the bytes into all workers.
+    `made`: the input that is at each place for inputs that runs share; `overheads`: startup overheads by kind of job:
+    seconds by job, and under `wire` the bytes into all workers.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class Stack:
         self.made: dict[Any, Any] = {}
         self.overheads: dict[Any, dict[str, float]] = {}
         self.hibench: HiBench | None = None
-        """The testbed's HiBench, where runs want it and it has one."""
+        """The testbed's HiBench, if it has one and runs want it."""
         self.drive = hdfs.drive
         self.slow_drives = 1.0
-        """Share of the drives' rate that the slow worker has."""
+        """Rate of the slow worker's drives, as a share of the others'."""
         self.set_on_drives: tuple[Drive, bool, float, int] | None = None
         self.epoch = 0
-        """Of the workers' memory in front of their drives: with each new one it is empty."""
+        """Number of the present state of the workers' memory in front of their drives: each new number empties it."""
         self.at_work: tuple[int, int] | None = None
 
     @property
@@ -58,7 +58,7 @@ class Stack:
 
     @property
     def reuses_jvms(self) -> bool:
-        """Whether tasks run in JVMs that stay from one task to the next, and get faster by that."""
+        """Whether tasks run in JVMs that stay from one task to the next, and get faster over them."""
         return isinstance(self.yarn, Yarn) and self.yarn.reuses_jvms
 
     @property
@@ -72,7 +72,7 @@ class Stack:
 
     @property
     def first_failure(self) -> str:
-        """Why a mounted file system of our own started only at the second try; empty where it did at the first."""
+        """Why the first start of our own mounted file system failed; empty if it did not."""
         return self.mounted.first_failure if isinstance(self.mounted, CephFs) else ""
 
     def start(self) -> None:
@@ -92,9 +92,9 @@ class Stack:
             service.stop()
 
     def ease(self, ease: bool, fresh: bool = False) -> None:
-        """Let everything pass the modelled drives of workers and clients, or hold it up as `drive` does.
+        """Unthrottle the modelled drives of workers and clients (`ease`), or throttle them as `drive` says.
 
-        `fresh`: from now on nothing is dirty in the workers' memory, and nothing can be read from it.
+        `fresh`: empty the workers' memory in front of their drives: nothing in it is dirty or can be read.
         """
         self.epoch += fresh and self.drive.cached
         wanted = self.drive, ease, self.slow_drives, self.epoch
@@ -109,21 +109,21 @@ class Stack:
 
     @property
     def slow_worker(self) -> Host:
-        """The worker that is unlike the others where a run wants one: the last one that works."""
+        """The worker that is slower than the others if a run wants one: the last one that runs tasks."""
         workers = self.testbed.by_role("datanode")
         return workers[: self.at_work[0]][-1] if self.at_work else workers[-1]
 
     def scale(self, k: float, drive: Drive, slow_drives: float = 1.0) -> None:
-        """From now on links are slowed down by k, and drives are these: those of workers, and of object servers.
+        """From now on slow links down by k, and model the drives of workers and object servers by `drive`.
 
-        `slow_drives`: the share of that rate that the drives of one worker have.
+        `slow_drives`: rate of one worker's drives, as a share of the others'.
         """
         self.testbed.k, self.drive, self.slow_drives = k, drive, slow_drives
         if isinstance(self.mounted, CephFs) and drive.limits:
             self.mounted.set_rate(drive.rate)
 
     def work_on(self, at_work: tuple[int, int] | None) -> None:
-        """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again."""
+        """Let tasks run on the first workers only: (number of workers, tasks at once on each). None: on all again."""
         if at_work != self.at_work:
             if not isinstance(self.yarn, Yarn):
                 raise RuntimeError("only a YARN of our own can choose which workers run tasks")
@@ -133,7 +133,7 @@ class Stack:
     def check(self) -> None:
         """Raise ProcessDied, with the name and the end of the log, when any daemon or client has ended.
 
-        OSError when there is no space left for their logs.
+        Raises OSError when there is no space left for their logs.
         """
         for service in self._services:
             service.check()

@@ -1,4 +1,4 @@
-"""YARN beside a running HDFS: ResourceManager and history server on the NameNode's host, a NodeManager a worker."""
+"""YARN beside a running HDFS: ResourceManager and history server on the NameNode's host, a NodeManager per worker."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
 HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 HISTORY_PORT = 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
-"""The file system that jobs take as theirs (fs.defaultFS), and its folder that is a mounted file system."""
+"""The default file system of jobs (fs.defaultFS), and its folder for a mounted file system."""
 INHERITED = ("JAVA_HOME", "LC_ALL", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_RUN")
-"""What containers inherit of their NodeManager's environment: the drive model holds their files too, a site's hosts
-know by it what belongs to the run, and numbers look the same in every JVM."""
+"""Environment variables that containers inherit from their NodeManager: with them the drive model covers containers'
+files, a site's hosts recognise the run's processes, and numbers look the same in every JVM."""
 
 CAPACITY = {
     "yarn.scheduler.capacity.root.queues": "default",
@@ -39,18 +39,18 @@ CAPACITY = {
     # One container a heartbeat: tasks spread over the hosts instead of filling the first.
     "yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled": False,
     "yarn.scheduler.capacity.node-locality-delay": 5,
-    # It looks for something to place all the time and not at heartbeats, by default each 5 ms.
+    # It looks for containers to place at this interval (default: 5 ms), not at heartbeats.
     "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": 25,
     "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
 }
 
 
 REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) registered"
-"""What the ResourceManager says of each NodeManager: host and port, by which YARN names it."""
+"""The ResourceManager's log line for each NodeManager, with the host and port by which YARN names it."""
 STEP = 32
-"""MiB in which YARN hands out memory."""
+"""Unit in which YARN allocates memory, MiB."""
 OF_THE_JOB = (".", "job.jar/job.jar", "job.jar/classes", "job.jar/lib/*")
-"""Class path of what a job brings, below its containers' folder, as Hadoop itself has it."""
+"""Class path of a job's own files, relative to its containers' folder, as Hadoop itself has it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Memory:
 
     @classmethod
     def of(cls, testbed: Testbed) -> Memory:
-        """The testbed's own (`yarn` in its description), else what many hosts on one machine allow."""
+        """The testbed's own values (`yarn` in its description); the defaults suit many hosts on one machine."""
         return cls(**testbed.config.get("yarn", {}))
 
     @property
@@ -75,20 +75,20 @@ class Memory:
     def with_slots(self, slots: int) -> Memory:
         """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for ApplicationMasters beside them.
 
-        These ask for the least that YARN hands out, and all room that is less than a task's is theirs: one stays for
-        five seconds when its job has ended, so short jobs have several at once, none of which may take a task's place.
-        What a NodeManager offers by the testbed's own description stays the limit.
+        ApplicationMasters ask for the least that YARN allocates, in the room that is too small for a task: one stays
+        for five seconds after its job has ended, so short jobs have several at once, and none may take a task's place.
+        The memory of a NodeManager by the testbed's description remains the limit.
         """
         task = -(-self.task_mib // STEP) * STEP
         return replace(self, node_mib=min(self.node_mib, (slots + 1) * task - STEP), am_mib=STEP)
 
 
 MASTERS = "mapreduce.job.am.strict-locality"
-"""The rack and the host that run ApplicationMasters."""
+"""Setting for the rack and the host that run ApplicationMasters."""
 
 
 def topology(testbed: Testbed, racks: int) -> dict[str, object]:
-    """Where ApplicationMasters run on hosts in so many racks: on the first worker, as where there are none."""
+    """Setting that places ApplicationMasters on the first worker, for hosts in racks."""
     first = testbed.by_role("datanode")[0]
     return {MASTERS: f"/{testbed.racks(racks)[first.name]}/{first.endpoint}"}
 
@@ -97,18 +97,18 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
              variables: Collection[str] = ()) -> dict[str, object]:  # fmt: skip
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
-    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds. `variables`: what
-    containers inherit of its environment besides INHERITED.
+    `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds. `variables`:
+    environment variables that containers inherit besides INHERITED.
 
-    `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see,
-    where there is one, and not over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
-    the data); else to HDFS, as Hadoop has it.
+    `mount` is where hosts have mounted a shared file system, if any. Job files go to the folder that all hosts see, if
+    there is one, rather than over the links, because their size does not shrink with k (a job.xml is 200 kB whatever
+    the data); else to HDFS, Hadoop's default.
     """
     master = testbed.by_role("namenode")[0]
     below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
-    # Always on one worker where hosts share the processors: there they find the JVM of the last one.
+    # If hosts share processors, always on one worker, where the JVM of the last ApplicationMaster is.
     place_of_masters = {MASTERS: f"/default-rack/{first}"} if testbed.capabilities.shares_processors else {}
     return place_of_masters | {
         "yarn.resourcemanager.hostname": master.endpoint,
@@ -129,15 +129,15 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.log-dirs": f"{master.scratch}/containers",
         "yarn.nodemanager.env-whitelist": ",".join([*INHERITED, *variables]),
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 50,
-        # Lists of each container's folder, made by five more processes.
+        # Listings of each container's folder, which take five more processes.
         "yarn.nodemanager.log-container-debug-info.enabled": False,
-        # What a job needs is on every host's own class path; see args().
+        # What a job needs is on every host's own class path; see _args().
         "yarn.application.classpath": configuration,
         "mapreduce.application.classpath": configuration,
         "mapreduce.framework.name": "yarn",
         "mapreduce.jobhistory.address": f"{master.endpoint}:10020",
         "mapreduce.jobhistory.webapp.address": f"{master.endpoint}:{HISTORY_PORT}",
-        # A job's view of the file systems: HDFS, but for job files and histories, and `mount`.
+        # A job's view of the file systems: HDFS, except for job files, histories and `mount`.
         "fs.viewfs.mounttable.whitewire.linkFallback": f"{below}/",
         "fs.viewfs.mounttable.whitewire.link./jobs": f"file://{testbed.shared}" if testbed.shared else f"{below}/jobs",
         f"fs.viewfs.mounttable.whitewire.link.{MOUNTED}": f"file://{mount}",
@@ -153,7 +153,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "mapreduce.map.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
         "mapreduce.reduce.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
         "mapreduce.task.io.sort.mb": scaling.SORT_BUFFER_MIB,
-        # Short jobs: ask often, so that waiting for the next question is no part of the time.
+        # Jobs are short: poll often, so that waiting for the next poll adds no time.
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
         "mapreduce.client.progressmonitor.pollinterval": 100,
         "mapreduce.client.completion.pollinterval": 100,
@@ -180,9 +180,9 @@ class Yarn(Service):
     # -- life ---------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start everything and wait until each NodeManager has registered; `start_seconds` are what that took.
+        """Start everything and wait until each NodeManager has registered; `start_seconds` is the time taken.
 
-        The history server comes up beside the warm-up; settle() waits for it.
+        The history server comes up during the warm-up; settle() waits for it.
         Raises ProcessDied with the end of the log of the daemon that died, TimeoutError likewise.
         """
         begin = time.monotonic()
@@ -198,11 +198,11 @@ class Yarn(Service):
         self._daemon(self.master, HISTORY_SERVER, "historyserver", 192, {}, arguments=[f"-Dfs.defaultFS={VIEW}"])
 
     def settle(self) -> None:
-        """Wait until the history server answers. Raises as start()."""
+        """Wait until the history server answers. Raises like start()."""
         self.wait_for(self.daemons["historyserver"], r"Started ServerConnector@|Web app jobhistory started")
 
     def _make_folders(self) -> None:
-        """For the files of jobs: in the folder that all hosts see, else in HDFS."""
+        """Make the folders for job files: in the folder that all hosts see, else in HDFS."""
         names = ("staging", "done", "ended")
         if self.testbed.shared:
             self.master.run(["mkdir", "-p", *(f"{self.testbed.shared}/{name}" for name in names)]).check()
@@ -221,8 +221,8 @@ class Yarn(Service):
     def _args(self, kind: str, heap: int) -> list[str]:
         """The JVM options of a container, for an argument file (java @file).
 
-        The class path stands in it, jars first, because a class archive fixes their order; the container's own
-        folder, where the job's files are, and what its jar is unpacked to there come last (OF_THE_JOB).
+        The class path is in it, jars first, because a class archive fixes their order. The container's own folder, with
+        the job's files and its unpacked jar, comes last (OF_THE_JOB).
         """
         java, *options, _ = self.installation.argv("", heap, {}, kind=kind)
         if self.reuses_jvms:
@@ -262,7 +262,7 @@ class Yarn(Service):
     # -- use ----------------------------------------------------------------------------------------------
 
     def work_on(self, at_work: tuple[int, int] | None) -> None:
-        """Let tasks run on the first workers only: how many, and how many tasks each at once. None: on all again.
+        """Let tasks run on the first workers only: (number of workers, tasks at once on each). None: on all again.
 
         The others stay in the cluster and offer nothing (yarn rmadmin -updateNodeResource). Raises RuntimeError.
         """
@@ -276,15 +276,15 @@ class Yarn(Service):
             self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 
     def history(self, job: str) -> dict[str, Any]:
-        """What the history server says of a finished job; see history.of()."""
+        """A finished job as the history server reports it; see history.of()."""
         return history.of(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict[str, Any]:
-        """What the history server says of a finished job's settings of these names; see history.settings()."""
+        """A finished job's settings `names` as the history server reports them; see history.settings()."""
         return history.settings(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, names)
 
     def task_lines(self, job: str, text: str) -> str:
-        """Lines of the tasks' logs of a job that hold a text, from all workers."""
+        """Lines with a text in the logs of a job's tasks, from all workers."""
         folder = f"{self.master.scratch}/containers/{job.replace('job', 'application', 1)}"
         argv = ["grep", "-rhF", "--include=syslog", text, folder]
         return b"".join(on_each(self.workers, lambda host: host.run(argv).stdout)).decode(errors="replace")
@@ -295,5 +295,5 @@ def _java_home() -> str:
 
 
 def job_ids(output: str) -> Sequence[str]:
-    """The jobs that a tool said it submitted, in order."""
+    """Ids of the jobs that a tool submitted, by its output, in order."""
     return list(dict.fromkeys(re.findall(r"Submitting tokens for job: (job_\d+_\d+)", output)))

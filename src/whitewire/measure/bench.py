@@ -1,4 +1,4 @@
-"""What a workload's run gets to work with: the stack that is up, the run, and what all workloads do alike, in parts."""
+"""What a workload's run works with: the running stack, the run, and parts that all workloads share."""
 
 from __future__ import annotations
 

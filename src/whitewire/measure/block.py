@@ -64,13 +64,13 @@ WARM_MEMORY_GIB = 1.0
 
 @dataclass(frozen=True)
 class Only:
-    """The claim that is measured by itself, and how the rows of a design are found that it and its controls rest on."""
+    """The single claim to measure, and a function that finds the rows of a design for it and its controls."""
 
     claim: str
     rows_of: Callable[[Paper, str, Sequence[DesignRow]], Sequence[DesignRow]]
 
     def ids(self, paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
-        """The runs of these rows."""
+        """Ids of the claim's runs among these rows."""
         return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
 
 
@@ -79,9 +79,9 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
     last.
 
-    `interim` tells what the paper's claims are worth so far: what they need no more is not measured. The environment
-    may hold a budget (budget.VARIABLE), after which none is begun. Raises UserError when the testbed cannot work here
-    or its calibration fails; runs that are finished stay.
+    `interim` judges the paper's claims by the runs so far; runs that none of them needs any more are not made. The
+    environment may hold a budget (budget.VARIABLE), after which no run begins. Raises UserError when the testbed cannot
+    work here or its calibration fails; finished runs stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -104,10 +104,10 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
 class Block:
     """One block: its rows in the order of running and the journal that they go to.
 
-    `source`: what messages call the testbed's description; `interim` tells what the paper's claims are worth so far,
-    where the paper has interim analyses at the effort; `others`: rows of the paper's other blocks, which these see too;
-    `before`: what the testbed's links say of the block; `around` makes each attempt at a run; `attempts`: at a run or
-    an overhead run, in place of those of the testbed's limits; `raises_k`: whether a larger k is taken where the
+    `source`: name of the testbed's description in messages; `interim` judges the paper's claims by the runs so far, if
+    the paper has interim analyses at the effort; `others`: rows of the paper's other blocks, which the analyses see
+    too; `before`: findings of the stage `links` on the block; `around` makes each attempt at a run; `attempts`: most
+    attempts at a run or an overhead run (default: the testbed's limit); `raises_k`: whether to take a larger k if the
     processors are too slow; `only`: the claim whose runs alone are made.
     """
 
@@ -131,16 +131,16 @@ class Block:
         self.left: dict[str, Reason] = {}
         """Runs that were not made, and why."""
         self.spent = defaultdict(float, self.allowance.spent)
-        """Seconds by what was done in this start."""
+        """Seconds of this start by activity."""
 
     @property
     def paper(self) -> Paper:
-        """The paper with the k that its runs have."""
+        """The paper at the k of its runs."""
         return self.candidates.paper
 
     @property
     def plan(self) -> BlockPlan:
-        """What its runs are, at the k that they have."""
+        """The plan of the block's runs, at their k."""
         return BlockPlan(self.paper, self.config, self.effort)
 
     def measure(self) -> None:
@@ -177,14 +177,14 @@ class Block:
         )
 
     def _not_asked(self) -> list[DesignRow]:
-        """Rows of missing runs for which this start is not asked."""
+        """Rows of missing runs that this start was not asked to make."""
         if not self.only:
             return []
         own = self.only.ids(self.paper, self.rows)
         return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
 
     def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, Reason]:
-        """Why these are not made; but for those that the machine cannot make."""
+        """Reasons for missing runs that this start was not asked to make, except those that the machine cannot make."""
         if not self.only:
             return {}
         ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
@@ -207,7 +207,7 @@ class Block:
             raise Faults([*faults, remedy])
 
     def _raise_k(self, why: str) -> None:
-        """Take the next k; runs at the one before count no more. The paper's other blocks are measured again, too."""
+        """Take the next k. Runs at the old one no longer count; the paper's other blocks are measured again, too."""
         others = dict.fromkeys(self.journal.folder.with_name(row["block"]) for row in self.others)
         for journal in [self.journal, *map(Journal, filter(Path.is_dir, others))]:
             journal.begin()
@@ -218,7 +218,7 @@ class Block:
 
     @contextlib.contextmanager
     def _waiting_workers(self) -> Iterator[list[Worker]]:
-        """Processes that make rounds of this block in further lanes, once they are asked to."""
+        """Processes that wait to make rounds of this block in further lanes."""
         workers = [Worker(partial(serve, self.journal.folder, self._beside)) for _ in range(1, lanes.most())]
         try:
             yield workers
@@ -227,7 +227,7 @@ class Block:
                 worker.kill()
 
     def _beside(self, task: Task, team: Mate) -> Report:
-        """Make rounds of a cluster's runs in a further lane. Raises UserError; its rounds are then the other lanes'."""
+        """Make rounds of a cluster's runs in a further lane. Raises UserError; the other lanes then make its rounds."""
         with lanes.further_lane() as lane:
             if not lane:
                 return Report(ended=True)
@@ -238,7 +238,7 @@ class Block:
             campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
                 run.expected_seconds for run in runs]), lane)  # fmt: skip
             campaign.deadline = task.deadline.earlier(-CLOSING_S)
-            campaign.give_up_at = NEVER  # runs of the first lane counted: others do not disturb all
+            campaign.give_up_at = NEVER  # runs of the first lane counted, so not every attempt is disturbed
             campaign.unavailable |= task.unavailable
             campaign.progress.lanes = task.lanes
             with campaign.progress.going():
@@ -262,7 +262,7 @@ class Block:
                    if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, overheads)]
-        # Side by side, blocks of several papers have one name.
+        # Blocks of several papers that are measured side by side may have the same name.
         name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
         left = self.deadline.left()
@@ -273,7 +273,7 @@ class Block:
         return campaign
 
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
-        """Make runs, by the services that they share."""
+        """Make runs, grouped by the services that they share."""
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
@@ -301,9 +301,9 @@ class Block:
 
     def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
                         task: Task) -> int:  # fmt: skip
-        """Make the runs that share one start of the cluster; `number` were begun before. Returns how many are now.
+        """Make the runs that share one start of the cluster. Returns how many are begun now; `number` were before.
 
-        `team`: of a further lane, which does its `task`; else `task` is what further lanes get.
+        With `team`, this is a further lane, which does `task`; without it, `task` is what further lanes get.
         """
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
@@ -320,7 +320,7 @@ class Block:
         campaign.progress.cluster()
         logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
         with cannot_make(logs), contextlib.ExitStack() as up:
-            # What starts takes all processors that it gets, and what is probed must not lack them.
+            # Starting services use all processors that they get, and probes must not lack any.
             with campaign.holding(ALL):
                 if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
                     campaign.left |= {run.row["run_id"]: Reason(BUDGET) for run in runs}
@@ -343,9 +343,9 @@ class Block:
 
     def _start(self, up: contextlib.ExitStack, campaign: Campaign, testbed: Testbed, shared: str, runs: Sequence[Run],
                logs: Path) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip
-        """Probe hosts that are up and start their services, which `up` stops; with the runs that they can make.
+        """Probe hosts and start their services, which `up` stops; returns the services and the runs that they can make.
 
-        No services where they can make none.
+        If there are no such runs, no service is started, and the services are None.
         """
         _, place, _, slots, racks, _ = json.loads(shared)
         if place:
@@ -367,7 +367,7 @@ class Block:
         return stack, runs
 
     def _lead(self, session: Session, number: int, task: Task, started: float) -> int:
-        """Make the runs of a cluster whose start took so many seconds, and have further lanes make some of them."""
+        """Make the runs of a cluster whose start took `started` seconds, together with further lanes."""
         campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
         lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
@@ -379,9 +379,9 @@ class Block:
                 raise
 
     def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
-        """Probe links and drives at every scale that the runs have; returns the runs of scales within their bounds.
+        """Probe links and drives at every scale of the runs; returns the runs whose scale is within its bounds.
 
-        Raises CannotMake where there is none.
+        Raises CannotMake if there is none.
         """
         lost: list[tuple[Sequence[Run], CannotMake]] = []
         campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")

@@ -1,5 +1,5 @@
-"""The runs of a block as its paper, its effort and its testbed have them: from rows of the design to runs, overhead
-runs and expected times."""
+"""The runs of a block by its paper, effort and testbed: from rows of the design to runs, overhead runs and expected
+times."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed.emulated import software
 
 CLOSING_S, START_S = 15.0, 90.0
-"""Seconds that a budget keeps for the end of a cluster, and at least for its start."""
+"""Seconds that a budget reserves for the end of a cluster, and at least for its start."""
 
 Known = Mapping[str, Sequence[RunRecord]]
-"""Valid overhead runs that are there, by name."""
+"""Existing valid overhead runs, by name."""
 
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What the runs of a block are. `paper` has the k of the runs; `config` is the testbed's description."""
+    """The plan of a block's runs. `paper` is at the k of the runs; `config` is the testbed's description."""
 
     paper: Paper
     config: Mapping[str, Any]
@@ -70,9 +70,9 @@ class BlockPlan:
         return Drive.scaled(hardware, scale.k, software.DRIVE_LIBRARY, scale.data_fraction)
 
     def _workers(self, row: DesignRow, levels: Mapping[str, Any], store: Mapping[str, Any]) -> int | None:
-        """How many of a larger cluster's workers a run's level of `nodes` asks for; None: it has a cluster for itself.
+        """How many workers of a larger, shared cluster a run's level of `nodes` asks for; None: it has its own cluster.
 
-        Jobs whose data lie in a parallel file system may share one; in HDFS the data must lie on just as many hosts.
+        Jobs with data in a parallel file system may share a cluster; in HDFS the data must be on exactly these hosts.
         """
         mounted = store["kind"] == "cephfs" and capabilities_of(self.config).starts_file_system
         if not mounted or not workloads.of(row["workload"]).native:
@@ -92,7 +92,7 @@ class BlockPlan:
         return run.workload.measures_overhead(run.parameters, bool(self.config.get("hibench")))
 
     def overheads(self, shared: str, runs: Sequence[Run], known: Known) -> Overheads:
-        """The overhead runs that the runs of a cluster need, with those that an interrupted measurement left."""
+        """The overhead runs that the runs of a cluster need, including those that an interrupted measurement left."""
         with_overhead = [(place, run) for place, run in enumerate(runs) if self.has_overhead(run)]
         first: dict[OverheadKey, int] = {}
         for place, run in with_overhead:
@@ -105,22 +105,22 @@ class BlockPlan:
         return Overheads(first, names, len(runs), counts, known, self._first_after_interim(runs))
 
     def _first_after_interim(self, runs: Sequence[Run]) -> int | None:
-        """Which of the runs of a cluster is the first after the first interim analysis; None if there is none ahead."""
+        """Index of a cluster's first run after the first interim analysis; None if no analysis is ahead."""
         analyses = self.paper.analyses(self.effort)
         later = (place for place, run in enumerate(runs) if len(analyses) > 1 and run.row["replicate"] > analyses[0])
         return next(later, 0) or None
 
     @cached_property
     def _net_experiments(self) -> set[str]:
-        """Experiments whose net times a claim asks for."""
+        """Experiments whose net times a claim uses."""
         return set(experiments_asked(self.paper, NET))
 
     def _defines(self, run: Run) -> str:
-        """Digest of what of the testbed's description affects a run's startup overhead."""
+        """Digest of the parts of the testbed's description that affect a run's startup overhead."""
         return defining_overhead(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
 
     def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
-        """Seconds of each run of a cluster and overhead runs after it; those before the first are part of the start."""
+        """Seconds of each run with the overhead runs after it; those before the first run are part of the start."""
         overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
         return [
             run.expected_seconds + sum(durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(place))
@@ -128,7 +128,7 @@ class BlockPlan:
         ]
 
     def seconds_until_a_run(self, shared: str, runs: Sequence[Run], known: Known) -> float:
-        """Seconds until a cluster has made its first run and has ended: with less it would start for nothing."""
+        """Seconds that a cluster needs to start, make its first run and end: with less it would start for nothing."""
         overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
         due = [durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(0) if not overheads.has(key)]
         return START_S + sum(due) + runs[0].expected_seconds + CLOSING_S

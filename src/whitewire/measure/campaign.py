@@ -1,4 +1,4 @@
-"""What the clusters of a block share while its runs are made: journal, deadlines, what was left out and why."""
+"""What the clusters of a block share while its runs are made: journal, deadlines, runs left out and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from whitewire.records.reasons import FAILED, Reason
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
-"""Makes an attempt (which it is given) at a run with this id, with more around it; returns its outcome."""
+"""Makes the given attempt at the run with this id, with something around it; returns the attempt's outcome."""
 
 
 def plainly(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
@@ -38,10 +38,10 @@ def plainly(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcom
 
 @dataclass
 class Campaign:
-    """The runs of a block that are missing, while they are made.
+    """The missing runs of a block while they are made.
 
     `deadline`: no run begins after it; nor after `give_up_at` if other programs have disturbed every attempt. `left`:
-    runs that are not made, by id, and why. `spent`: seconds by what was done; `lane`: the number of its lane, from 1.
+    why runs are not made, by id. `spent`: seconds by activity; `lane`: the number of its lane, from 1.
     """
 
     plan: BlockPlan
@@ -72,40 +72,40 @@ class Campaign:
 
     @property
     def designed(self) -> set[str]:
-        """Ids of the block's runs by its design."""
+        """Ids of the block's runs in its design."""
         return {row["run_id"] for row in self.rows}
 
     @property
     def pace(self) -> float | None:
-        """Seconds that valid runs took for each planned second; None where none was made."""
+        """Seconds that valid runs took per planned second; None if there are none."""
         planned = sum(planned for _, planned in self.timed)
         return round(sum(took for took, _ in self.timed) / planned, 3) if planned else None
 
     @property
     def made_by(self) -> RunRecord:
-        """What an attempt's record says of who made it: the code, and its lane of how many."""
+        """The part of an attempt's record on its origin: the commit, its lane and the number of lanes."""
         count = lanes.most()
         record: RunRecord = {**environment.commit()}
         return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 
     @property
     def known_overheads(self) -> Known:
-        """Valid overhead runs that are in the journal, by name."""
+        """Valid overhead runs in the journal, by name."""
         return valid_overheads(self.journal.folder)
 
     @property
     def overheads_of_lane(self) -> Known:
-        """Those of them that this lane made."""
+        """Valid overhead runs that this lane made, by name."""
         return {name: [each for each in made if each.get("lane") == self.lane]
                 for name, made in self.known_overheads.items()}  # fmt: skip
 
     def spending(self, what: str) -> contextlib.AbstractContextManager[None]:
-        """Count the time that something takes."""
+        """Count the seconds of the `with` block as those of an activity."""
         return engine.spending(self.spent, what)
 
     @contextlib.contextmanager
     def holding(self, processors: float) -> Iterator[None]:
-        """Hold so many of the processors that lanes share; the wait for them counts as waiting."""
+        """Hold `processors` of those that lanes share; the wait for them counts as waiting."""
         with contextlib.ExitStack() as held:
             with self.spending("waiting"):
                 held.enter_context(lanes.processors(processors))
@@ -119,20 +119,20 @@ class Campaign:
 
     @staticmethod
     def keep(what: str, write: Callable[[], object]) -> None:
-        """Write to the journal; NotKept where the disk does not take it: what comes after would be lost too."""
+        """Write to the journal. Raises NotKept if the disk fails, because later results would be lost too."""
         try:
             write()
         except OSError as error:
             raise NotKept(f"{what} could not be kept: {of_system(error)}") from error
 
     def leave_out(self, lacking: Iterable[tuple[Sequence[str], str]]) -> None:
-        """Do not make these runs (by id): the testbed cannot have what they need. block.json says which and why."""
+        """Leave out runs (by id) whose needs the testbed cannot meet; block.json lists them with the reason."""
         for lost, why in lacking:
             self.progress.say(f"{len(lost)} runs left out: {why}")
             self.unavailable |= dict.fromkeys(lost, why)
 
     def add(self, reports: Iterable[Report]) -> None:
-        """Take what became of runs in other lanes; what one of them did not make another one may have made."""
+        """Add the reports of other lanes; a run that one lane left out may have been made in another."""
         for report in reports:
             self.given_up += report.given_up
             self.left = {**report.left, **self.left}
@@ -142,7 +142,7 @@ class Campaign:
         self.left = {name: why for name, why in self.left.items() if name not in gone and not self.journal.has(name)}
 
     def fail(self, runs: Iterable[Run], why: str) -> None:
-        """Leave out, until another start, what is not made yet of runs whose cluster cannot make them."""
+        """Leave out, until the next start, the missing ones of these runs, because their cluster failed."""
         known = {*self.left, *self.given_up, *self.unavailable}
         lost = [run_id for run in runs if not self.journal.has(run_id := run.row["run_id"]) and run_id not in known]
         self.progress.say(f"{len(lost)} runs left out: {why}")

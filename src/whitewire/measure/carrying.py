@@ -1,4 +1,4 @@
-"""What hosts' RDMA ports and interfaces moved in a run: the proof of its transport, and the bytes over its links."""
+"""Traffic of hosts' RDMA ports and interfaces in a run: the proof of its transport, and the bytes over its links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ports = Mapping[str, Port]
 def seen(
     before: Links, after: Links, ports: Ports, ports_after: Ports, links: Mapping[str, Link]
 ) -> dict[str, PortSeen]:
-    """By host, what its port, its interface and its kernel's TCP moved between two readings."""
+    """Traffic of each host's port, interface and kernel TCP between two readings, by host."""
     found: dict[str, PortSeen] = {}
     for name, was in ports.items():
         now, link = ports_after[name], links.get(name, {})

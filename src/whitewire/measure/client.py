@@ -77,7 +77,7 @@ class Client:
 
 
 def viewed(path: str) -> str:
-    """A path in the run's file system as the shell finds it, whose default file system is HDFS."""
+    """A path in the run's file system, with the prefix that the shell needs because its default is HDFS."""
     return f"{yarn.VIEW}{path.lstrip('/')}"
 
 
@@ -93,9 +93,9 @@ def watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
 
 
 def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
-    """`count` files of `size` random bytes on every client, as paths; made once and warm in memory from then on.
+    """Paths of `count` files of `size` random bytes on every client; made once, and in memory from then on.
 
-    They are names of one file: what a client reads is not what is measured.
+    They are links to one file, because reading it is not measured.
     """
     clients = testbed.by_role("client")
     folder = f"{clients[0].scratch}/source/{size}"

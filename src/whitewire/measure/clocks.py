@@ -1,4 +1,4 @@
-"""Whether the time of day was set, here or on a host, or the machine slept, while a run went on."""
+"""Detects whether the time of day was set, here or on a host, or the machine slept, during a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whitewire.records.run import Clock
 
 @dataclass(frozen=True)
 class Clocks:
-    """At one moment: time of day; time that no step moves (CLOCK_MONOTONIC); the same with sleep (CLOCK_BOOTTIME)."""
+    """Clocks at one moment: time of day; time without steps (CLOCK_MONOTONIC); the same with sleep (CLOCK_BOOTTIME)."""
 
     day: float
     steady: float
@@ -22,9 +22,9 @@ class Clocks:
         return cls(time.time(), time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
     def since(self, now: Clocks | None = None, hosts: Mapping[str, float] | None = None) -> Clock:
-        """What happened to the clocks since then, in seconds; `hosts`: by how much others went ahead of this machine's.
+        """Steps and sleep since this reading, in seconds; `hosts`: how far hosts' clocks moved ahead of this machine's.
 
-        That is more where this one was set back meanwhile, so its own step is added.
+        A step of this machine's clock changes `hosts` by the opposite amount, so it is added to them.
         """
         now = now or Clocks.now()
         steady, with_sleep = now.steady - self.steady, now.with_sleep - self.with_sleep

@@ -23,7 +23,7 @@ class Shaping:
     run: Run
 
     def apply(self) -> Fabric:
-        """Throttle links and drives as the run wants them, with empty memory in front of drives; the run's network."""
+        """Throttle links and drives as the run wants them, with empty memory before drives; returns its network."""
         testbed, parameters, levels = self.stack.testbed, self.run.parameters, self.run.levels
         self.stack.ease(False, fresh=True)
         kib, share = levels.get("switch_buffer_kib"), parameters.get("slow_host", 1)
@@ -49,20 +49,20 @@ class Shaping:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a run was asked, and what links and drives say that they were."""
+    """The requested conditions of a run, and those that links and drives report."""
 
     stack: Stack
     run: Run
 
     def asked(self) -> dict[str, Any]:
-        """Levels and parameters as the run really has them; of settings and of the store what was set, not the name."""
+        """Levels and parameters as the run really has them, with the values of settings in place of their name."""
         run = self.run
         own: dict[str, Any] = {**run.levels, **run.parameters}
         if "drive" in own:
             own["drive"] = run.drive.record
         if run.drive.cached:
             own.setdefault("page_cache", ON)
-        own.pop("store", None)  # jobs and puts add what was set of it
+        own.pop("store", None)  # jobs and puts add its settings
         if "output_replication" in run.workload.known():
             own.setdefault("output_replication", run.workload.output_copies(run.parameters))
         if "settings" in own:
@@ -76,7 +76,7 @@ class Conditions:
         return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
 
     def drives(self) -> Evidence:
-        """The model of the first worker's drives; nothing for runs without one."""
+        """The drive model that the first worker reports; nothing for runs without one."""
         drive, parameters = self.run.drive, self.run.parameters
         if not drive.limits:
             return {}

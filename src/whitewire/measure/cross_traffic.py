@@ -1,7 +1,7 @@
 """Traffic of other hosts over the racks' uplinks while a run goes on: iperf3 from each rack to the next one.
 
-Its hosts are its own (role `traffic`, one per rack), so that no processor time and no link of the workload's hosts goes
-to it: only the uplinks are shared. It is UDP at a fixed rate, which does not give way to the run.
+It has hosts of its own (role `traffic`, one per rack), so that it takes no processor time and no link of the workload's
+hosts: only the uplinks are shared. It is UDP at a fixed rate, which does not yield to the run's traffic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ START_S = 10.0
 
 @contextlib.contextmanager
 def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Iterator[None]:
-    """Both ways of every uplink carry `share` of its rate until the block ends; nothing at 0.
+    """Load every uplink with `share` of its rate in both directions until the block ends; does nothing at 0.
 
     Raises CommandFailed when it does not begin, ProcessDied when it ended before the block did.
     """
@@ -50,12 +50,12 @@ def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Itera
 
 
 def moved(testbed: Testbed, counters: Links) -> dict[str, int]:
-    """Bytes that each of its hosts has sent, by the counters of all hosts."""
+    """Bytes that each host of cross traffic has sent, from the counters of all hosts."""
     return {host.name: counters[host.name]["egress"] for host in testbed.by_role(ROLE)}
 
 
 def share(before: Mapping[str, int], after: Mapping[str, int], seconds: float, uplink: float) -> float:
-    """Share of the uplinks' rate (Mbit/s) that was sent in so many seconds: that of the host that sent least."""
+    """Share of an uplink's rate (`uplink`, Mbit/s) that was sent in `seconds`, by the host that sent least."""
     return min((after[name] - before[name]) * 8e-6 / seconds / uplink for name in before)
 
 

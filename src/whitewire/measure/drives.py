@@ -26,32 +26,32 @@ from whitewire.tools import Unreadable, fio
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 PREFIX = "whitewire-fio."
 BEYOND = 10
-"""Calls that must have taken longer than a percentile for it to be given: of fewer it is chance."""
+"""Least calls beyond a percentile for it to be reported: with fewer it is chance."""
 KEEPER = """
 trap 'kill $! 2>/dev/null; rm -rf -- "$1"; exit' TERM HUP INT
 trap '' PIPE
 while [ -d "$1" ] && echo .; do sleep 2 & wait $!; done 2>/dev/null
 rm -rf -- "$1"
 """
-"""On a host: removes the folder $1 when it is asked to end, or when nobody reads what it writes any more. It outlives
-those who end everything that carries the run's environment: its own is empty."""
+"""Script on a host that removes the folder $1 when it is asked to end, or when nobody reads its output any more. Its
+environment is empty, so it survives when all processes with the run's environment are ended."""
 SWEEP_DAYS = "+0"
-"""What a host that crashed has left is removed by a later measurement when it is older than a day (find -mtime)."""
+"""Age (find -mtime: older than a day) at which a later measurement removes folders that a crashed host has left."""
 SPARE = 2
 """Free space that a folder must have, as a multiple of the test file."""
 START_SECONDS = 60
-"""Longest time that fio may take beyond the time asked of it, to start, to flush and to report."""
+"""Most seconds that fio may take beyond the requested time, to start, to flush and to report."""
 LEAST_BYTES = 2 * MIB
-"""Of a file that a curve is measured on."""
+"""Least bytes of a file that a curve is measured on."""
 FLUSH_RATE = 10**6
-"""Bytes/s that the slowest drive takes; what bounds the wait for a flush of the laid-out file."""
+"""Rate of the slowest drive, bytes/s, which bounds the wait for a flush of the laid-out file."""
 FAILURES = (CommandFailed, subprocess.TimeoutExpired, ValueError, OSError)
-"""What ends the measurement of one place and not the others (Unreadable is a ValueError)."""
+"""Errors that end the measurement of one place but not of the others (Unreadable is a ValueError)."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What is measured of a folder: bytes of the file, seconds a point and to lay out, block sizes, queue depths."""
+    """Extent of a measurement: bytes of the file, seconds per point and of the layout, block sizes, queue depths."""
 
     file_bytes: int
     seconds: float
@@ -66,29 +66,29 @@ EFFORTS = {
     "smoke": Effort(64 * MIB, 0.3, 3, (4 * KIB, 64 * KIB, MIB), (1, 16)),
     "least": Effort(16 * MIB, 0.1, 1, (4 * KIB, MIB), (1,)),
 }
-"""The richest first: of these is taken what the time allows."""
+"""Efforts, the richest first; the first that fits the time is taken."""
 POINT_OVERHEAD_S = 0.5
-"""Seconds beside each point."""
+"""Seconds per point besides the measurement itself."""
 
 
 def curve_seconds(plan: Effort) -> float:
-    """Seconds that a place takes at most."""
+    """Most seconds that a place takes."""
     points = len(plan.blocks) * len(plan.depths) * len(fio.OPERATIONS)
     return plan.layout_seconds + points * (plan.seconds + POINT_OVERHEAD_S)
 
 
 def effort_for(seconds: float, turns: int) -> str:
-    """The richest effort at which so many places, one after another, take that long at most; else the least."""
+    """The richest effort at which `turns` places, one after another, take at most `seconds`; else the least."""
     fits = (name for name, plan in EFFORTS.items() if turns * curve_seconds(plan) <= seconds)
     return next(fits, list(EFFORTS)[-1])
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder of a host that is measured: `kind` drive or mount; `raw` it is a block device whose content may go.
+    """A folder of a host to measure; `kind`: drive or mount; `raw`: it is a block device whose content may be lost.
 
-    `where` names the entry of the inventory, for messages. `inside` is a folder on the same drive that the run has to
-    itself, where there is one: then the files go there, and whoever removes it removes them.
+    `where` names the entry of the inventory, for messages. `inside` is a folder of the run's own on the same drive, if
+    there is one: the files then go there and are removed with it.
     """
 
     host: Host
@@ -105,7 +105,7 @@ class Place:
 
 @dataclass
 class Measured:
-    """Rows of tidy/drives.csv, and what was found of each place."""
+    """Rows of tidy/drives.csv, and a description of each place."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     places: list[dict[str, Any]] = field(default_factory=list)
@@ -115,8 +115,9 @@ def places(host: Host, items: str | Mapping[str, Any] | Sequence[str | Mapping[s
            where: str, inside: Callable[[int], str] | None = None) -> list[Place]:  # fmt: skip
     """The places of one host: `items` is a path, a mapping of `path` and `raw`, or a list of those, as in an inventory.
 
-    `kind` is drive or mount, `where` the file and key of `items`; `inside` gives the run's own folder on the first,
-    second, … item (Host.drive does). Raises UserError for a path that is not absolute, or below /dev without raw.
+    `kind` is drive or mount, `where` the file and key of `items`; `inside` gives the run's own folder on an item
+    by its number, from 1 (as Host.drive does). Raises UserError for a path that is not absolute, or below /dev without
+    raw.
     """
     if isinstance(items, str | Mapping):
         named = [(where, items)]
@@ -132,7 +133,7 @@ def places(host: Host, items: str | Mapping[str, Any] | Sequence[str | Mapping[s
 
 
 def path_of(folder: str, raw: bool, where: str) -> str:
-    """A path in its plain form. Raises UserError when it is not absolute, or below /dev and not raw."""
+    """A normalised path. Raises UserError when it is not absolute, or below /dev and not raw."""
     if not folder.startswith("/") or ".." in PurePosixPath(folder).parts:
         raise UserError(f"{where}: found {folder!r}, expected an absolute path without ..")
     plain = "/" + "/".join(part for part in PurePosixPath(folder).parts if part.strip("/"))
@@ -145,7 +146,7 @@ _RAW = "a device is measured only with raw: true beside it, which destroys what 
 
 
 def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[Place]:
-    """All drives and mounts that a site's description gives these hosts; messages call it `source`."""
+    """All drives and mounts of these hosts in a site's description, whose name in messages is `source`."""
     found = []
     for host in hosts:
         found += places(host, config["data"], "drive", f"{source}: data", inside=host.drive)
@@ -156,8 +157,8 @@ def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> 
 
 
 def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 1) -> Measured:
-    """The curve of every place. Drives of `at_once` hosts are measured at the same time, of each host one after the
-    other; mounts, which hosts may share, one after the other at the end.
+    """Measure the curve of every place. Drives of `at_once` hosts are measured at the same time, those of one host one
+    after the other; mounts, which hosts may share, one after the other at the end.
 
     Raw output goes to `folder`, with drives.json last. Raises UserError, before anything is written to any host, for a
     place that may not be measured: no folder, a device without raw, one in use, too little space, no fio. A place that
@@ -191,7 +192,7 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
 
 
 def write(folder: Path, measured: Measured) -> None:
-    """drives.json: what the tidy stage reads."""
+    """Write drives.json, which the tidy stage reads."""
     atomic.write(folder / "drives.json", atomic.as_json(measured.__dict__))
 
 
@@ -200,7 +201,7 @@ def _points(plan: Effort) -> list[tuple[str, int, int]]:
 
 
 def rows_of(result: fio.Result) -> list[tuple[str, float, str]]:
-    """(metric, value, unit) of one point; percentiles only as far as enough calls lie beyond them."""
+    """(metric, value, unit) of one point; percentiles only if enough calls lie beyond them."""
     rows = [
         ("bandwidth", result.bandwidth, "MB/s"),
         ("iops", result.iops, "1/s"),
@@ -281,7 +282,7 @@ class _Site:
             self._refuse(f"{free:.2f} GiB free", f"{wanted:.2f} GiB or more, for a file of half of that")
 
     def _check_device(self) -> None:
-        """A device that holds a file system, partitions or anything mounted is not written to, whatever is asked."""
+        """Refuse a device that holds a file system, partitions or anything mounted, also with `raw`."""
         shown = self._run("lsblk", "--json", "--bytes", "-o", "NAME,SIZE,FSTYPE,MOUNTPOINT", self.place.folder).check()
         try:
             device = json.loads(shown.stdout)["blockdevices"][0]
@@ -296,7 +297,7 @@ class _Site:
     # -- the measurement -------------------------------------------------------------------------------------
 
     def measure(self) -> None:
-        """All points, and where that fails a row that says why."""
+        """Measure all points; if that fails, add a row with the reason."""
         if self.stop.is_set():
             return
         try:
@@ -329,7 +330,7 @@ class _Site:
     def _curve(self, path: str) -> None:
         self._layout(path)
         points = _points(self.plan)
-        # In an order that does not follow the axes, the same each time.
+        # In an order that does not follow the axes but is the same each time.
         random.Random(f"{self.place.host.name} {self.place.folder}").shuffle(points)
         results = {}
         try:
@@ -347,8 +348,10 @@ class _Site:
                     self.rows += [self._row(*point, *metric) for metric in rows_of(results[point])]
 
     def _layout(self, path: str) -> None:
-        """The file as long as the effort wants it, or as the drive can write it in the time; past the page cache where
-        the file system offers that (O_DIRECT). Any other fault is no reason to measure memory in its place.
+        """Write the test file, as long as the effort wants it or as the drive can write in the time.
+
+        Bypasses the page cache if the file system can (O_DIRECT). Any other error is raised, and does not lead to
+        measuring memory instead.
         """
         size, seconds = self.file_bytes, self.plan.layout_seconds
         for mode in fio.MODES:

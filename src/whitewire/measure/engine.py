@@ -1,8 +1,8 @@
-"""The campaign engine: what blocks of papers, `links` and `trust` have in common while they measure.
+"""The campaign engine: the common parts of measuring blocks of papers, `links` and `trust`.
 
-A campaign is a plan of units of work: a run, a test of some pairs of hosts, a round, a part. A unit whose result is
-there and sound is not made again, and none begins after the deadline: it is left out, with the reason. The record is
-written last, with the manifest of all that belongs to it.
+A campaign is a plan of units of work: a run, a test of some pairs of hosts, a round, a part. A unit whose result exists
+and passes its checks is not made again. No unit begins after the deadline; it is left out, with the reason. The record
+is written last, with the manifest of all files that belong to it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """So many seconds from now."""
+        """A deadline `seconds` from now."""
         return cls(_now() + seconds)
 
     def left(self) -> float:
-        """Seconds until then."""
+        """Seconds left until the deadline."""
         return max(0.0, self.ends - self.clock())
 
     def has(self, seconds: float) -> bool:
-        """Whether work of so many seconds ends before it, if it begins now."""
+        """Whether work of `seconds` that begins now ends before the deadline."""
         return self.clock() + seconds <= self.ends
 
     def within(self, seconds: float) -> Deadline:
-        """An earlier one: at most so many seconds from now."""
+        """This deadline, but at most `seconds` from now."""
         return replace(self, ends=min(self.ends, self.clock() + seconds))
 
     def earlier(self, seconds: float) -> Deadline:
-        """One so many seconds before it."""
+        """A deadline `seconds` earlier."""
         return replace(self, ends=self.ends - seconds)
 
 
@@ -61,7 +61,7 @@ NEVER = Deadline()
 
 
 class Left(NamedTuple):
-    """What is left out: of which subject, why, and how much of it (empty: all)."""
+    """Work that is left out: its subject, the reason, and how much of it (empty: all)."""
 
     subject: str
     why: str
@@ -75,8 +75,8 @@ class Left(NamedTuple):
 class Unit:
     """A piece of work that is whole or not made.
 
-    `make` returns its record, which is written to `path` where it has one; `read` reads that file, and raises Broken
-    where it is damaged; `size`: how much it is of what is counted.
+    `make` returns its record, which is written to `path` if that is set; `read` reads that file, and raises Broken if
+    it is damaged; `size`: how many of the counted things (such as pairs of hosts) it covers.
     """
 
     make: Callable[[], Any]
@@ -85,7 +85,7 @@ class Unit:
     size: int = 1
 
     def is_made(self, say: Callable[[str], None]) -> bool:
-        """Whether its result is there and sound."""
+        """True if the unit's result exists and passes its checks; reports a damaged one by `say`."""
         if self.path is None or not self.path.exists():
             return False
         try:
@@ -96,7 +96,7 @@ class Unit:
 
 
 def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
-    """Make units in turn; returns those for which the time was up."""
+    """Make units in turn; returns those that were left when the time was up."""
     for place, unit in enumerate(units):
         if deadline.left() <= 0:
             return units[place:]
@@ -118,7 +118,7 @@ def spending(spent: defaultdict[str, float], what: str) -> Iterator[None]:
 
 
 class Attempts:
-    """Attempts in a row without a result, by what was tried, and the bound on them."""
+    """Counts attempts in a row without a result, by the name of what was tried, up to a bound."""
 
     def __init__(self, most: int) -> None:
         self.most, self._failed = most, Counter[str]()
@@ -131,12 +131,12 @@ class Attempts:
             self._failed[name] = 0
 
     def exhausted(self, name: str) -> bool:
-        """Whether nothing more is to be tried of it."""
+        """Whether a name has failed too often to be tried again."""
         return self._failed[name] >= self.most
 
 
 class Work:
-    """One start of a campaign: its deadline, progress, what it leaves out, and the seconds that it spends by phase."""
+    """One start of a campaign: its deadline, its progress, the work that it leaves out, and its seconds by phase."""
 
     def __init__(self, name: str, seconds: float) -> None:
         self.progress, self.seconds, self.deadline = Pulse(name), seconds, Deadline.after(seconds)
@@ -146,7 +146,7 @@ class Work:
 
     @property
     def took(self) -> float:
-        """Seconds until now."""
+        """Seconds since the start."""
         return time.monotonic() - self._start
 
     def leave_out(self, subject: str, why: str, amount: str = "") -> None:
@@ -155,7 +155,7 @@ class Work:
 
     @contextmanager
     def leaving_out(self, subject: str) -> Iterator[None]:
-        """Leave out what the `with` block cannot make."""
+        """Leave out `subject` if the `with` block cannot make it."""
         try:
             yield
         except CannotMake as fault:

@@ -1,4 +1,4 @@
-"""What the testbed was when it measured: recorded with every block."""
+"""Description of software, machine and hosts, recorded with every block."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Commit(TypedDict):
 
 @cache
 def said(*argv: str) -> str:
-    """First line that a command prints, or why it doesn't. Asked once, as software() is."""
+    """First line that a command prints, or why it prints none. Cached, like software()."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -51,7 +51,7 @@ def said(*argv: str) -> str:
 
 
 def commit() -> Commit:
-    """Which code this is; `unknown` where git does not know, as of an archive that was unpacked, in whatever folder."""
+    """The commit of this code; `unknown` if git does not know it, as for an unpacked archive, in whatever folder."""
     unknown: Commit = {"commit": "unknown", "modified": True, "software": software()["sha256"]}
     git = ["git", "-C", str(HOME)]
     try:
@@ -65,15 +65,15 @@ def commit() -> Commit:
     return {**unknown, "commit": name, "modified": bool(changed.stdout.strip())}
 
 
-# --- software: what others made, and in which versions ----------------------------------------------
+# --- software: installed packages and their versions ----------------------------------------------
 
 
 @cache
 def software() -> dict[str, Any]:
     """Everything installed that a measurement may use, and `sha256`, the digest of it all.
 
-    `deployment` says where it comes from; `conda`, `container` and `debian` are there only where that is so. The
-    process does not outlive a change of its software, so it is looked up once.
+    `deployment` says where it comes from; `conda`, `container` and `debian_packages` exist only if they apply. It is
+    looked up once, because no process outlives a change of its software.
     """
     prefix, image = conda_prefix(), container_image(os.environ)
     found: dict[str, Any] = {
@@ -92,7 +92,7 @@ def software() -> dict[str, Any]:
 
 
 def python_packages(lock: Path) -> list[str]:
-    """Those of the lock that are installed, as `name==version`."""
+    """Packages of a lock file that are installed, as `name==version`."""
     wanted = re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock.read_text() if lock.is_file() else "", re.MULTILINE)
     found = []
     for name in wanted:
@@ -111,7 +111,7 @@ def conda_prefix() -> Path | None:
 
 
 def conda(prefix: Path) -> dict[str, Any]:
-    """An environment's folder (Snakemake's are named after a hash of their definition) and what is installed in it."""
+    """An environment's folder (Snakemake's are named after a hash of their definition) and its packages."""
     packages = sorted(path.stem for path in (prefix / "conda-meta").glob("*.json"))
     return {
         "prefix": str(prefix),
@@ -121,7 +121,7 @@ def conda(prefix: Path) -> dict[str, Any]:
 
 
 def container_image(environment: Mapping[str, str]) -> str | None:
-    """The image around, as Apptainer or Singularity names it."""
+    """The container image of this process, as Apptainer or Singularity names it; None outside one."""
     return environment.get("APPTAINER_CONTAINER") or environment.get("SINGULARITY_CONTAINER")
 
 
@@ -140,7 +140,7 @@ def container(image: str) -> dict[str, Any]:
 
 
 def debian_packages(listing: Path) -> list[str]:
-    """Those of the list that are installed, as `name=version`; none where there is no dpkg."""
+    """Packages of a list that are installed, as `name=version`; none without dpkg."""
     try:
         names = [line for line in listing.read_text().splitlines() if line and not line.startswith("#")]
         done = subprocess.run(
@@ -178,7 +178,7 @@ def _lines(path: str) -> list[str]:
 
 
 def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
-    """All of it, with the release of Hadoop, each host's TCP settings and one link's shaping as they are set."""
+    """The whole environment: software, machine, release of Hadoop, each host's TCP settings, one link's shaping."""
     client = testbed.by_role("client")[0]
     return {
         "whitewire": {"version": __version__, **commit()},
@@ -204,7 +204,7 @@ def capture(testbed: Testbed, hadoop: str) -> dict[str, Any]:
 
 
 def _tcp(host: Host) -> dict[str, str]:
-    """A host's TCP settings by name; empty where it has none of that name."""
+    """A host's TCP settings by name; an empty value for a setting that it lacks."""
     names = [name for name in SYSCTLS if "ipv4" in name]
     each = 'for file; do cat "$file" || echo; done'
     lines = host.run(["sh", "-c", each, "sh", *(f"/proc/sys/{name}" for name in names)]).stdout.decode().split("\n")

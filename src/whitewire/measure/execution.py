@@ -1,4 +1,4 @@
-"""Execute a run on services that are up; say in one line why it failed."""
+"""Execute a run on running services; report in one line why it failed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from whitewire.measure.run import OF_HOSTS, Run, tiny
 from whitewire.records.result import Result
 
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""Errors of the system that no later run would escape."""
+"""Errors of the system that every later run would have too."""
 LOG_LINES = 60
-"""Last lines of the log of a daemon that has ended, which are kept with the run."""
+"""Number of last lines of an ended daemon's log that are kept with the run."""
 
 
 def execute(stack: Stack, run: Run) -> Result:
@@ -33,7 +33,7 @@ def execute(stack: Stack, run: Run) -> Result:
 
 
 def execute_empty(stack: Stack, run: Run) -> Result:
-    """Make the run's jobs on almost no data, on the fastest fabric."""
+    """Make the run's jobs on almost no data and the fastest fabric."""
     own = {name: value for name, value in run.parameters.items() if name not in factors.NETWORK}
     parameters = {**own, "fabric": stack.testbed.fastest()}
     return execute(stack, replace(tiny(run), parameters=parameters, levels={}))
@@ -56,7 +56,7 @@ def memory_mib(stack: Stack) -> float:
 
 
 def cause(failure: Exception, stack: Stack) -> str:
-    """Why a run failed, in one line, with the daemons that found a drive full: a run may then wait for ever."""
+    """Why a run failed, in one line; names daemons that found a drive full, since a run may then wait for ever."""
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
     drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
     try:
@@ -67,15 +67,15 @@ def cause(failure: Exception, stack: Stack) -> str:
 
 
 def given_up(what: str, failure: Exception, stack: Stack) -> UserError:
-    """The error of a step without which nothing of this cluster can be made; of a full disk it ends the whole block."""
+    """The error of a step that all runs of a cluster need: CannotMake, or for a full disk NotKept (ends the block)."""
     kind = NotKept if _full(failure, stack.logs) else CannotMake
     return kind(f"{what}: {cause(failure, stack)}; logs: {stack.logs}")
 
 
 @contextlib.contextmanager
 def cannot_make(logs: Path) -> Iterator[None]:
-    """Whatever hosts or services fail with in the `with` block, or a user has to put right, costs this part alone:
-    raises CannotMake, but NotKept where the disk is full."""
+    """Turn failures of hosts and services, and users' errors, in the `with` block into CannotMake, which costs only
+    this part, or into NotKept if the disk is full."""
     try:
         yield
     except (CannotMake, NotKept):
@@ -88,7 +88,7 @@ def cannot_make(logs: Path) -> Iterator[None]:
 
 
 def _full(failure: Exception, logs: Path) -> bool:
-    """Whether a failure is that the disk is full, or the logs' disk is."""
+    """Whether a failure reports a full disk, or the logs' disk is full."""
     try:
         atomic.check_space(logs)
     except OSError:
@@ -97,7 +97,7 @@ def _full(failure: Exception, logs: Path) -> bool:
 
 
 def no_disk(failure: Exception) -> bool:
-    """Whether the disk takes no more."""
+    """Whether a failure reports a disk that takes no more data."""
     return isinstance(failure, OSError) and failure.errno in NO_DISK
 
 

@@ -32,7 +32,7 @@ Store = dict[str, object]
 
 
 class FileSystem(Files, Protocol):
-    """What differs between the file systems of runs, and workloads need not know besides."""
+    """Differences between the file systems of runs, including those that workloads need not know."""
 
     @property
     def inputs(self) -> str:
@@ -40,22 +40,22 @@ class FileSystem(Files, Protocol):
 
     @property
     def identity(self) -> str:
-        """What else than its path distinguishes an input from others."""
+        """What distinguishes an input from others besides its path."""
 
     def begin_input(self, place: str) -> None:
-        """Remove an input that is to be made anew in `inputs`."""
+        """Remove an input in `inputs` before it is made again."""
 
     def seen(self, path: str) -> FilesSeen:
         """A folder as the file system reports it."""
 
     def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
-        """What was set of the file system for a path with these files, and what it reports."""
+        """Requested and reported settings of the file system for a path with these files."""
 
     def record(self, output_copies: int) -> RunRecord:
-        """The part of a job run's record; `output_copies` are those that HDFS would make."""
+        """The file system's part of a job run's record; `output_copies`: replicas that HDFS would make."""
 
     def caches(self) -> Evidence:
-        """Whether hosts' memory held files when the run wanted it empty."""
+        """Evidence of files in hosts' memory when the run wanted it empty."""
 
 
 def file_system(stack: Stack, run: Run) -> FileSystem:
@@ -76,7 +76,7 @@ class HdfsFiles:
 
     @property
     def coding(self) -> Policy | None:
-        """The erasure coding of the run's files, in cells that are scaled as blocks are; None: replicas."""
+        """The erasure coding of the run's files, in cells that are scaled like blocks; None: replicas."""
         name, block = self.run.store.get("erasure_coding"), self.run.scale.block_bytes
         policy = Policy.of(name) if name else None
         return policy and policy.of_block(block, block / self.run.parameters["block_size_bytes"])
@@ -92,7 +92,7 @@ class HdfsFiles:
         self.code(folder)
 
     def code(self, folder: str) -> None:
-        """Have files below a folder coded where the run's are; without, they are kept as replicas."""
+        """Erasure-code files below a folder if the run's files are coded; else they are kept as replicas."""
         if self.coding:
             if not isinstance(self.stack.hdfs, Hdfs):
                 raise RunFailed("erasure coding: only an HDFS of our own can code files")
@@ -132,7 +132,7 @@ class HdfsFiles:
 
 
 def settled(stack: Stack, path: str) -> str:
-    """What fsck says of a folder once each DataNode has reported its replicas, for which it waits.
+    """Output of fsck for a folder, after a wait for all DataNodes to report their replicas.
 
     A file is complete as soon as one replica of each block, or the data of each block group, is reported.
     """
@@ -149,7 +149,7 @@ def coded(coding: Policy | None) -> RunRecord:
 
 @dataclass(frozen=True)
 class MountedFiles:
-    """A mounted file system, whose layout and clients' caches are the run's, scaled."""
+    """A mounted file system with the run's layout and clients' caches, scaled."""
 
     mount: CephFs | Posix
     run: Run
@@ -163,7 +163,7 @@ class MountedFiles:
 
     def begin(self, folder: str = OUTPUT) -> None:
         store, scale = self.run.store, self.run.scale
-        # First: the metadata server asks whoever has a file open or cached before it is removed.
+        # Remount first: before a removal the metadata server asks all clients that have the file open or cached.
         self.mount.remount(
             max_dirty=scaling.client_cache(store["max_dirty_bytes"], scale.k, scale.data_fraction),
             readahead=scaling.client_cache(store["readahead_bytes"], scale.k, scale.data_fraction),
@@ -192,7 +192,7 @@ class MountedFiles:
 
     def seen(self, path: str) -> FilesSeen:
         if isinstance(self.mount, CephFs) and path.startswith(self.path(OUTPUT)):
-            # Else whoever has just written a file is asked for its size, file by file, for about a second each.
+            # Else clients that have just written files are asked for their sizes, about a second per file.
             self.mount.remount()
         return evidence.of_count(self.client.shell(["-count", viewed(path)], "what was written").output)
 
@@ -204,7 +204,7 @@ class MountedFiles:
         return {"mounted": True, "output_replication": 1}
 
     def caches(self) -> Evidence:
-        """Of a site's own file system: why hosts' memory may have held files."""
+        """For a site's own file system, why hosts' memory may have held files; else nothing."""
         parameters = self.run.parameters
         cold = not parameters.get("keep_caches") and parameters.get("operation") != "write"
         return {"warm": self.mount.warm} if isinstance(self.mount, Posix) and cold else {}

@@ -25,16 +25,16 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
 
     Runs that share them keep their order.
 
-    The scale and the drives' model change between runs of one cluster, and a run without drives may use any. Racks do
-    not, nor does the transport (empty: TCP): services are started with both. Hosts for cross traffic are there where
-    any run has some.
+    Scale and drive model may change between runs of one cluster, and a run without modelled drives may use any. Racks
+    and transport (empty: TCP) may not, because services are started with them. A cluster has hosts for cross traffic if
+    any of its runs has some.
     """
     can = capabilities_of(testbed)
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
 
     def key(run: Run, drives: int) -> str:
         roles = paper.roles(run.row["experiment"], run.levels if run.workers is None else {})
-        # Where a fabric has addresses of its own, the services of one are not those of another.
+        # If each fabric has addresses of its own, services on one cannot be used on another.
         place = [run.parameters["fabric"], run.scale.k] if can.addresses_by_fabric else []
         racks = _racks(run, testbed) if can.shapes_links else 0
         transport = transports.of(testbed, run.parameters).name
@@ -54,12 +54,12 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
 
 
 def _racks(run: Run, testbed: Mapping[str, Any]) -> int:
-    """Into how many racks a run's network divides the hosts; 0: none."""
+    """Number of racks of a run's network; 0: none."""
     return testbed["fabrics"].get(run.parameters["fabric"], {}).get("racks", {}).get("count", 0)
 
 
 def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
-    """Runs by what links and drives are slowed down to; memory in front of drives changes neither."""
+    """Runs by the k of links and the drive model, without the memory in front of drives, which changes neither."""
     found: dict[tuple[float, Drive], list[Run]] = {}
     for run in runs:
         found.setdefault((run.scale.k, run.drive.uncached), []).append(run)
@@ -69,10 +69,10 @@ def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
 def slots(run: Run, roles: Mapping[str, int]) -> int | None:
     """Tasks that a worker may run at once: `tasks_per_worker`, or its even share of the job's, which is one wave.
 
-    None for puts, and jobs that set their number.
+    None for puts, and for jobs that set the number themselves.
 
-    The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few that stand for them
-    here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
+    The papers' jobs had hundreds of tasks per node, which spread evenly by their number. The few tasks that represent
+    them here do not: a worker with two of five maps takes twice as long as the others, and all wait for it.
     """
     if not run.workload.native:
         return None
@@ -86,7 +86,7 @@ def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
 
 
 def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
-    """Raises UserError with one line for tasks at once on a worker that a job, or a worker's memory, does not allow."""
+    """Raise UserError if `tasks_per_worker` is more than a job's tasks, or a worker's memory, allow."""
     memory = Memory(**testbed.get("yarn", {}))
     for name, experiment in paper.experiments.items():
         for levels in cells_of(experiment):

@@ -1,6 +1,6 @@
-"""Waits before a run until other programs leave the processors to it: measured is then what was asked for.
+"""Waits for idle processors before a run, so that other programs do not distort it.
 
-What others use is all that this machine's processors did, less what the testbed's hosts and this process did.
+The use by others is all work of this machine's processors, less that of the testbed's hosts and of this process.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from whitewire.testbed.samples import processor_ticks
 IDLE = 0.25
 """Processors that other programs may use while a run begins."""
 GLANCE_S, LOOK_S = 0.25, 0.75
-"""Seconds over which others' use is read before every run, and again where it is above IDLE: the kernel counts
-hundredths."""
+"""Seconds over which others' use is measured before every run, and again if it is above IDLE: the kernel counts in
+hundredths of a second."""
 MOST_S, SHARE = 45.0, 0.15
-"""Longest wait before one run, and of a block's time until then that may have been waited altogether; the first wait
-is free. A load that comes and goes is sat out; one that stays is met."""
+"""Most seconds to wait before one run, and largest share of a block's time so far that may be spent waiting (but at
+least NEVER_S). A load that comes and goes is waited out; a lasting one is not."""
 NEVER_S = 60.0
-"""What a block may wait at least, however short it is."""
+"""Seconds that a block may wait in any case, however short it is."""
 
 
 class Readings(Protocol):
-    """What a testbed says of its hosts' threads; see testbed.samples.Waited."""
+    """Processor times of a testbed's threads; see testbed.samples.Waited."""
 
     @property
     def time(self) -> float: ...
@@ -37,7 +37,7 @@ class Readings(Protocol):
 
 
 class IdleWait:
-    """The waits of one block. `read` asks the testbed, `say` prints a line."""
+    """The waits of one block. `say` prints a line; `read`, in the methods, gets readings from the testbed."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], None] = time.sleep,
@@ -46,7 +46,7 @@ class IdleWait:
         self.waited, self._begin, self._in_vain = 0.0, clock(), 0
 
     def outside(self, read: Callable[[], Readings], seconds: float = LOOK_S) -> float:
-        """Processors that other programs use, over so many seconds from now on."""
+        """Processors that other programs use, measured over the next `seconds`."""
         before, (all_before, idle_before) = read(), self.ticks()
         self.sleep(seconds)
         after, (all_after, idle_after) = read(), self.ticks()
@@ -55,9 +55,9 @@ class IdleWait:
         return max(0.0, busy - here) / max(after.time - before.time, 1e-3)
 
     def before_a_run(self, read: Callable[[], Readings], until: float) -> float:
-        """Wait until others are idle, or for as long as that makes sense; return what they then use, in processors.
+        """Wait until other programs are idle, within the bounds above; returns the processors that they then use.
 
-        `until` is the moment at which the block's own time is up.
+        `until`: the time of the monotonic clock at which the block's own time is up.
         """
         if (used := self.outside(read, GLANCE_S)) <= IDLE:
             self._in_vain = 0

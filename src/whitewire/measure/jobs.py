@@ -40,7 +40,7 @@ class Jobs:
 
     @property
     def yarn(self) -> Yarn | Existing:
-        """Raises RunFailed where the cluster has none."""
+        """The cluster's YARN. Raises RunFailed if it has none."""
         if self.stack.yarn is None:
             raise RunFailed("the cluster has no YARN")
         return self.stack.yarn
@@ -55,7 +55,7 @@ class Jobs:
             "mapreduce.reduce.memory.totalbytes": scaling.reduce_memory(scale.file_bytes, reduces),
             "fs.local.block.size": scale.block_bytes,
         }
-        if scale.data_fraction < 1:  # as of puts: a fixed wait, which a short file must shorten likewise
+        if scale.data_fraction < 1:  # as for puts: a fixed wait, which must shrink with the file
             own |= scaling.retry_settings(scale.data_fraction)
         if "map_output_compression" in parameters:
             own |= codecs.settings(parameters["map_output_compression"])
@@ -88,8 +88,8 @@ class Jobs:
     def input(self, kind: str, make: Callable[[str], tuple[str, list[str]]]) -> str:
         """The path of an input that runs of one size share in a round, made unthrottled where it does not exist yet.
 
-        Each round has its own: where a file's blocks are decides how much of a job crosses the links, and runs that all
-        read the same ones would be of one placement, however many they are.
+        Each round has an input of its own: the placement of a file's blocks decides how much of a job crosses links,
+        and runs that all read the same file would sample a single placement.
         """
         scale, copies = self.run.scale, parameter(self.run.parameters, "replication")
         place = f"{self.files.inputs}/{kind}-{scale.file_bytes}-{scale.block_bytes}-{copies}"

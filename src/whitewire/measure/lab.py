@@ -41,15 +41,15 @@ The cluster runs until you leave this shell.
 """
 
 MOST_ASKED = 200
-"""Bytes of what is asked through the pipe."""
+"""Most bytes of a request through the pipe."""
 TRIES, PAUSE_S = 20, 0.05
-"""How often an answer is tried, and seconds between two tries."""
+"""Tries to write an answer, and seconds between two of them."""
 
 
 def lab(testbed: str | None) -> int:
-    """Bring up HDFS as the first cell of the first configured paper has it and open a shell; its exit status.
+    """Start HDFS as in the first cell of the first configured paper and open a shell; returns its exit status.
 
-    Raises UserError for a site, whose hosts are no part of this machine, and for a paper that runs nothing.
+    Raises UserError for a site, whose hosts are not on this machine, and for a paper without experiments.
     """
     settings = project.load_config()
     name = testbed or settings["testbed"]
@@ -104,14 +104,14 @@ def _shell(testbed: EmulatedTestbed, installation: Installation, folder: Path) -
     ]
     lines += [f'*) echo "hdfs: expected one of {", ".join(tools)}" >&2; return 2 ;; esac; }}']
     lines += [f"hosts() {{ cat <<'END'\n{_table(testbed)}\nEND\n}}"]
-    # The shaping is this process's: ask it through a pipe.
+    # Only this process can shape links: the shell asks it through a pipe.
     request, answer = folder / "fabric", folder / "answer"
     os.mkfifo(request)
     os.mkfifo(answer)
     lines += [f'fabric() {{ echo "$1" > {shlex.quote(str(request))}; cat {shlex.quote(str(answer))}; }}']
     start = folder / "bashrc"
     start.write_text("\n".join(lines) + "\n")
-    environment = {name: value for name, value in os.environ.items() if name != INSIDE}  # a start from there is another
+    environment = {name: value for name, value in os.environ.items() if name != INSIDE}  # starts there take a lock
     shell = subprocess.Popen([*paths.KILLED_WITH_THIS, "bash", "--rcfile", str(start), "-i"], env=environment)
     pipe = os.open(request, os.O_RDWR | os.O_NONBLOCK)
     try:
@@ -126,7 +126,7 @@ def _shell(testbed: EmulatedTestbed, installation: Installation, folder: Path) -
 
 
 def _on_fabric(testbed: EmulatedTestbed, asked: bytes) -> str:
-    """Put all links on the fabric that was asked for; what came of it, in one line."""
+    """Put all links on the requested fabric; returns the outcome in one line."""
     try:
         fabric = testbed.fabric(asked.decode(errors="replace").strip())
     except (UserError, CommandFailed) as error:
@@ -135,7 +135,7 @@ def _on_fabric(testbed: EmulatedTestbed, asked: bytes) -> str:
 
 
 def _answer(pipe: Path, said: str) -> None:
-    """Say it to who reads the pipe, if anybody does soon: who asked may have been broken off meanwhile."""
+    """Write an answer to the pipe if somebody reads it soon: the reader may have been interrupted meanwhile."""
     for _ in range(TRIES):
         with contextlib.suppress(OSError):  # nobody reads it, yet or any more
             end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

@@ -1,5 +1,5 @@
-"""What a block of runs takes from the testbed's links, which were measured before it: whether something that it uses is
-beyond its bound, and what each pair carried then.
+"""Findings of the stage `links` for a block of runs: whether something that it uses is beyond its bound, and what each
+pair of hosts carried.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from whitewire.testbed.site import job
 from whitewire.testbed.site.inventory import of_lane
 
 STOP, MARK = "stop", "mark"
-"""What config.yaml's `outliers` says of things beyond their bounds: no paper that uses them starts, or each of its
-figures says so."""
+"""Values of `outliers` in config.yaml, for things beyond their bounds: no paper that uses them starts, or each of its
+figures is marked."""
 GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
 
 Carried = Mapping[tuple[str, str, str], float]
-"""Mbit/s by fabric and what ssh or the scheduler calls the sender and the receiver."""
+"""Mbit/s by (fabric, sender, receiver), with the hosts' names for ssh or the scheduler."""
 
 
 @dataclass(frozen=True)
 class Before:
-    """What was found: `marks` are things beyond their bounds that the block uses all the same, a line each."""
+    """Findings for a block; `marks`: things beyond their bounds that the block uses all the same, one line each."""
 
     marks: tuple[str, ...] = ()
     carried: Carried = field(default_factory=dict)
 
 
 def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow], choice: str) -> Before:
-    """What the links below `results` (results/<testbed>) say of a block with these rows.
+    """Findings of the stage `links` below `results` (results/<testbed>) for a block with these rows.
 
-    Of hosts on this machine nothing: one that was beyond its bound shows that the machine was busy then, and each block
-    looks at its links itself. Raises UserError where links were not measured, or those of another description, and by
-    `choice` (stop) Faults with a line per thing beyond its bound.
+    Empty for hosts on this machine: there, a link beyond its bound only shows that the machine was busy, and each block
+    probes its links itself. Raises UserError if links were not measured, or not with this description; with `choice`
+    stop, raises Faults with one line per thing beyond its bound.
     """
     if capabilities_of(config).local:
         return Before()
@@ -71,7 +71,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
 
 def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: Paper, rows: Sequence[DesignRow]
                   ) -> list[set[str]]:  # fmt: skip
-    """Names of the hosts that a block uses in each lane that it may come to have."""
+    """Names of the hosts that a block uses, for each lane that it may have."""
     if not capabilities_of(config).lists_hosts:
         nodes, count = job.nodes_of(config), lanes.count()
         return [hosts_used(hosts, of_lane(nodes, lane + 1, count), paper, rows) for lane in range(count)]
@@ -80,9 +80,10 @@ def _used_by_lane(hosts: Sequence[HostPlace], config: Mapping[str, Any], paper: 
 
 
 def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, rows: Sequence[DesignRow]) -> set[str]:
-    """Names of the hosts that a block uses: of each role the first ones, and of a job its first `nodes`.
+    """Names of the hosts that a block uses: the first ones of each role, or of a scheduler's job its first `nodes`.
 
-    Each block may be a job of its own, on other nodes than links were measured on: those that were not have no name.
+    Each block may be a job of its own, on other nodes than links were measured on; nodes without measured links have no
+    name.
     """
     most = most_hosts(paper, rows, servers=False)
     if nodes:

@@ -1,4 +1,4 @@
-"""Raw-link and drive probes: before a block they calibrate the testbed; its own stage (survey.py) is made of them."""
+"""Probes of links and drives, which calibrate the testbed before a block and serve the stage `links` (survey.py)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
 
 PAUSES = (0, 0, 2, 10, 30)
-"""Seconds to wait before each attempt of a probe; one that is beyond its bound in all of them costs the runs at its
-scale. Each takes twice as long as the one before, and a machine that is busy for a moment gets time to settle."""
+"""Seconds to wait before each attempt of a probe; if all are beyond the bound, the runs at its scale are left out. Each
+attempt takes twice as long as the one before, and the pauses give a machine time that is busy for a moment."""
 ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
-"""The same where a drive that stays beyond its bound is named and stops nothing yet."""
+"""The same for the stage `links`, where a drive beyond its bound is reported but stops nothing yet."""
 MOST_RATE = 1200.0
-"""Mbit/s of an emulated link; above it this machine's processors, not the shaper, would be measured."""
+"""Highest Mbit/s of emulated links to probe; above it this machine's processors would be measured, not the shaper."""
 LEAST_BYTES = 10**6
-"""Of one test: a shaper lets a burst of some frames pass at once, which must stay a small share."""
+"""Least bytes of one test: the burst of some frames that a shaper lets pass at once must be a small share of them."""
 DRIVE_NODES = 3
 """DataNodes whose drives are probed: all have the same model."""
 
@@ -42,12 +42,15 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
                 ) -> list[dict]:  # fmt: skip
     """iperf3 from every client to a DataNode (as puts send), on each fabric.
 
-    All clients send at once, each to another DataNode; on a shared segment one after another. With `ring`, at the same
-    time some DataNodes send to the next one. Pairs in one rack are probed so, and from each rack one DataNode to one of
-    the next rack, by itself. Links above MOST_RATE are not probed: there nothing is claimed of a rate. `seconds` is the
-    length of one test, `bound` the largest accepted relative error of the goodput against what the pair has `carried`
-    before (Mbit/s by fabric and what a site calls both hosts) or, where that is not known, against the link's rate. Raw
-    output goes to `folder`; returns rows of tidy/probes.csv. Raises CannotMake when a link stays beyond the bound.
+    All clients send at once, each to another DataNode; on a shared segment one after another. With `ring`, some
+    DataNodes also send to the next one at the same time. This is for pairs in one rack; between racks, one DataNode of
+    each sends to one of the next, by itself. Emulated links above MOST_RATE are not probed, because no rate is claimed
+    for them.
+
+    `seconds` is the length of one test, `bound` the largest accepted relative error of the goodput against what the
+    pair `carried` before (Mbit/s by fabric and a site's names of both hosts) or, if that is unknown, against the link's
+    rate. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises CannotMake when a link stays beyond the
+    bound.
     """
     known = carried or {}
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +99,7 @@ def _tests(testbed: Testbed, streams: Sequence[int], ring: bool
 
 
 def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
-    """A DataNode of each client, as can be probed at once, round by round: no host twice in a round."""
+    """Pairs of each client with a DataNode, in rounds that can be probed at once: no host is twice in a round."""
     rounds = []
     for first in range(0, len(clients), len(datanodes)):
         group = clients[first : first + len(datanodes)]
@@ -106,47 +109,47 @@ def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tup
 
 
 def _neighbours(datanodes: Sequence[Host]) -> list[tuple[Host, Host]]:
-    """DataNodes with the next one, as replicas travel; no host twice, or one's acknowledgements would share a link with
-    another's data. None where there is one alone."""
+    """Pairs of DataNodes with the next one, as replicas travel; no host is in two, or acknowledgements of one would
+    share a link with data of another. None for a single DataNode."""
     first = next(iter(schedule.ring(len(datanodes))), [])
     return [(datanodes[one], datanodes[other]) for one, other in first]
 
 
 def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
-    """The pairs and, in the same round, DataNodes that it leaves free to their neighbours; a round more if none can."""
+    """The pairs together with neighbours among the DataNodes that they leave free; if too few are, in two rounds."""
     taken = {host.name for pair in pairs for host in pair}
     free = [host for host in datanodes if host.name not in taken]
     return [pairs + _neighbours(free)] if len(free) > 1 else [pairs, *filter(None, [_neighbours(datanodes)])]
 
 
 def _between_racks(datanodes: Sequence[Host], place: Mapping[str, str]) -> list[tuple[Host, Host]]:
-    """The first DataNode of each rack with that of the next rack: over every uplink once in each direction."""
+    """Pairs of each rack's first DataNode with that of the next rack: over every uplink once in each direction."""
     firsts = list({place[host.name]: host for host in reversed(datanodes)}.values())[::-1] if place else []
     return list(zip(firsts, [*firsts[1:], *firsts[:1]], strict=True)) if len(firsts) > 1 else []
 
 
 def through_uplinks(fabric: Fabric) -> Fabric:
-    """What a pair in two racks has: a host's link or the uplink, whichever is slower."""
+    """The fabric as a pair in two racks has it: at the rate of a host's link or of the uplink, whichever is slower."""
     if fabric.uplink >= fabric.rate:
         return fabric
     return replace(fabric, rate=fabric.uplink, burst=burst_bytes(fabric.uplink, fabric.mtu))
 
 
 def probe_bytes(rate: float, seconds: float) -> float:
-    """Bytes of TCP payload of a test that is to take `seconds` at a rate in Mbit/s, at its first attempt."""
+    """Bytes of TCP payload of a test that should take `seconds` at a rate in Mbit/s, at its first attempt."""
     return max(LEAST_BYTES, rate * 1e6 / 8 * seconds)
 
 
 def expected_goodput(fabric: Fabric, size: float, frames: float | None = None) -> float:
-    """Mbit/s at which `size` bytes of TCP payload pass a link of the fabric in so many frames (None: full ones). Its
-    shaper is a token bucket, at first full."""
+    """Mbit/s at which `size` bytes of TCP payload should pass a link of the fabric, in `frames` frames (None: in full
+    ones). Its shaper is a token bucket that is full at first."""
     wire = size / FRAME_SHARE if frames is None else size + frames * (HEADERS + ETHERNET)
     return fabric.rate * size / (wire - fabric.burst)
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A test of a link: what iperf3 found, and Mbit/s that should have passed."""
+    """A test of a link: the result of iperf3, and the expected Mbit/s."""
 
     result: iperf3.LinkResult
     expected: float
@@ -198,7 +201,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
 
 
 def read(done: Completed, parse: Callable, *arguments: str) -> Any:
-    """What a parser makes of a probe's output; where it can't, also what the probe said on standard error."""
+    """A probe's output as parsed. Raises Unreadable, with the last line of the probe's standard error."""
     try:
         return parse(done.stdout, *arguments)
     except Unreadable as fault:
@@ -215,13 +218,13 @@ def _one_way(before: Mapping, after: Mapping, client: Host, server: Host) -> flo
 def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, stop: bool = True) -> list[dict]:
     """fio on the drive model of the first DRIVE_NODES DataNodes: sequential write and read, buffered and direct.
 
-    What is measured are drives: memory in front of them is left out.
+    The memory in front of drives is left out.
     Returns rows of tidy/probes.csv (MB/s). With `stop`, raises CannotMake when a drive stays beyond the relative
     `bound`; else only when fio gives no result at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drive = drive.uncached
-    # Long against what the drive's cache hides, short enough to be run before every block.
+    # Long compared with what the drive's cache hides, short enough to be run before every block.
     size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
     rows: list[dict] = []
     for host in testbed.by_role("datanode")[:DRIVE_NODES]:
@@ -262,7 +265,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
 
 def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float,
                   pauses: Sequence[float] = PAUSES, stop: bool = True) -> list[dict]:  # fmt: skip
-    """Rows of every attempt, the last one within the bound; where none is, CannotMake if that is to `stop`."""
+    """Rows of all attempts until one is within the bound. If none is, raises CannotMake with `stop`."""
     rows: list[dict] = []
     for attempt, pause in enumerate(pauses, start=1):
         time.sleep(pause)

@@ -16,7 +16,7 @@ from whitewire.paths import KILLED_WITH_THIS
 from whitewire.testbed.emulated.waiting import STRANGERS
 
 TURN_S, SETTLED_S = 0.05, 0.5
-"""A partial load runs and rests in turns of so long; a run begins so long after its load does."""
+"""Seconds of a cycle of work and rest of a partial load, and from the start of a load to that of its run."""
 BURN = """
 import time
 while True:
@@ -28,7 +28,7 @@ while True:
 
 @contextlib.contextmanager
 def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
-    """So many processors are busy with something else; a part of one runs and rests in turns of so many seconds."""
+    """Keep `load` processors busy; a fraction of one works for that share of each cycle of `turn` seconds."""
     shares = [1.0] * int(load) + ([load % 1] if load % 1 else [])
     # Each in a session of its own: the kernel shares processors out by session first (sched_autogroup).
     burners = [
@@ -49,12 +49,12 @@ def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
 
 
 def under(loads: Mapping[str, float]) -> Around:
-    """What makes each attempt while something else uses so many processors, by run id."""
+    """A function that makes each attempt under load from outside; `loads`: processors by run id."""
 
     def around(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
         with burning(loads[run_id]):
             time.sleep(SETTLED_S)
             outcome = attempt()
-        return replace(outcome, disturbed=False)  # the load is meant: no reason to try again
+        return replace(outcome, disturbed=False)  # the load is intended: no reason to try again
 
     return around

@@ -13,9 +13,9 @@ from whitewire.paths import shown
 
 @contextmanager
 def exclusive(folder: Path, what: str) -> Iterator[None]:
-    """Hold a folder, which is made where it is not there; `what` is measured into it, in words.
+    """Lock a folder, which is made if missing; `what` names what is measured into it.
 
-    The lock goes with the process, however it ends. Raises UserError while another one holds it.
+    The lock ends with the process, however that ends. Raises UserError while another one holds it.
     """
     with held(folder / ".lock", ["whitewire", *sys.argv[1:]], f"{shown(folder)}: another process measures {what} now"):
         yield

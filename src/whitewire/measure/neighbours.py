@@ -25,26 +25,26 @@ from whitewire.paths import KILLED_WITH_THIS, shown
 RUNS = 1000
 """Runs of each cell in another lane: more than the block can last."""
 START_S, PAUSE_S = 300.0, 0.5
-"""Seconds within which another lane has made its first attempt; between two looks whether it has."""
+"""Seconds within which another lane must make its first attempt, and seconds between two checks for that."""
 TASK = "task.json"
 STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
 
 
 class Ended(UserError):
-    """Another lane ended while the block was measured: the block was not beside it all the time."""
+    """Another lane ended while the block was measured, so the block was not beside it all the time."""
 
 
 @contextmanager
 def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Path) -> Iterator[None]:
-    """So many other lanes, which measure while the `with` block runs; what they make in `folder` is removed then.
+    """Let `count` other lanes measure during the `with` block; their results in `folder` are removed afterwards.
 
-    Raises UserError where one does not begin, Ended where one ends before the `with` block does.
+    Raises UserError if one does not begin, Ended if one ends before the `with` block does.
     """
     if not count:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    # What a killed one had begun may write for a moment more: the next ones have another folder.
+    # Children of a killed lane may write for a moment more, so each start has another folder.
     own = Path(tempfile.mkdtemp(dir=folder))
     task = {"raw": paper.raw, "path": str(paper.path), "testbed": testbed}
     before = os.environ.get(lanes.VARIABLE)
@@ -96,7 +96,7 @@ def _said(folder: Path) -> str:
 
 
 def measure() -> None:
-    """What the process of another lane does: runs of the paper on the testbed of its task."""
+    """Make runs of a paper on a testbed, by the task file: the work of another lane's process."""
     task = json.loads(Path(sys.argv[1]).read_text())
     paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / synthetic.BLOCK
     folder.mkdir()

@@ -24,7 +24,7 @@ from whitewire.testbed.samples import Sampling, host_cpu_to_csv, to_csv, waited_
 from whitewire.tools.rdma_counters import Port
 
 LONGEST_GAP_S = 3.0
-"""Between two samples, of which there are ten per second: longer than a busy machine makes one wait."""
+"""Longest undisturbed gap between two samples, of ten per second: longer than a busy machine delays one."""
 
 Segments = Mapping[str, tuple[int, int]]
 """TCP segments that a host has sent, and those of them with data, by host."""
@@ -32,7 +32,7 @@ Segments = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What was done, and counters right before and right after it."""
+    """The record of an action, and counters right before and right after it."""
 
     done: RunRecord
     sampler: Sampling
@@ -44,7 +44,7 @@ class Measured:
     segments_before: Segments
     segments_after: Segments
     ports: Mapping[str, Port]
-    """RDMA ports before and after, where the run was asked a transport."""
+    """RDMA ports before and after, if the run was asked for a transport."""
     ports_after: Mapping[str, Port]
 
 
@@ -62,7 +62,7 @@ class Observer:
         fabric = self.shaping.apply()
         position = stack.hdfs.log_position()
         again, drops, carriers = testbed.tcp_retransmits(), testbed.queue_drops(), testbed.carrier_changes()
-        _stopped(stack)  # before the run is no matter
+        _stopped(stack)  # stops before the run do not matter
         with cross_traffic.flowing(testbed, fabric, run.parameters.get("cross_traffic", 0), stack.logs):
             measured = self._measured(act, by_host)
         links = testbed.links()
@@ -87,7 +87,7 @@ class Observer:
 
     @property
     def _transport(self) -> Transport | None:
-        """The transport that the run was asked; None where it was asked none."""
+        """The transport that the run asks for; None if it asks for none."""
         parameters = self.run.parameters
         return transports.of(self.stack.testbed.config, parameters) if "transport" in parameters else None
 
@@ -107,7 +107,7 @@ class Observer:
         return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)
 
     def _evidence(self, fabric: Fabric, measured: Measured, ports: dict[str, PortSeen]) -> Evidence:
-        """What was really so of ports, racks, drives and caches."""
+        """The reported state of ports, racks, drives and caches."""
         testbed, conditions = self.stack.testbed, Conditions(self.stack, self.run)
         before, after = measured.before, measured.after
         return {
@@ -134,9 +134,8 @@ class Observer:
 
 
 def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], gap: float) -> list[str]:
-    """What befell a run, each in words; `before` and `after` say how often each host's link had changed, `gap` (s) is
-    the longest time between two samples. Whether the run came to its end all the same does not matter: it measured
-    the pause."""
+    """Disturbances of a run, in words. `before`, `after`: number of changes of each host's link; `gap`: longest time
+    between two samples, s. A run that came to its end all the same is disturbed too, because it measured the pause."""
     found = [f"{name} stood still, stopped by a signal" for name in stopped]
     for name, changes in before.items():
         if after.get(name, changes) != changes:
@@ -147,10 +146,10 @@ def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mappi
 
 
 def segment(before: Links, after: Links, segments: Segments, sent: Segments) -> Evidence:
-    """Bytes that segments with data held at least, on average, at the host where they held most.
+    """Lower bound on the mean payload of segments with data, in bytes, at the host where it is largest.
 
-    At least, since several segments that leave as one packet count with one header. So it cannot come out larger than
-    the largest segment that was sent.
+    A lower bound, because segments that leave as one packet are counted with a single header but a header is subtracted
+    for each. So it cannot exceed the largest segment that was sent.
     """
     means = []
     for name in segments:
@@ -187,13 +186,13 @@ def _network(fabric: Fabric) -> FabricRecord:
 
 
 def _of_the_run(testbed: Testbed, counted: Links) -> Links:
-    """Counters of the hosts that a run is made on: not of those whose traffic only crosses its own."""
+    """Counters of the run's own hosts, without those of cross traffic."""
     beside = {host.name for host in testbed.by_role(cross_traffic.ROLE)}
     return {name: of for name, of in counted.items() if name not in beside}
 
 
 def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
-    """What crossed the racks' uplinks beside the run; nothing where there is no host for it."""
+    """Cross traffic over the racks' uplinks during the run; nothing without hosts for it."""
     if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
         return {}
     was, now = (cross_traffic.moved(testbed, counted) for counted in (before, after))

@@ -1,4 +1,4 @@
-"""Make the overhead runs of a cluster: what jobs of a kind take on almost no data, on the fastest fabric.
+"""Make the overhead runs of a cluster: jobs of each kind on almost no data and the fastest fabric.
 
 A startup overhead (starts of JVMs and the like) does not shrink with the data, so it is measured beside the runs and
 taken off their times.
@@ -28,7 +28,7 @@ from whitewire.records.result import Result
 from whitewire.records.run import RunRecord
 
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
-"""What an overhead run's record does not take from the run that it is made for, among others."""
+"""Keys of a run's record that an overhead run's record does not have."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class OverheadRuns:
     restart: Callable[[Sequence[Run]], None]
 
     def take_over(self, warm: Mapping[OverheadKey, Result]) -> None:
-        """Take those that are there before the first run: of an interrupted measurement, and from the warm-up."""
+        """Take over existing overhead runs before the first run: of an interrupted measurement, and of the warm-up."""
         for key in self.overheads.known:
             if not self.overheads.has(key) and key in warm:
                 found = workloads.processors_of(warm[key].record, warm[key].files)
@@ -52,12 +52,12 @@ class OverheadRuns:
                 self.stack.overheads[key] = typical(self.overheads.known[key])
 
     def make_due(self, place: int) -> None:
-        """Make those that are due before a run (from 0)."""
+        """Make the overhead runs that are due before a run (from 0)."""
         for key in self.overheads.due(place):
             self._make(key)
 
     def make_further(self) -> None:
-        """Make more of kinds whose overhead runs scatter too much beside what is left of their shortest runs."""
+        """Make more overhead runs of kinds whose scatter is too large for the net time of their shortest runs."""
         if self.campaign.plan.smoke:
             return
         journal, designed = self.campaign.journal.folder, self.campaign.designed
@@ -71,11 +71,11 @@ class OverheadRuns:
                 self._make(key)
 
     def _make(self, key: OverheadKey) -> None:
-        """Make one overhead run of a kind, in as many attempts as a run has; in one if no earlier one could be made."""
+        """Make one overhead run of a kind, in as many attempts as a run has; in one if none could be made so far."""
         run = next(run for run in self.runs if self.campaign.plan.has_overhead(run) and overhead_key(run) == key)
         why, attempts = "", 1 if key in self.overheads.lacking else self.campaign.attempts
         for attempt in range(1, attempts + 1):
-            # As before a run: it would be said to lack what others slow down here.
+            # Wait as before a run, or others' load would show as a lack of processors.
             with self.campaign.holding(ALL):
                 self.campaign.wait_for_idle_processors(self.stack, self.campaign.deadline)
                 with self.campaign.spending("floors"):
@@ -114,9 +114,9 @@ class OverheadRuns:
     def _keep(self, key: OverheadKey, result: Result, found: Found, attempt: int, failure: Sequence[Reason] = ()
               ) -> str:  # fmt: skip
         """Write one overhead run to the journal; returns why it is not valid (empty: it is). `failure`: why it has no
-        result; `found`: what it had of processors."""
+        result; `found`: metrics of its processors."""
         record, limits = result.record, self.campaign.plan.config["limits"]
-        # It moves next to no data, so most segments that are sent again are probes for an answer that was late.
+        # It moves almost no data, so most retransmitted segments are probes for an answer that was late.
         faults = failure or [
             *reasons.disturbed_by(record), *losses(record, limits, bulk=False),
             *processors.of_an_overhead(found, len(os.sched_getaffinity(0))),

@@ -1,6 +1,6 @@
-"""Startup overheads: before which runs of a cluster they are measured, what they come to, when more are needed.
+"""Startup overheads: before which runs of a cluster they are measured, and when more overhead runs are needed.
 
-A startup overhead is what a job takes on almost no data. Pure functions, and the list of one cluster's overhead runs.
+A startup overhead is a job's time on almost no data. Pure functions, and the list of one cluster's overhead runs.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from whitewire.records.overhead import seconds_of, standard_error, typical
 from whitewire.records.run import RunRecord
 
 OVERHEAD_RUNS, FURTHER, UNJUDGED = 4, 4, 2
-"""Overhead runs of each kind of job on a cluster, how many more there may be at its end, and how many there are of a
-kind on whose net times no verdict rests. At smoke effort there is one."""
+"""Overhead runs per kind of job on a cluster, most further ones at its end, and overhead runs of a kind whose net times
+no verdict uses. At smoke effort there is one."""
 EARLY = 3
-"""Overhead runs of a judged kind before the first interim analysis, which needs two at least to know their scatter."""
+"""Overhead runs of a judged kind before the first interim analysis, which needs at least two for their scatter."""
 SCATTER_SHARE = 0.1
-"""Largest standard error of an overhead's median, as a share of the shortest runs' net time, without further runs."""
+"""Standard error of an overhead's median, over the shortest runs' net time, above which further runs are made."""
 
 
 def positions(first: int, runs: int, have: int, count: int, interim: int | None = None) -> list[int]:
-    """Before which of `runs` runs (from 0; `runs`: after the last) overhead runs are due; `have` of `count` are there.
+    """Indices of runs (0 to `runs`: after the last) before which overhead runs are due; `have` of `count` exist.
 
     `interim` is the first run after the first interim analysis. EARLY overhead runs are spread from the first run that
     needs the overhead (`first`) to the last one before `interim`, the others from there to the end; without `interim`,
@@ -40,7 +40,7 @@ def positions(first: int, runs: int, have: int, count: int, interim: int | None 
 
 
 def too_wide(overheads: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
-    """Whether overhead runs scatter too much for what is left of the shortest of their runs, job by job."""
+    """Whether overhead runs scatter too much for the net time of their shortest runs, in any of the jobs."""
     if not overheads:
         return False
     known = typical(overheads)
@@ -59,10 +59,10 @@ def too_wide(overheads: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
 
 
 class Overheads:
-    """Those of one cluster, by kind of job: `known` are the valid ones, `names` their text.
+    """The overhead runs of one cluster, by kind of job: `known` are the valid ones, `names` the names of the kinds.
 
-    `first` says which run (from 0) of `runs` is the first of each kind, `counts` how many overhead runs the kind gets,
-    `interim` which run is the first after the first interim analysis. `known` may have some of an interrupted
+    `first`: index (from 0) of each kind's first one of `runs` runs; `counts`: overhead runs that each kind gets;
+    `interim`: index of the first run after the first interim analysis. `known` may have some of an interrupted
     measurement.
     """
 
@@ -78,14 +78,14 @@ class Overheads:
                      for key, at in first.items()}  # fmt: skip
 
     def further(self, key: OverheadKey) -> int:
-        """How many more there may be of a kind, where those there are scatter too much."""
+        """Most further overhead runs of a kind, if the existing ones scatter too much."""
         most = OVERHEAD_RUNS + FURTHER if self._asked[key] == OVERHEAD_RUNS else 0
         return max(0, most - len(self.known[key]))
 
     def divide(self, lanes: int, begun: int, leads: bool = True) -> None:
-        """From now on, `begun` runs being made, each of so many lanes makes its part of the runs and overhead runs.
+        """Divide the runs and overhead runs that are left among `lanes` lanes; `begun` runs have begun.
 
-        The lane that `leads` has all of its overhead runs where the first interim analysis is ahead: it may be alone.
+        The lane that `leads` keeps all of its overhead runs while the first interim analysis is ahead: it may be alone.
         """
         ends = begun + math.ceil((self._runs - begun) / lanes)
         first = self._interim if leads else None
@@ -96,7 +96,7 @@ class Overheads:
             self._due[key] = [begun + place for place in positions(0, ends - begun, have, self.counts[key], interim)]
 
     def pool(self, known: Mapping[str, Sequence[RunRecord]]) -> None:
-        """Take the overhead runs of all lanes for those of this cluster."""
+        """Use the overhead runs of all lanes as those of this cluster."""
         self.known = {key: list(known.get(self.names[key], ())) for key in self.known}
 
     def add(self, key: OverheadKey, record: RunRecord) -> None:
@@ -104,23 +104,23 @@ class Overheads:
         self.lacking.pop(key, None)
 
     def name(self, key: OverheadKey) -> str:
-        """Empty for a run without a startup overhead."""
+        """The name of a kind; empty for one without a startup overhead."""
         return self.names.get(key, "")
 
     def due(self, run: int) -> list[OverheadKey]:
-        """Kinds whose overhead run is due now, before a run (from 0), as often as it is; they are due no more."""
+        """Kinds whose overhead runs are due before a run (from 0), once per overhead run; removed from the schedule."""
         found = [key for key, places in self._due.items() for place in places if place <= run]
         self._due = {key: [place for place in places if place > run] for key, places in self._due.items()}
         return found
 
     def ahead(self, run: int) -> list[OverheadKey]:
-        """Kinds whose overhead run falls due right before a run (from 0), which stay due."""
+        """Kinds whose overhead run falls due right before a run (from 0); they stay in the schedule."""
         return [key for key, places in self._due.items() for place in places if place == run]
 
     def has(self, key: OverheadKey) -> bool:
-        """Whether an overhead run of this kind is there or was made ahead of its turn."""
+        """Whether a valid overhead run of this kind exists."""
         return bool(self.known[key])
 
     def skip(self, key: OverheadKey) -> None:
-        """One that was due first is there already."""
+        """Remove a kind's first overhead run from the schedule, because it exists already."""
         self._due[key] = self._due[key][1:]

@@ -21,9 +21,9 @@ class PaperRuns:
     others: Sequence[DesignRow] = ()
 
     def seen(self, runs: int) -> dict[str, str]:
-        """Run id → block of the runs of the design that an analysis sees: those up to so many `runs` of each cell.
+        """Run id → block of the design's runs that an analysis sees: up to `runs` of each cell.
 
-        A start that goes on may have more of some: to judge by these would be one analysis more than is planned.
+        A resumed start may have more runs of some cells: judging by these would be an unplanned analysis.
         """
         numbers = {
             run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()
@@ -31,9 +31,9 @@ class PaperRuns:
         return {row["run_id"]: row["block"] for row in (*self.rows, *self.others) if numbers[row["run_id"]] <= runs}
 
     def others_made(self, runs: int) -> bool:
-        """Whether the paper's other blocks have made their part of so many runs of each cell.
+        """Whether the paper's other blocks have made their part of `runs` runs of each cell.
 
-        A block has when it is finished, when those runs are there, or when a later one has been tried.
+        A block has if it is finished, if those runs exist, or if a later one has been tried.
         """
         return all(
             _made(self.folder.parent / name, self.plan.rounds(rows).of, runs)

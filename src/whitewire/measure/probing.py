@@ -1,4 +1,4 @@
-"""What a block measures of links and modelled drives before its runs: that they are still what they were.
+"""Probes of links and modelled drives before a block's runs: they check that these have not changed.
 
 All pairs, a site's drives and its RDMA ports are measured once, before any paper (measure/survey.py).
 """
@@ -17,7 +17,7 @@ from whitewire.measure.run import Run
 from whitewire.testbed.base import Testbed
 
 SHORT_S, SHORT_OF_SITES_S = 0.3, 1.0
-"""Seconds of a test at most: of a shaped link, and of a real one, which slow start fills only after some time."""
+"""Most seconds of a test of a shaped link, and of a real one, which slow start fills only after some time."""
 
 
 def unused(folder: Path, name: str, suffix: str = "") -> Path:
@@ -31,7 +31,7 @@ def unused(folder: Path, name: str, suffix: str = "") -> Path:
 
 @dataclass(frozen=True)
 class Probing:
-    """The probes of one block, whose results go to `folder`; `carried`: what pairs of a site carried before."""
+    """The probes of one block, whose results go to `folder`; `carried`: earlier Mbit/s of a site's pairs."""
 
     config: Mapping[str, Any]
     effort: str
@@ -39,8 +39,8 @@ class Probing:
     carried: Carried = field(default_factory=dict)
 
     def calibrate(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> None:
-        """Probe links and modelled drives of a cluster that is up: a DataNode a client, and for jobs and on a site also
-        DataNodes and their neighbours.
+        """Probe links and modelled drives of a cluster that is up: from each client to a DataNode and, for jobs and on
+        a site, also between neighbouring DataNodes.
 
         Raises CannotMake for a link or drive beyond its bound.
         """

@@ -50,7 +50,7 @@ class Puts:
         self.files.code(DATA)
 
     def put(self, files: list[str], settings: Mapping[str, Any]) -> list[Outcome]:
-        """All clients put all files, started together, with the run's blocks and packets, and these settings."""
+        """All clients put all files, started together, with the run's blocks and packets, and `settings`."""
         scale = self.run.scale
         options = {"dfs.blocksize": scale.block_bytes} | scaling.retry_settings(scale.data_fraction)
         if scale.packet_bytes != PACKET:

@@ -24,13 +24,13 @@ from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, la
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
 ATTEMPTS = 5
-"""At one test of one message size: perftest's clock calibration fails now and then, above all on a busy machine."""
+"""Attempts at a test of one message size: perftest's clock calibration sometimes fails, mostly on a busy machine."""
 LOST = 3
 """Tests in a row without a result, after which a pair of hosts is given up."""
 SECONDS, SLOWER = 60.0, 20.0
-"""A test may take that many seconds, and so many times as long as its bytes need at the port's rate."""
+"""A test may take SECONDS, plus SLOWER times what its bytes need at the port's rate."""
 SETTLE = 1.0
-"""Seconds until a server that waits with rdma_cm does so: no list of the host shows it."""
+"""Seconds until a server that waits with rdma_cm is ready: no list of the host shows when it is."""
 
 METRICS: dict[type, dict[str, tuple[str, str]]] = {
     perftest.Bandwidth: {
@@ -48,7 +48,7 @@ METRICS: dict[type, dict[str, tuple[str, str]]] = {
 }
 
 FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
-"""After which a test is tried again (TimeoutError is an OSError). One that does not end is not."""
+"""Errors after which a test is tried again (TimeoutError is an OSError). A test that does not end is not."""
 
 
 class NoRdma(Exception):
@@ -76,9 +76,9 @@ class Endpoint:
 def choose(
     ports: Sequence[ibv_devinfo.Port], address: str, link_address: str
 ) -> tuple[ibv_devinfo.Port, int | None, bool] | None:
-    """The port that has a host's address; its GID index (Ethernet), and whether rdma_cm has to connect (iWARP).
+    """The port with a host's address, its GID index (Ethernet), and whether rdma_cm has to connect (iWARP).
 
-    `link_address` is that of the network interface with the address, in hexadecimal with colons. A RoCE port lists
+    `link_address` belongs to the network interface with the address, in hexadecimal with colons. A RoCE port lists
     the address itself among its GIDs, v2 (routable) preferred; an iWARP port's GID begins with the MAC; the last
     sixteen bytes of an IPoIB interface's link address are its port's GID.
     """
@@ -125,7 +125,7 @@ def find(host: Host) -> Endpoint:
 
 
 def _link_address(host: Host) -> str:
-    """That of the interface with the host's address; "" when no interface has it."""
+    """Link address of the interface with the host's address; "" when no interface has it."""
     done = host.run(perftest.interfaces(), timeout=30).check()
     try:
         for interface in json.loads(done.stdout):
@@ -146,10 +146,9 @@ def _line(fault: BaseException) -> str:
 def between(source: Host, destination: Host, fabric: str, folder: Path,
             tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
             iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
-    """Every test at every message size, one after the other, between two hosts that are on the fabric.
+    """Run every test at every message size, one after the other, between two hosts on the fabric.
 
-    Raw output goes to `folder`/perftest; returns rows of RDMA_ALL. That there is no RDMA is a row too, never an
-    exception.
+    Raw output goes to `folder`/perftest; returns rows of RDMA_ALL. A lack of RDMA is a row too, never an exception.
     """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
     try:
@@ -199,7 +198,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
 
 def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: int, tcp_port: int, patience: float,
           stem: Path) -> perftest.Bandwidth | perftest.Latency:  # fmt: skip
-    """One server, one client, one row. Raises one of FAILURES, or TimeoutExpired."""
+    """Run one server and one client; returns the one row. Raises one of FAILURES, or TimeoutExpired."""
     waits = perftest.server(test, size, count, tcp_port, **destination.arguments)
     measures = perftest.client(destination.host.address, test, size, count, tcp_port, **source.arguments)
     server = destination.host.start(waits, stem.with_name(f"{stem.name}-server.txt"))
@@ -220,7 +219,7 @@ def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: 
 
 
 def _await(end: Endpoint, server: Process, tcp_port: int, patience: float = 20.0) -> None:
-    """Wait until the server accepts. To ask it would be to connect, and it serves one client only."""
+    """Wait until the server listens. A test connection would be its only client, so sockets are looked at instead."""
     if end.rdma_cm:
         time.sleep(SETTLE)
         server.check()

@@ -1,8 +1,8 @@
-"""The rounds of a block: which run is of which, when an interim analysis is due, and which runs it makes needless.
+"""The rounds of a block: the round of each run, when an interim analysis is due, and which runs it makes unnecessary.
 
-An interim analysis judges the claims by the runs so far; those that are decided need no more.
+An interim analysis judges the claims by the runs so far; decided claims need no more runs.
 
-Pure, but for the analysis itself, which reads what was kept so far and is given to the block: stages meet in files.
+Pure, except for the analysis itself, which is given to the block and reads the kept results: stages share files only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from whitewire.levels import CellId
 
 
 class Seen(Protocol):
-    """What an interim analysis found: the claims that are decided, those that are open, and the cells that these need.
+    """Result of an interim analysis: the claims that are decided, those that are open, and the cells that these need.
 
-    `near` are those of the cells on which a claim rests that the effort's runs may decide, as far as is known, and
-    `place` is the turn of each of them: that of its first claim.
+    `near`: the cells of claims that the effort's runs may decide, as far as is known; `place`: the turn of each cell,
+    that of its first claim.
     """
 
     @property
@@ -37,20 +37,21 @@ class Seen(Protocol):
 
 
 Interim = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
-"""From a paper with the k of its runs, the testbed's description, a block's folder, the runs to analyse by the design
-(id to block; an earlier design may have left others) and those that the machine cannot make, with the reason, to what
-its claims are worth so far.
+"""An interim analysis. Arguments: a paper at the k of its runs, the testbed's description, a block's folder, the runs
+to analyse by the design (id to block; an earlier design may have left others), and the runs that the machine cannot
+make (id to reason).
 """
 
 
 @dataclass
 class Rounds:
-    """The runs of a block, `rows` (run id to cell) in the order of running. `analyses`: after how many runs of each
-    cell claims are analysed; the last of them is no interim one, for then nothing is left to decide.
+    """The runs of a block by round. `rows`: run id to cell, in the order of running; `analyses`: numbers of runs per
+    cell after which claims are analysed; the last of them is no interim analysis, because no run is left after it.
 
-    Blocks of a paper number their rounds in turn: of two `blocks`, the `first` has rounds 1, 3, 5, … and the second 2,
-    4, 6, … `made`: whether the other blocks have made theirs up to a number. So the analysis after n runs sees the same
-    runs whichever block makes it, and there are no more analyses than those that the levels of intervals allow for.
+    Blocks of a paper number their rounds in turn: of two `blocks`, the one with `first` 1 has rounds 1, 3, 5, … and the
+    other one 2, 4, 6, … `made`: whether the other blocks have made their rounds up to a number. So the analysis after n
+    runs sees the same runs whichever block makes it, and there are only those analyses that the levels of intervals
+    allow for.
     """
 
     rows: Mapping[str, CellId]
@@ -72,30 +73,33 @@ class Rounds:
         self.ahead = [runs for runs in self.analyses if runs < max(self.of.values(), default=0)]
 
     def due(self, run_id: str) -> bool:
-        """Whether an interim analysis is due before a run: it is the first one of the round after the analysis."""
+        """Whether an interim analysis is due before a run, because the run belongs to a round after the analysis."""
         return bool(self.ahead) and self.of[run_id] > self.ahead[0] and self.made(self.ahead[0])
 
     def before(self, run_id: str) -> int:
-        """How many runs of each cell an analysis before a run is of: the largest number that all blocks have made."""
+        """Runs per cell that an analysis before a run sees: the largest planned number that all blocks have made."""
         return max((runs for runs in self.analyses if runs < self.of[run_id] and self.made(runs)), default=0)
 
     def analysed(self, run_id: str) -> None:
-        """All interim analyses before a run are made."""
+        """Note that all interim analyses before a run are made."""
         made = self.before(run_id)
         self.ahead = [runs for runs in self.ahead if runs > made]
 
     def dropped(self, seen: Seen, waiting: Collection[str], after: int) -> list[str]:
-        """Which of the waiting runs are needed no more after a round: those of cells that no open claim rests on.
+        """The waiting runs that are no longer needed after a round: those of cells that no open claim needs.
 
-        Runs of the rounds until then, which wait because they were disturbed, stay: each cell is to have as many.
+        Runs up to that round, which wait because they were disturbed, stay, so that each cell has equally many.
         """
         needed = set(seen.cells)
         return [run_id for run_id in waiting if self.of[run_id] > after and self.rows[run_id] not in needed]
 
     def turn(self, run_id: str, seen: Seen, after: int, by_round: bool) -> tuple[bool, bool, int, int, int]:
-        """What a run's turn is sorted by after the analysis at `after` runs: the rounds until the next analysis, in
-        these the claims in turn, each in whole rounds; `by_round`: the rounds in turn, in each the claims, for lanes
-        take rounds. What hardly decides a claim comes later, and cells that no open claim needs come last."""
+        """The sort key of a run after the analysis at `after` runs.
+
+        Cells that no open claim needs come last, and before them cells that hardly decide a claim. Otherwise, rounds
+        before the next analysis come first, and among them claim by claim, each in whole rounds; with `by_round`, round
+        by round, because lanes take rounds.
+        """
         cell, number = self.rows[run_id], self.of[run_id]
         stage = sum(runs < max(number, after + 1) for runs in self.analyses)
         place = seen.place.get(cell, len(seen.place))

@@ -20,12 +20,12 @@ from whitewire.workloads.base import Workload
 from whitewire.workloads.terasort import ROW_BYTES
 
 TINY_ROWS = 50
-"""Rows a map task of a job that is run for its startup overhead."""
+"""Rows per map task of a job that is run for its startup overhead."""
 
 OF_HOSTS = (ProcessDied, CommandFailed, TimeoutExpired, OSError)
-"""What hosts and their services fail with (TimeoutError is an OSError)."""
+"""Errors of hosts and their services (TimeoutError is an OSError)."""
 FAILURES = (*OF_HOSTS, RunFailed, RuntimeError, *OF_VALUES)
-"""What makes a run invalid and not the block (Unreadable is a ValueError)."""
+"""Errors that make a run invalid but do not end the block (Unreadable is a ValueError)."""
 
 OverheadKey = tuple[Hashable, ...]
 """What jobs of the same startup overhead have in common; see overhead_key()."""
@@ -33,7 +33,7 @@ OverheadKey = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class Run:
-    """What a run is made of: its design row, the levels with their types, parameters at full scale, its scale."""
+    """The parts of a run: its design row, the levels with their types, parameters at full scale, its scale."""
 
     row: DesignRow
     levels: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Run:
     expected_seconds: float
     store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
     cpu: str = "limit"
-    """Whether the processors may not limit the run ("limit"), or only a report says so ("report")."""
+    """What follows if processors limit the run: it is invalid ("limit"), or it is only reported ("report")."""
     drive: Drive = field(default_factory=Drive.none)
     workers: int | None = None
     """How many of the cluster's workers run its tasks; None: all."""
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def scaled(self) -> bool:
-        """Whether it is smaller than at full scale."""
+        """Whether the run is smaller than at full scale."""
         return self.scale.k != 1 or self.scale.data_fraction != 1
 
     @property
@@ -62,7 +62,7 @@ class Run:
         return 60 + 8 * self.expected_seconds
 
     def on_almost_nothing(self, block_bytes: int, file_bytes: int) -> Run:
-        """The same run with other bytes."""
+        """The same run with other bytes per block and file."""
         return replace(self, scale=replace(self.scale, block_bytes=block_bytes, file_bytes=file_bytes))
 
     @property
@@ -77,7 +77,7 @@ def overhead_key(run: Run) -> OverheadKey:
 
 
 def tiny(run: Run) -> Run:
-    """The same run on almost no data and without a link worth the name: what is left is its startup overhead."""
+    """The same run on almost no data: what remains of its time is its startup overhead."""
     blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
     block = ROW_BYTES * TINY_ROWS // 512 * 512 + 512
     return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)

@@ -14,16 +14,16 @@ from whitewire.measure.run import Run
 from whitewire.records.scale_candidate import FILE, recorded
 
 SPARE = 0.85
-"""Share of the bound on lateness that the heaviest cell may use, so that the others have time to spare."""
+"""Share of the bound on lateness that the heaviest cell may use, so that the others have a margin."""
 
 
 class TooHeavy(Exception):
-    """The runs want more of the processors than there is at this k, and there is a larger one; says what was seen."""
+    """The runs need more processors than there are at this k, and there is a larger k; the message has the evidence."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The heaviest cell at one k: how late a process woke on average, ms; whether that is little enough."""
+    """A trial of the heaviest cell at one k: mean lateness of a process, ms, and whether that is low enough."""
 
     k: float
     cell: str
@@ -32,9 +32,9 @@ class Tried:
 
 
 class ScaleCandidates:
-    """The scale candidate of a paper's results, kept in `raw`; without `raises_k` the first, and nothing is kept.
+    """The scale candidate of a paper's results, recorded in `raw`; without `raises_k` the paper's own, and no record.
 
-    Raises UserError where what is kept is broken.
+    Raises UserError if the record is broken.
     """
 
     def __init__(self, paper: Paper, raw: Path, raises_k: bool) -> None:
@@ -46,7 +46,7 @@ class ScaleCandidates:
         self.tried: list[dict[str, Any]] = []
 
     def go_on(self, fits: Callable[[Paper], bool]) -> None:
-        """Where no k is kept, go on with the first that `fits` what was made before, so that no two come together."""
+        """If no k is recorded, take the first one that `fits` the earlier runs, so that runs of two k are not mixed."""
         if self.open:
             self.paper = next(filter(fits, map(self.paper.on, range(self.paper.candidate_count))), self.paper)
 
@@ -56,7 +56,7 @@ class ScaleCandidates:
         return self.paper.candidate + 1 >= self.paper.candidate_count
 
     def judge(self, run: Run, late: float, bound: float) -> str:
-        """Settle on this k, in words, or raise TooHeavy: in a trial a process woke `late` (ms)."""
+        """Settle on this k, with a message, or raise TooHeavy, by the mean lateness of a trial (`late`, ms)."""
         most, k = SPARE * bound, f"k = {run.scale.k:g}"
         enough = late <= most
         self.tried.append(asdict(Tried(run.scale.k, run.title, round(late, 4), enough)))
@@ -83,7 +83,7 @@ class ScaleCandidates:
             self._settle()
 
     def stay(self, candidate: int) -> None:
-        """Keep to this k, which another process has chosen and may give up."""
+        """Keep to the k that another process has chosen and may change."""
         self.paper, self.open, self.raises_k = self.paper.on(candidate), False, False
 
     def _settle(self) -> None:
@@ -92,7 +92,7 @@ class ScaleCandidates:
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:
-    """The run that should keep the processors busiest, of those that they may not limit."""
+    """The run that should keep the processors busiest, of those that processors must not limit."""
     bound = [run for run in runs if run.cpu == "limit" and run.scale.file_bytes]
     return max(bound, key=load, default=None)
 

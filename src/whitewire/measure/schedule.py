@@ -15,13 +15,13 @@ from whitewire.records.links import Depth
 Pair = tuple[int, int]
 DEPTHS: tuple[Depth, ...] = get_args(Depth)
 RINGS = 0.5
-"""Of the time, what the rings of all fabrics may take."""
+"""Share of the time that the rings of all fabrics may take."""
 LEAST_S = 0.25
-"""Seconds of a test below which slow start is much of it; of a shaped link less is enough (Wanted.least_seconds)."""
+"""Least seconds of a test: in a shorter one slow start would be a large part."""
 
 
 def rounds(count: int) -> list[list[Pair]]:
-    """Every pair of so many hosts once, in as few rounds as can be; no host is twice in a round (circle method)."""
+    """Every pair of `count` hosts once, in as few rounds as possible; no host is twice in a round (circle method)."""
     places = list(range(count + count % 2))
     half, found = len(places) // 2, []
     for _ in range(len(places) - 1):
@@ -32,7 +32,7 @@ def rounds(count: int) -> list[list[Pair]]:
 
 
 def ring(count: int) -> list[list[Pair]]:
-    """Each host with the next one and the last with the first; no host is twice in a round."""
+    """Rounds of each host with the next one and the last with the first; no host is twice in a round."""
     if count < 3:
         return rounds(count)
     pairs = [(number, number + 1) for number in range(count - 1)] + [(0, count - 1)]
@@ -41,14 +41,14 @@ def ring(count: int) -> list[list[Pair]]:
 
 
 def turns(of: Sequence[Sequence[Pair]], at_once: int) -> list[list[Pair]]:
-    """Rounds cut into pieces of so many pairs at most, each of which is measured at one time."""
+    """Rounds cut into turns of at most `at_once` pairs, which are measured at the same time."""
     return [list(pairs[first : first + at_once]) for pairs in of for first in range(0, len(pairs), at_once)]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A fabric that is to be measured: `floor` are the seconds below which no test of it can be, `at_once` the pairs
-    that are measured at one time."""
+    """A fabric to measure. `floor`: least seconds of a test of it; `at_once`: pairs that are measured at the same time;
+    `deepest`: the largest `depth` of its plan."""
 
     name: str
     at_once: int
@@ -58,7 +58,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Planned:
-    """A fabric with the pairs that are measured (`depth`), pairs at one time, and seconds of a test."""
+    """The plan of a fabric: the pairs that are measured (`depth`), pairs at the same time, seconds of a test."""
 
     name: str
     depth: Depth
@@ -78,18 +78,18 @@ class Planned:
                 yield count, far if self.depth == "all" else near
 
     def cost(self, hosts: int, overhead: float) -> float:
-        """Seconds that all of it takes, at `overhead` seconds a test beside the test itself."""
+        """Seconds of all passes, with `overhead` seconds per test besides the test itself."""
         each = {0: overhead}
         return sum(len(pieces) * each.get(count, 2 * (self.seconds + overhead)) for count, pieces in self.passes(hosts))
 
 
 def plan(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,
          longest: float, least: float = LEAST_S) -> tuple[list[Planned], list[str]]:  # fmt: skip
-    """What is measured of each fabric, so that all of it takes `budget` seconds, and what is left out, with the reason.
+    """The plans of fabrics that together take `budget` seconds, and what is left out, with the reason.
 
-    The first fabrics get the most: first every pair with one stream, then with all. Tests are as long as time allows,
-    from `least` to `longest` seconds. The last fabrics are left out while rings alone take more than half of the time;
-    the first one's is measured even where it does not fit.
+    The first fabrics get the most: every pair with one stream, then with all numbers of streams. Tests are as long as
+    time allows, from `least` to `longest` seconds. The last fabrics are left out while rings alone take more than half
+    of the time; the first fabric's ring is measured even if it does not fit.
     """
     fabrics = list(wanted)
     dropped: list[str] = []
@@ -117,7 +117,7 @@ def plan(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: f
 
 
 def _longest(fits: Callable[[float], bool], low: float, high: float) -> float:
-    """The longest time that fits, to a hundredth of a second; about `low` where none does."""
+    """The longest time that fits, to a hundredth of a second; about `low` if none does."""
     if fits(high):
         return high
     while high - low > 0.01:
@@ -127,7 +127,7 @@ def _longest(fits: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def _left(planned: Planned, of: Wanted, hosts: int, overhead: float) -> Iterator[str]:
-    """What of a fabric is left out, in words."""
+    """The parts of a fabric's measurement that are left out, in words."""
     if planned.depth == DEPTHS[-1] or (planned.depth != "ring" and hosts < 4):
         return  # each of three hosts is next to both others
     pairs = hosts * (hosts - 1) // 2

@@ -1,4 +1,4 @@
-"""The services of a block's cluster: which ones its runs need, their start, and what the testbed cannot have."""
+"""The services of a block's cluster: which ones its runs need, their start, and runs that the testbed cannot make."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from whitewire.workloads import hibench_copy
 
 @dataclass(frozen=True)
 class Services:
-    """What a cluster runs on a testbed that is up. `config`: the testbed's description; `slots`: tasks that a worker
-    runs at once; `racks`: into how many racks the network divides the hosts, 0 for none."""
+    """The services of a cluster on a testbed that is up. `config`: the testbed's description; `slots`: tasks that a
+    worker runs at once; `racks`: number of racks of the network, 0 for none."""
 
     testbed: Testbed
     config: Mapping[str, Any]
@@ -44,9 +44,9 @@ class Services:
     racks: int = 0
 
     def stack(self, suite: HiBench | None = None) -> Stack:
-        """All services that the runs need, which are still to be started.
+        """All services that the runs need, not yet started.
 
-        Runs without drives of their own may use the cluster of others.
+        Runs without modelled drives may use the cluster of others.
         """
         found = self._stack()
         found.hibench = suite
@@ -81,7 +81,7 @@ class Services:
 
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]
-        packet = max(run.scale.packet_bytes for run in self.runs)  # for what is no run: puts say their own
+        packet = max(run.scale.packet_bytes for run in self.runs)  # for work outside runs: puts set their own
         copies = parameter(first.parameters, "replication")
         values = hdfs.settings(self.testbed, first.scale.block_bytes, copies, packet)
         if any("erasure_coding" in run.store for run in self.runs):
@@ -99,7 +99,7 @@ THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs 
 
 
 def check_ports(testbed: Testbed, transport: Transport) -> None:
-    """CannotMake where a transport needs RDMA ports on the network in use that hosts lack, or that count nothing."""
+    """Raise CannotMake if a transport needs RDMA ports that hosts lack on the network in use, or that count nothing."""
     if transport.kind != transports.RDMA:
         return
     blind = [name for name, port in testbed.rdma_ports().items() if not port.name or port.sent == Moved()]
@@ -110,14 +110,15 @@ def check_ports(testbed: Testbed, transport: Transport) -> None:
 
 
 Lacking = list[tuple[list[str], str]]
-"""Ids of runs that the testbed cannot have, each list with the reason."""
+"""Ids of runs that the testbed cannot make, each list with the reason."""
 
 
 def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs: Path
           ) -> tuple[HiBench | None, Lacking]:  # fmt: skip
-    """The testbed's HiBench, checked for all that the runs want of it, and runs of programs that it lacks.
+    """The testbed's HiBench, checked for the programs of the runs, and the runs whose programs it lacks.
 
-    None where it has none or none is wanted. UserError for what would stop a run; see also workflow/plan.py.
+    None if the testbed has no HiBench or no run wants it. Raises UserError for what would stop a run; see also
+    workflow/plan.py.
     """
     own = [run for run in runs if run.workload.of_suite]
     if not own or not config.get("hibench"):
@@ -130,9 +131,9 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
 
 
 def start(stack: Stack) -> None:
-    """Start all services; a start in some dozens fails, so once again.
+    """Start all services; tries again once, because one start in some dozens fails.
 
-    When that fails too, raises CannotMake, or NotKept if the disk is full.
+    If that fails too, raises CannotMake, or NotKept if the disk is full.
     """
     try:
         stack.start()
@@ -151,7 +152,7 @@ def started(stack: Stack) -> str:
 
 
 def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any], folder: Path) -> None:
-    """Write what the services and the hosts are to an environment.json of a block's folder."""
+    """Write a description of services and hosts to an environment.json in a block's folder."""
     cluster = stack.hdfs
     record = environment.capture(testbed, cluster.installation.version) | {
         "cluster": {
@@ -172,7 +173,7 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
 
 
 def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
-    """Runs on a file system, a network or a transport that the testbed cannot have."""
+    """Runs whose file system, network or transport the testbed cannot provide."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]

@@ -33,7 +33,7 @@ from whitewire.records.result import Result
 from whitewire.records.run import DesignRow, RunRecord
 
 WARM_UP_PROCESSORS = 1.0
-"""Processors of a warm-up, whose times do not matter; the other ones are for runs of other lanes."""
+"""Processors of a warm-up, whose times do not matter; the others are left to runs of other lanes."""
 
 
 class Session:
@@ -49,7 +49,7 @@ class Session:
         self._begun = 0
 
     def _turns(self) -> Turns:
-        """The runs in turn. Once a run of the block counted, of this or another cluster, others do not disturb all."""
+        """The turns of the runs. Once a run of the block counted, also on another cluster, not all are disturbed."""
         campaign = self.campaign
         give_up_at = NEVER if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)
@@ -59,7 +59,7 @@ class Session:
                      takes=lambda number: self.team.takes(number), by_round=lanes.most() > 1)  # fmt: skip
 
     def prepare(self) -> None:
-        """Warm up, take the overhead runs that are there, and try whether this machine can hold k. Raises TooHeavy."""
+        """Warm up, take over existing overhead runs, and try whether this machine can hold k. Raises TooHeavy."""
         # At smoke effort the warm-up gives the overheads.
         with (
             self.campaign.holding(ALL if self.campaign.plan.smoke else WARM_UP_PROCESSORS),
@@ -71,8 +71,8 @@ class Session:
     def make(self, number: int, team: Team | None = None) -> int:
         """Make the runs, of which `number` were begun before, in the lanes of `team`; returns how many are begun now.
 
-        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. TooHeavy
-        when the processors are too slow at this k and there is another one.
+        Every attempt is kept. Attempts of an earlier, interrupted measurement do not count against the bound. Raises
+        TooHeavy when the processors are too slow at this k and there is a larger one.
         """
         campaign, turns = self.campaign, self.turns
         self.team = team or self.team
@@ -108,7 +108,7 @@ class Session:
                 self.overhead_runs.overheads.pool(campaign.known_overheads)
                 self.overhead_runs.overheads.divide(lanes_now, self._begun)
                 campaign.progress.lanes = lanes_now
-            # Those that are due at the end wait for the runs that are tried again.
+            # Overhead runs that are due at the end wait for the runs that are tried again.
             self.overhead_runs.make_due(min(self._begun, len(self.runs) - 1))
             self._begun += 1
             if not turns.tried[run.row["run_id"]]:
@@ -117,7 +117,7 @@ class Session:
         return number
 
     def _one(self, run: Run, number: int) -> None:
-        """An attempt at a run, and what follows from it."""
+        """Make an attempt at a run and act on its outcome."""
         campaign, turns, run_id = self.campaign, self.turns, run.row["run_id"]
         with campaign.holding(campaign.weights.of(run)):
             if turns.too_late(run, campaign.progress.pace):  # other lanes had the processors until now
@@ -146,7 +146,7 @@ class Session:
                 self.restart(turns.waiting or self.runs)
 
     def attempt(self, run: Run) -> Outcome:
-        """One attempt, which is kept."""
+        """Make one attempt at a run and keep its record."""
         campaign, run_id = self.campaign, run.row["run_id"]
         failed = disturbed = full = False
         short = ""
@@ -161,7 +161,7 @@ class Session:
             faults = workloads.faults(record, values, campaign.plan.config["limits"])
             short = next((str(each) for each in faults if each.kind.short), "")
             others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
-            # Beside other lanes it may be these: it has all processors at its next attempt.
+            # Beside other lanes these may be the cause: the next attempt has all processors.
             beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
             self.team.attempted(bool(short) and beside)
@@ -188,13 +188,13 @@ class Session:
             raise
 
     def restart(self, runs: Sequence[Run]) -> None:
-        """Start again and warm up, twice if need be: what broke a run (a full drive) may outlast it by some seconds."""
+        """Restart and warm up, twice if needed: the cause of a failure (a full drive) may last some seconds more."""
         self.stack.stop()
         clusters.start(self.stack)
         self._warm_up(runs)
 
     def _warm_up(self, runs: Sequence[Run]) -> dict[OverheadKey, Result]:
-        """Warm up, after another start of the services if one of them ended. Raises CannotMake."""
+        """Warm up; if a service has ended, restart the services and warm up again. Raises CannotMake."""
         given = (self.stack, self.campaign.plan, runs, self.campaign.progress.say)
         try:
             return warm_up(*given)
@@ -204,7 +204,7 @@ class Session:
             return warm_up(*given)
 
     def _interim(self, count: int) -> Seen:
-        """What the claims are worth by so many runs of each cell."""
+        """Judge the claims by `count` runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
         assert campaign.interim is not None, "there is an interim analysis only where something makes it"
         designed = campaign.paper_runs.seen(count)
@@ -212,14 +212,14 @@ class Session:
             return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
 
     def _analyse_claims(self, run: Run) -> None:
-        """Leave out what no open claim needs any more."""
+        """Make the interim analysis before a run, and leave out runs that no open claim needs any more."""
         campaign, turns = self.campaign, self.turns
         seen = self.team.saw(turns, partial(self._interim, turns.rounds.before(run.row["run_id"])))
         if seen is None:
             turns.leave(Reason(BUDGET))
             return
         turns.rounds.analysed(run.row["run_id"])
-        # Of this cluster only: another one of the block still has its first interim analysis before it.
+        # For this cluster only: another one of the block still has its first interim analysis ahead.
         turns.deadline = turns.deadline.within(campaign.allowance.further() - CLOSING_S)
         turns.spare = turns.deadline.within(campaign.allowance.spare() - CLOSING_S)
         dropped = turns.drop(seen, run)
@@ -230,7 +230,7 @@ class Session:
         campaign.progress.left([each.expected_seconds for each in turns.waiting])
 
     def _try_heaviest(self) -> None:
-        """Make the heaviest cell once, which is not kept, where the k is still to be chosen. Raises TooHeavy."""
+        """If k is still to be chosen, make one run of the heaviest cell, which is not kept. Raises TooHeavy."""
         run = scale_candidate.heaviest(self.runs)
         if not self.candidates.open or run is None:
             return
@@ -254,9 +254,9 @@ class Session:
         campaign.progress.say(self.candidates.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
 
     def _check_processors(self, run: Run) -> None:
-        """What to do when hardly any run gets the processors that it needs, though others leave them to it.
+        """Act when hardly any run gets the processors that it needs, although no other programs use them.
 
-        TooHeavy where there is a larger k; else the cells that this machine cannot make are tried less often.
+        Raises TooHeavy if there is a larger k; else cells that lack processors are tried less often.
         """
         campaign = self.campaign
         if not self.candidates.raises_k or not (short := str(campaign.shortage)):
@@ -271,7 +271,7 @@ class Session:
 
 
 def _record_of_failed(run: Run) -> RunRecord:
-    """What is known of a run that left nothing itself."""
+    """The record of a run that failed without one: its design row and scale."""
     cells: Mapping[str, Any] = run.row
     known = (name for name in DesignRow.__annotations__ if name in cells and name in RunRecord.__annotations__)
     row = cast("RunRecord", {name: cells[name] for name in known})

@@ -1,8 +1,8 @@
 """Rounds of a block's cluster in several lanes: worker processes of the block, each with a cluster of its own.
 
-Each process takes the next whole round and makes every run of it, so that what is compared is compared within a lane. A
-round is taken by a lock that ends with its process: the rounds of one that was killed are made by the others. The
-process of the block leads: it starts workers, makes the interim analyses, and ends last.
+Each process takes the next whole round and makes all its runs, so that cells are compared within a lane. A round is
+taken by a lock that ends with its process, so the others make the rounds of a killed one. The process of the block
+leads: it starts workers, makes the interim analyses, and ends last.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed.samples import processor_ticks
 
 FILE = ".rounds"
-"""The file in a block's folder whose bytes are its rounds; who has locked one makes that round."""
+"""Lock file in a block's folder, with one byte per round; the process that has locked a byte makes that round."""
 MOST_ROUNDS = 100_000
-"""Of one cluster: the rounds of the next one have places behind them."""
+"""Most rounds of one cluster; those of the next cluster follow them in the lock file."""
 LEAST_ROUNDS = 2
-"""Rounds that each lane should have for a further one to be worth its start."""
+"""Least rounds per lane for a further lane to be worth its start."""
 LAST, CROWDED = 10, 3
-"""Attempts that are looked at, and how many of them may not lack processors beside other lanes."""
+"""Window of attempts, and number of them that lacked processors beside other lanes at which lanes are too many."""
 PATIENCE_S = 1.0
-"""Seconds between two looks at whether a process that made rounds has ended."""
+"""Seconds between two checks whether a process that makes rounds has ended."""
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 NO_INTERIM, OVER = "no interim analysis", "over"
-"""What a worker gets when no interim analysis comes any more, and when the cluster makes no more runs."""
+"""Messages to a worker: no further interim analysis comes; the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is to do: make rounds of the runs `ids` of one cluster.
+    """The task of a worker: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the analyses that
-    are still to be made; `lanes`: how many divide the overhead runs; `deadline`: after which none of its runs begins.
+    are still to be made; `lanes`: number of lanes that divide the overhead runs; `deadline`: no run begins after it.
     """
 
     candidate: int
@@ -67,10 +67,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a worker's runs that the journal does not have.
+    """The outcome of a worker's runs that are not in the journal.
 
-    `pending`: those that wait for an analysis to be made again; `begun`: the worker has taken a round; `ended`: it
-    makes no more; `crowded`: because the lanes are too many; `fault`: the traceback of an unexpected error.
+    `pending`: runs that are tried again after the next analysis; `begun`: the worker has taken a round; `ended`: it
+    makes no more; `crowded`: it ended because there are too many lanes; `fault`: traceback of an unexpected error.
     """
 
     given_up: Sequence[str] = ()
@@ -84,8 +84,8 @@ class Report:
 
 
 class Claims:
-    """The rounds of a cluster that this process makes: its own until it ends, or `close`. They count from 1; who leads
-    has number 0, which shows whether there are locks."""
+    """The rounds of a cluster that this process has taken, until it ends or calls `close`. They count from 1; the
+    leader locks number 0, by which workers see whether locks work."""
 
     def __init__(self, path: Path, place: int) -> None:
         path.touch()
@@ -93,7 +93,7 @@ class Claims:
         self.mine: set[int] = set()
 
     def take(self, number: int) -> bool:
-        """Whether this round is made here; from now on it is if no other process has it."""
+        """Take a round if no other process has it; returns whether this process has it."""
         if number not in self.mine and lanes.locked(self._file, self._place + number):
             self.mine.add(number)
         return number in self.mine
@@ -103,7 +103,7 @@ class Claims:
 
 
 class Team(Protocol):
-    """The lanes in which a cluster's runs are made, as the session in one of them sees them."""
+    """The lanes in which a cluster's runs are made, as seen by the session in one of them."""
 
     leads: bool
     """Whether this lane makes what is made once: interim analyses and further overhead runs."""
@@ -112,20 +112,20 @@ class Team(Protocol):
         """Whether this lane makes a round."""
 
     def attempted(self, short: bool) -> None:
-        """An attempt has ended; `short`: it lacked processors beside other lanes."""
+        """Note the end of an attempt; `short`: it lacked processors beside other lanes."""
 
     def grow(self, turns: Turns, pace: float) -> int:
-        """Start further lanes where that is worth it; into how many the runs are now divided, as some may have ended;
-        0: as before."""
+        """Start further lanes if that is worth it; returns the number of lanes now, since some may have ended; 0: as
+        before."""
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
-        """Wait for the rounds until this one in other lanes; whether some came back, as their process had ended."""
+        """Wait for other lanes' rounds up to `until`; returns whether some came back because their process ended."""
 
     def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
-        """What an interim analysis found, which the leading lane makes; None where it makes none any more."""
+        """The result of an interim analysis, which the leading lane makes; None if it makes no more of them."""
 
     def over(self) -> Sequence[Report]:
-        """Wait until all other lanes have done; what they report."""
+        """Wait until all other lanes have ended; returns their reports."""
 
 
 class Alone:
@@ -153,7 +153,7 @@ class Alone:
 
 
 class Beside(Alone):
-    """A lane beside others of its block, which notices where these are too many."""
+    """A lane beside others of its block, which notices when there are too many."""
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims
@@ -169,7 +169,7 @@ class Beside(Alone):
 
 
 class Mate(Beside):
-    """The lane of a worker, which ends after its round where lanes are too many."""
+    """The lane of a worker, which ends after its round if there are too many lanes."""
 
     leads = False
 
@@ -194,7 +194,7 @@ class Mate(Beside):
 
     def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, Reason],
                pending: Sequence[str] = ()) -> Report:  # fmt: skip
-        """What became of runs of the rounds that this lane makes; of other ones it knows nothing."""
+        """The report on runs of the rounds that this lane has taken."""
 
         def own(run_id: str) -> bool:
             return rounds.of[run_id] in self.claims.mine
@@ -204,7 +204,7 @@ class Mate(Beside):
 
 
 class Worker:
-    """A process that waits for a task. It is forked: begin it before this process has threads or a cluster."""
+    """A process that waits for a task. It is forked: create it before this process has threads or a cluster."""
 
     def __init__(self, work: Callable[[Connection], None]) -> None:
         fork = get_context("fork")
@@ -215,19 +215,19 @@ class Worker:
         self.busy, self.report = False, Report()
 
     def send(self, what: Task | Seen | str) -> None:
-        """Send it something; nothing where it has ended."""
+        """Send a message to the process; does nothing if it has ended."""
         with suppress(OSError):
             self.pipe.send(what)
 
     def kill(self) -> None:
-        """End it at once; its cluster ends with it."""
+        """End the process at once; its cluster ends with it."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
 
 
 def serve(folder: Path, beside: Callable[[Task, Mate], Report], pipe: Connection) -> None:
-    """Do, in a worker, what the leader asks of the block in this folder, until that ends. Raises UserError."""
+    """Run a worker: do the leader's tasks for the block in `folder` until the leader ends. Raises UserError."""
     claims: list[Claims] = []
     while True:
         received = pipe.recv()
@@ -242,7 +242,7 @@ def serve(folder: Path, beside: Callable[[Task, Mate], Report], pipe: Connection
 def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) -> None:
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if os.getppid() != parent:  # it has ended already
+    if os.getppid() != parent:  # the parent has ended already
         return
     try:
         with suppress(EOFError):
@@ -256,8 +256,8 @@ def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) ->
 class Lead(Beside):
     """The lane of the block's own process, which leads those of its workers.
 
-    `task`: what these get, but for what changes; `made`: whether the journal has a run; `say` prints a line;
-    `start_seconds`: what the start of a cluster and its warm-up took.
+    `task`: the template of their tasks; `made`: whether the journal has a run; `say` prints a line; `start_seconds`:
+    seconds that the start of a cluster and its warm-up took.
     """
 
     def __init__(self, claims: Claims, workers: list[Worker], task: Task, made: Callable[[str], bool],
@@ -269,7 +269,7 @@ class Lead(Beside):
         self._rounds, self._lanes, self._ticks = 0, 1, processor_ticks()
 
     def close(self) -> None:
-        """End what workers still do for this cluster; they wait for the next one."""
+        """End the workers' work for this cluster; they wait for the next one."""
         for worker in self._busy:  # after an error
             self._lose(worker)
         for worker in self.workers:
@@ -313,7 +313,7 @@ class Lead(Beside):
         return more
 
     def _idle(self) -> float:
-        """The idle share of the processors since it was last asked for."""
+        """The idle share of the processors since the last call."""
         (total, idle), before = processor_ticks(), self._ticks
         self._ticks = total, idle
         return (idle - before[1]) / max(1, total - before[0])
@@ -332,7 +332,7 @@ class Lead(Beside):
         return False
 
     def _unsettled(self, turns: Turns, until: float) -> list[Run]:
-        """Runs of rounds in other lanes of which nothing is known yet."""
+        """Runs of other lanes' rounds up to `until` whose outcome is not known yet."""
         self._hear()
         settled = set[str]()
         for worker in self.workers:
@@ -342,7 +342,7 @@ class Lead(Beside):
         return [run for run in there if not self.made(run.row["run_id"]) and run.row["run_id"] not in settled]
 
     def _hear(self) -> None:
-        """Take what workers report."""
+        """Take the workers' reports; forget workers that have ended."""
         for worker in self._busy:
             try:
                 while worker.busy and worker.pipe.poll():
@@ -375,16 +375,16 @@ class Lead(Beside):
         return self._reports()
 
     def _reports(self) -> Sequence[Report]:
-        """What the other lanes report, once all have ended."""
+        """Wait until all other lanes have ended; returns their reports."""
         while busy := self._busy:
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
         return [worker.report for worker in self.workers]
 
     def leave(self) -> Sequence[Report]:
-        """Make no more here, where the cluster cannot; what the other lanes report once they have made what they can.
+        """Stop making runs in this lane, because its cluster cannot; returns the other lanes' reports at their end.
 
-        They get no interim analyses, so what waits for one is not out of time.
+        They get no more interim analyses, so runs that wait for one are not reported as out of time.
         """
         self.claims.close()
         for worker in self._busy:
@@ -394,7 +394,7 @@ class Lead(Beside):
 
 
 def _room(idle: float) -> int:
-    """How many further lanes the machine has room for: as many as it was given, or one where processors idle."""
+    """Number of further lanes that the machine has room for: up to the campaign's number, or one if processors idle."""
     free = lanes.free()
     used = lanes.most() - free
     if used < 1:  # this lane's own lock is not seen: a file system without locks
@@ -403,7 +403,7 @@ def _room(idle: float) -> int:
 
 
 def further(turns: Turns, working: int, pace: float, start_seconds: float) -> int:
-    """How many lanes more are worth their start beside so many `working` ones."""
+    """Number of further lanes that are worth their start beside `working` ones."""
     left = {turns.rounds.of[run.row["run_id"]] for run in turns.waiting}
     seconds = pace * sum(run.expected_seconds for run in turns.waiting)
     most = len(left) // LEAST_ROUNDS

@@ -37,7 +37,7 @@ class Suite:
         ))  # fmt: skip
 
     def _sizes(self) -> dict[str, object]:
-        """What replaces the profile's sizes in a scaled run. Raises UserError for a size that HiBench cannot make."""
+        """Sizes that replace the profile's in a scaled run. Raises UserError for a size that HiBench cannot make."""
         if not self.run.scaled:
             return {}
         parameters = self.run.parameters
@@ -47,10 +47,10 @@ class Suite:
             raise UserError(f"experiment {self.run.row['experiment']}: {error}") from None
 
     def prepare(self) -> None:
-        """Have HiBench make the program's input unless that of the round exists (why each has its own: Jobs.input)."""
+        """Have HiBench make the program's input unless that of the round exists (why each has one: Jobs.input)."""
         program, profile, scale = self.run.parameters["program"], self.run.parameters["profile"], self.run.scale
         copies = parameter(self.run.parameters, "replication")
-        # Its inputs have one place a program: the last one made is the one that is there.
+        # HiBench has one place per program for inputs, which holds the last one made.
         place = ("hibench", program)
         made = (profile, scale.file_bytes, scale.block_bytes, copies, self.run.row["replicate"])
         if self.stack.made.get(place) == made:

@@ -1,7 +1,7 @@
-"""The stage `links`: what links, drives and RDMA ports of a testbed carry by themselves, before any paper.
+"""The stage `links`: measures links, drives and RDMA ports of a testbed by themselves, before any paper.
 
-Neither Java nor Hadoop has to be there. What is finished stays: an interrupted survey goes on, and one that is whole is
-made again only when the testbed's description has changed. Its records: records/links.py.
+It needs neither Java nor Hadoop. Finished parts stay: an interrupted survey goes on, and a complete one is made again
+only when the testbed's description has changed. Its records: records/links.py.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
            parts: Sequence[OfLinks] = OF_LINKS) -> None:  # fmt: skip
     """Measure links, drives and RDMA ports of a testbed, or some of these parts; the record goes to `results`/links.
 
-    `within`: how long it may take, as a budget; `paper`: whose hosts and k an emulated testbed has (default: the
-    largest that config.yaml's papers ask for). Raises UserError when hosts cannot be used.
+    `within`: how long it may take, as a budget; `paper`: the paper that sets the hosts and k of an emulated testbed
+    (default: the one of config.yaml's that asks for most hosts). Raises UserError when hosts cannot be used.
     """
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
     seconds = seconds_of(within, effort, capabilities_of(config).local)
@@ -67,12 +67,12 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
 
 
 def seconds_of(within: str, effort: str, local: bool) -> float:
-    """How long a survey may take. Raises UserError."""
+    """Seconds that a survey may take. Raises UserError."""
     return engine.seconds_within(within) if within else (BUDGET_HERE_S if local else BUDGET_S)[effort]
 
 
 def _known(folder: Path) -> dict[str, str]:
-    """Names by what ssh or the scheduler calls the hosts of measured parts: another job may have other nodes."""
+    """Names of measured parts' hosts, by their names for ssh or the scheduler: another job may have other nodes."""
     try:
         return {host["target"]: host["name"] for host in records.hosts(folder)["hosts"]}
     except Broken:
@@ -89,7 +89,7 @@ def _clear(folder: Path) -> None:
 
 
 def make(survey: Survey, parts: Sequence[OfLinks] = OF_LINKS) -> None:
-    """What is missing of some parts; all of them make the record whole. Raises UserError when hosts cannot be used."""
+    """Measure what is missing of some parts; with all parts, finish the record. Raises UserError for unusable hosts."""
     _remove_damaged(survey)
     lacking = [part for part in parts if not records.is_made(survey.folder, part)]
     if lacking:
@@ -118,7 +118,7 @@ def _announce(survey: Survey) -> None:
 
 @contextmanager
 def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
-    """The hosts, up and recorded; none is needed to say that a testbed has no RDMA ports."""
+    """Bring hosts up and record them; not needed to report that a testbed has no RDMA ports."""
     if set(parts) == {"rdma"} and not survey.testbed.capabilities.has_rdma:
         yield
         return
@@ -132,7 +132,7 @@ def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
 
 @contextmanager
 def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
-    """Write the record of a part that the `with` block measures; its time begins so many seconds after the start's."""
+    """Write the record of a part that the `with` block measures; it begins `since` seconds after the start."""
     work, before, left = survey.work, dict(survey.work.spent), len(survey.work.left)
     yield
     spent = {phase: round(seconds, 1) for phase, seconds in work.spent.items() if phase not in before}
@@ -165,7 +165,7 @@ MEASURES: dict[OfLinks, Callable[[Survey], None]] = {"drives": _drives, "network
 
 
 def _remove_damaged(survey: Survey) -> None:
-    """What is not as it was written is measured again."""
+    """Remove damaged files and their parts' records, so that they are measured again."""
     for path, why in records.damaged(survey.folder):
         part = survey.folder / records.part_file(records.part_of(path.relative_to(survey.folder)))
         if path.is_file():
@@ -176,7 +176,7 @@ def _remove_damaged(survey: Survey) -> None:
 
 
 def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
-    """In a record from before there were parts, say of these that they are measured."""
+    """Add the records of these parts to a survey that was recorded before there were parts."""
     record = records.record(folder)
     lacking = [part for part in parts if not (folder / records.part_file(part)).exists()]
     for part in lacking:
@@ -192,7 +192,7 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
 
 
 def finish(folder: Path) -> None:
-    """Put the parts together to the record. Raises UserError where one is not measured, or not as it was written."""
+    """Join the parts to the record. Raises UserError if one is not measured, or has changed since it was written."""
     if lacking := [part for part in OF_LINKS if not records.is_made(folder, part)]:
         command = f".venv/bin/whitewire links --part {lacking[0]}"
         raise UserError(
@@ -228,7 +228,7 @@ def _places(testbed: Testbed) -> list[records.HostPlace]:
 
 
 def _record_hosts(survey: Survey) -> None:
-    """The hosts, and what their links really are on each fabric; beside those of an earlier part."""
+    """Record the hosts and the reported state of their links on each fabric, besides those of an earlier part."""
     path, testbed = survey.folder / records.HOSTS, survey.testbed
     before = records.hosts(survey.folder) if path.exists() else None
     known = {host["name"] for host in before["hosts"]} if before else set()

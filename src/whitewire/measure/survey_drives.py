@@ -12,7 +12,7 @@ from whitewire.testbed.emulated import software
 
 
 def measure(survey: Survey) -> None:
-    """Drives and mounts of all DataNodes."""
+    """Measure drives and mounts of all DataNodes."""
     if survey.testbed.capabilities.models_drives:
         _models(survey)
         return

@@ -25,9 +25,9 @@ from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied
 from whitewire.tools import Unreadable, iperf3
 
 TRIES, LOST = 3, 3
-"""Attempts at a test without a result; tests in a row after which a host is given up."""
+"""Attempts at a test, and tests in a row without a result after which a host is given up."""
 AGAIN_TIMES = 2.0
-"""How much longer a pair is measured when it is measured again."""
+"""Factor by which a pair's test is longer when it is measured again."""
 FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
 
 
@@ -39,10 +39,10 @@ class Pairs:
         self.folder = survey.folder
         self.attempts = Attempts(LOST)
         self.best: dict[tuple[str, str, str], float] = {}
-        """Mbit/s that a host has sent, or received, at best on a fabric: a slow one is asked for less."""
+        """Best Mbit/s that a host has sent, or received, on a fabric; a slow host gets fewer bytes to send."""
 
     def measure(self) -> None:
-        """The pass over all pairs with the first number of streams comes first, on every fabric."""
+        """Measure all passes: first, on every fabric, the one over all pairs with the first number of streams."""
         count = len(self.testbed.hosts)
         if count < 2:
             self.work.leave_out("links", "one host has no other to send to")
@@ -56,7 +56,7 @@ class Pairs:
                 self._on_a_fabric(name, todo)
 
     def _lacking(self, of: FabricPlan, streams: int, turns: Sequence[Sequence[Pair]]) -> list[Unit]:
-        """The turns of a pass that are not there."""
+        """The missing turns of a pass."""
         folder = self.folder / "pairs" / of["name"]
         units = (
             Unit(partial(self._turn, of, streams, pairs), folder / f"{streams}-{number:04d}.json", size=len(pairs))
@@ -80,7 +80,7 @@ class Pairs:
 
     @contextmanager
     def _ready(self, name: str) -> Iterator[None]:
-        """All hosts on a fabric, with a server each."""
+        """Put all hosts on a fabric, with a server on each."""
         folder = self.folder / "pairs" / name / "verbatim"
         folder.mkdir(parents=True, exist_ok=True)
         self.fabric: Fabric = self.testbed.fabric(name)
@@ -88,7 +88,7 @@ class Pairs:
             yield
 
     def _turn(self, of: FabricPlan, streams: int, pairs: Sequence[Pair]) -> list[PairRow]:
-        """Pairs at one time, in one direction and then in the other; a round trip has one."""
+        """Measure pairs at the same time, in one direction and then in the other; round trips in one only."""
         rows: list[PairRow] = []
         for ways in [pairs] if streams == 0 else [pairs, [(b, a) for a, b in pairs]]:
             one = partial(self._test, streams=streams, seconds=of["seconds"], beside=len(ways) - 1, attempt=1)
@@ -152,7 +152,7 @@ class Pairs:
         return [first, *others]
 
     def again(self) -> None:
-        """Pairs beyond their bound once more, longer and with no other beside, the worst first, while there is time."""
+        """Measure pairs beyond their bound again, longer and one at a time, the worst first, while there is time."""
         bound, ways = self.survey.plan["limits"]["link_error"], outliers.ways(records.pair_rows(self.folder))
         numbers = {host.name: number for number, host in enumerate(self.testbed.hosts)}
         plans = {each["name"]: each for each in self.survey.plan["fabrics"]}

@@ -1,4 +1,4 @@
-"""The plan of the stage `links`: which fabrics, pairs and drives are measured, what of an earlier plan holds."""
+"""The plan of the stage `links`: which fabrics, pairs and drives are measured, and whether an earlier plan holds."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from whitewire.testbed.emulated import segment, software
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
 BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
-"""Seconds that a survey takes at most, its end aside: of a site, and of hosts on this machine, which are all alike, so
-that the first report of a paper need not wait for every pair of them."""
+"""Most seconds of a survey, without its end: of a site, and of hosts on this machine. These are all alike, so the first
+report of a paper need not wait for every pair of them."""
 OPEN_S, OPEN_HERE_S = 10.0, 4.0
-"""Seconds until hosts are up and have reported what they are."""
+"""Seconds until hosts of a site, or on this machine, are up and described."""
 KEPT_BACK = 0.1
-"""Of the time, what is kept for pairs that are to be measured again by themselves."""
+"""Share of the time that is reserved for pairs that are measured again by themselves."""
 DRIVES_SHARE = 0.35
-"""Of the time, what a site's drives may take."""
+"""Share of the time that a site's drives may take."""
 MODELS_S = 8.0
 """Seconds that modelled drives take."""
 OVERHEAD_S, OVERHEAD_OF_SITES_S = 0.15, 0.9
-"""Seconds beside a test itself: to start its client, connect and report."""
+"""Seconds per test besides the test itself, here and on a site: to start its client, connect and report."""
 PAIRS_PER_PROCESSOR = 2
-"""Pairs that may be measured at one time where hosts share this machine's processors, for each of these; what they
-carry together stays below what a single link may have (links.MOST_RATE)."""
+"""Pairs per processor that may be measured at the same time if hosts share this machine's processors; their rates
+together stay below the most of a single link (links.MOST_RATE)."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Shape:
 
 
 def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, asked: str = "") -> Shape:
-    """The largest cluster that the papers ask for at an effort (or the paper `asked`), the first of those as large."""
+    """The largest cluster that the papers (or the paper `asked`) need at an effort; of equal ones the first."""
     named: Counter[str] = Counter()
     best: tuple[int, Shape] = (0, Shape("", {}, 1, ()))
     for paper in papers:
@@ -85,7 +85,7 @@ def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, a
 
 
 def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
-    """What an emulated testbed has for the papers of config.yaml, or for one of them."""
+    """The shape of an emulated testbed for the papers of config.yaml, or for one of them."""
     if not capabilities_of(config).makes_hosts:
         return Shape("", {}, config.get("scale", 1), tuple(config["fabrics"]))
     names = [paper] if paper else project.load_config()["papers"]
@@ -94,7 +94,7 @@ def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
 
 
 def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed) -> Plan:
-    """What is measured of a testbed in so many seconds, and what is left out."""
+    """The plan of a survey that takes `seconds`: what is measured of a testbed, and what is left out."""
     apart, count = not is_emulated(config), len(testbed.hosts)
     overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.capabilities.local else (OVERHEAD_OF_SITES_S, OPEN_S)
     wanted, left = _wanted(config, shape, apart, count)
@@ -156,12 +156,12 @@ def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int) ->
 
 
 def at_once_here(rate: float, hosts: int) -> int:
-    """Pairs at one time where all hosts share this machine: so many that its processors limit none of them."""
+    """Pairs at the same time if all hosts share this machine: so few that its processors limit none of them."""
     return max(1, min(hosts // 2, PAIRS_PER_PROCESSOR * (os.cpu_count() or 1), int(links.MOST_RATE // rate)))
 
 
 def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, seconds: float) -> float:
-    """What drives take."""
+    """Seconds that the drives should take."""
     if testbed.capabilities.models_drives:
         return MODELS_S if shape.drive.limits else 0.0
     turns = drive_turns(config, testbed)
@@ -170,16 +170,17 @@ def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, se
 
 
 def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
-    """How many drives and mounts are measured one after another."""
+    """Number of drives and mounts that are measured one after another."""
     hosts = len(testbed.by_role("datanode"))
     own = len(config["data"]) + len(config.get("devices", []))
     return own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
 
 
 def kept_plan(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
-    """The plan that an earlier survey had, where what it made serves this one too.
+    """The plan of an earlier survey if its results serve this one too; else None.
 
-    It does with the same hosts, the same description and no less effort, and `exactly` with the same fabrics and times.
+    They do with the same hosts, the same description and at least the same effort; with `exactly`, also the same
+    fabrics and times.
     """
     try:
         old: Plan = schema.load(folder / records.PLAN, Plan)
@@ -192,7 +193,7 @@ def kept_plan(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
 
 
 def effort_there(folder: Path, description: str, asked: str) -> str:
-    """The effort asked for, or that of a survey of the same description which is there already, if that is larger."""
+    """The effort asked for, or that of an existing survey of the same description, whichever is larger."""
     try:
         old: Plan = schema.load(folder / records.PLAN, Plan)
     except Broken:
@@ -204,8 +205,8 @@ def effort_there(folder: Path, description: str, asked: str) -> str:
 
 @dataclass(frozen=True)
 class Survey:
-    """One survey: its hosts, its plan, the folder of its record, and how far it is; `source` is what messages call the
-    testbed's description."""
+    """One survey: its hosts, its plan, the folder of its record, and its progress; `source`: the name of the testbed's
+    description in messages."""
 
     testbed: Testbed
     config: Mapping[str, Any]
@@ -217,5 +218,5 @@ class Survey:
 
     @property
     def at_once(self) -> int:
-        """How many hosts may be busy at one time: all, where they are machines of their own."""
+        """Number of hosts that may be busy at the same time: all if they are machines of their own, else 1."""
         return 1 if is_emulated(self.config) else len(self.testbed.hosts)

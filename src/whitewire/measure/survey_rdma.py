@@ -22,7 +22,7 @@ SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
 
 
 def measure(survey: Survey) -> None:
-    """RDMA ports on every fabric."""
+    """Measure RDMA ports on every fabric."""
     path = survey.folder / records.RDMA_TABLE
     if path.exists():
         return
@@ -36,7 +36,7 @@ def measure(survey: Survey) -> None:
 
 
 def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:
-    """The first pair's curves, and of each other pair of neighbours its bandwidth and latency."""
+    """Measure curves of the first pair, and bandwidth and latency of each other pair of neighbours."""
     hosts, work = survey.testbed.hosts, survey.work
     survey.testbed.fabric(fabric)
     ports = on_each(hosts, _port, len(hosts))

@@ -1,7 +1,7 @@
 """The stage `trust`: how far the emulated testbed can be trusted, by runs whose right answer is known.
 
-Each part is a plan of whole units that fit into its time, and a folder: what is finished stays, and an interrupted
-start goes on. Its records: records/trust.py; its tables: analysis/trust.py.
+Each part has a plan of whole units that fit into its time, and a folder. Finished units stay, and an interrupted start
+goes on. Its records: records/trust.py; its tables: analysis/trust.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from whitewire.records.parts import PARTS, WITHIN, Part
 from whitewire.records.trust import PartRecord
 
 OVERRUN = 1.5
-"""How much of what it should take a part may take at most, beside what a block keeps for its start and end."""
+"""Most time of a part, as a multiple of its planned time, besides what a block reserves for its start and end."""
 
 
 def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:
@@ -45,7 +45,7 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
     part could be made.
     """
-    os.environ.pop(lanes.VARIABLE, None)  # what is compared is alone, but for the lanes that it asks for
+    os.environ.pop(lanes.VARIABLE, None)  # comparisons run alone, except for the lanes that they ask for
     wanted, config = parts_of(parts), load_testbed(testbed)
     if not capabilities_of(config).shapes_links:
         raise UserError(
@@ -85,17 +85,17 @@ class Trust:
                 self.work.leave_out(part, why_absent(part))
 
     def done(self, part: str) -> PartRecord | None:
-        """The record of a part of which something was made on this description of the testbed."""
+        """The record of a part with finished units on this description of the testbed; else None."""
         found = records.part(self.folder, part)
         return found if found and found["units"] and found["description"] == self.description else None
 
     @property
     def expected(self) -> float:
-        """Seconds that all of it should take."""
+        """Planned seconds of all parts."""
         return sum(self.offers[part].seconds(units) for part, units in self.units.items())
 
     def outlook(self) -> None:
-        """Say what is measured, and how long that should take."""
+        """Print what is measured, and how long that should take."""
         if self.kept:
             self.work.progress.say(f"measured before: {', '.join(self.kept)}")
         for part, units in self.units.items():
@@ -109,7 +109,7 @@ class Trust:
         self.work.progress.say(f"all of it: about {budget.words(self.expected)}, at most {most}")
 
     def make(self) -> None:
-        """All parts that are missing; one that cannot be made is left out. Raises CannotMake where there is none."""
+        """Make all missing parts; one that cannot be made is left out. Raises CannotMake if there is no part at all."""
         self._check_finished()
         for part, units in self.units.items():
             with self.work.leaving_out(part), self.work.phase(part), cannot_make(self.folder):
@@ -119,7 +119,7 @@ class Trust:
         self._finish()
 
     def _make(self, part: str, units: int) -> None:
-        """A part, of which so many units should be made. Raises UserError where none is whole."""
+        """Make up to `units` units of a part. Raises UserError if none is complete."""
         offer, began = self.offers[part], time.monotonic()
         takes = offer.seconds(units)
         deadline = self.work.deadline.within(OVERRUN * takes + START_S + CLOSING_S)
@@ -141,13 +141,13 @@ class Trust:
         atomic.write(folder / records.PART, atomic.as_json(record))
 
     def _lanes(self, part: str) -> list[int]:
-        """Numbers of lanes that one is compared with: those of the part's first start on this description."""
+        """Numbers of lanes that one lane is compared with: those of the part's first start on this description."""
         found = records.part(self.folder, part)
         kept = found.get("lanes") if found and found["description"] == self.description else None
         return kept or list(self.offers[part].lanes)
 
     def _check_finished(self) -> None:
-        """Faults where what was made before is not as it was written. From here on the record is none."""
+        """Raise Faults if earlier results have changed since being written; else remove the record until the end."""
         done = [part for part in PARTS if self.done(part)]
         wrong = records.faults_of_parts(self.folder, done)
         for block in records.blocks(self.folder, done):
@@ -157,9 +157,9 @@ class Trust:
         manifest.open_record(self.folder, records.RECORD)
 
     def _begun(self, record: PartRecord) -> Path:
-        """The part's folder with its record, without what was measured on another description of the testbed.
+        """Prepare a part's folder and record, without results of another description of the testbed; returns it.
 
-        What is finished of the part stays in the record, so that it is not lost where more of it is broken off.
+        Finished units of the part stay in the record, so that they are not lost if making more is interrupted.
         """
         folder, found = self.folder / record["part"], records.part(self.folder, record["part"])
         if done := self.done(record["part"]):

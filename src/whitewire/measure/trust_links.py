@@ -1,4 +1,4 @@
-"""The part `links` of the stage `trust`: what links of many rates carry, by iperf3 and by the switch's counters."""
+"""The part `links` of the stage `trust`: goodput of links of many rates, by iperf3 and by the switch's counters."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from whitewire.testbed.samples import Repeated
 from whitewire.tools import Unreadable
 
 GLANCE_S, STEADY = 0.02, (0.2, 0.8)
-"""Between looks at counters; of a test's bytes, those between which its rate is taken: not its start or end."""
+"""Seconds between two readings of counters; range of a test's bytes, as shares, over which its rate is taken."""
 FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError, TimeoutExpired)
 
 
 def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
-    """Mbit/s of what was counted (bytes, at moments in seconds) between two shares of all of it; NaN of nothing."""
+    """Mbit/s of cumulative bytes (at times in seconds) between two shares of their total; NaN if nothing came."""
     when, seen = np.asarray(times, dtype=float), np.asarray(total, dtype=float) - total[0]
     if len(when) < 3 or seen[-1] <= 0:
         return math.nan
-    # Of moments at which the same was counted only the last: between them nothing came.
+    # Of readings with the same count keep only the last: nothing came between them.
     keep = np.append(np.diff(seen) > 0, True)
     first, last = (float(np.interp(share * seen[-1], seen[keep], when[keep])) for share in within)
     return (within[1] - within[0]) * float(seen[-1]) * 8e-6 / (last - first) if last > first else math.nan
 
 
 class Counters(Repeated):
-    """Counts, while its `with` block runs, the TCP payload that each host's switch port hands to it.
+    """Counts, during its `with` block, the TCP payload that each host's switch port delivers to the host.
 
-    What a port counts of a packet are its bytes with headers, and a packet that is cut only on the wire has those of
-    one: payload is bytes less so many headers as there are packets, whatever their size.
+    A port counts the bytes of a packet with its headers, and a packet that is segmented only on the wire has the
+    headers of one: payload is bytes less the headers of each packet, whatever its size.
     """
 
     period = GLANCE_S
@@ -65,13 +65,13 @@ class Counters(Repeated):
             self.payload[name].append(of.sent - of.packets_sent * (HEADERS + ETHERNET))
 
     def rate(self, host: str) -> float:
-        """Mbit/s of payload that reached a host, but for the beginning and the end."""
+        """Mbit/s of payload that reached a host, without the beginning and the end."""
         return steady_rate(self.times, self.payload[host])
 
 
 def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Host, Host]], number: int, folder: Path
               ) -> list[LinkRow]:  # fmt: skip
-    """Each first host of a pair sends to the second, all at once: what iperf3 says, and what the ports count."""
+    """Let the first host of each pair send to the second, all at once; returns rates by iperf3 and by the counters."""
     size = int(links.probe_bytes(fabric.rate, TEST_S))
 
     def one(pair: tuple[Host, Host]) -> LinkRow:
@@ -90,7 +90,7 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
     for row in list(rows):
         rate = counted.rate(row["destination"])
         why = row["why"] or ("" if math.isfinite(rate) else "nothing was counted")
-        # Once the burst is over with which a link begins, it carries its rate.
+        # A link begins with a burst; after that it carries its rate.
         rows.append({**row, "meter": COUNTERS, "goodput": None if why else rate, "expected": fabric.rate * FRAME_SHARE,
                      "why": why})  # fmt: skip
     return rows
@@ -98,7 +98,7 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
 
 @dataclass(frozen=True)
 class LinkRounds:
-    """Tests of all `rates` with all numbers of `pairs`, in another order in each round, a file a round in `folder`."""
+    """Tests of all `rates` and numbers of `pairs`, in another order in each round, a file per round in `folder`."""
 
     config: Mapping[str, Any]
     folder: Path
@@ -108,7 +108,7 @@ class LinkRounds:
     deadline: Deadline = field(default_factory=Deadline)
 
     def make(self, rounds: int) -> int:
-        """Make those that are missing or damaged while there is time; returns how many there are."""
+        """Make missing and damaged rounds while there is time; returns how many rounds there are."""
         lacking = [number for number in range(1, rounds + 1) if not self._unit(number).is_made(self.progress.say)]
         if not lacking:
             return rounds

@@ -25,28 +25,28 @@ from whitewire.records.run import DesignRow
 from whitewire.text import suggestion
 
 RATES = (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2000.0)
-"""Mbit/s of links."""
+"""Rates of the links, Mbit/s."""
 AT_ONCE = (1, 3, 7)
 """Pairs of hosts that send at one time; the last is all of them."""
 TEST_S, BESIDE_S, CHANGE_S = 1.0, 0.45, 0.4
-"""Seconds of a test of a link, beside it, and until all links have another rate."""
+"""Seconds of a test of a link, of the work around it, and of a change of all links' rate."""
 LOADS = (0.0, 0.5, 1.0, 2.0)
-"""Processors that other programs use."""
+"""Loads from outside, in processors that other programs use."""
 BARE_S, SMALL_S, LARGE_S = 6.0, 45.0, 70.0
-"""Seconds until hosts alone, a small cluster and a paper's are up, probed and warm, and for their end."""
+"""Seconds to start, probe, warm up and end: hosts alone, a small cluster, a paper's cluster."""
 IDLE_WAIT_S = 0.4
-"""Seconds for which it is looked, before a run, whether others leave the processors to it."""
+"""Seconds of the check for idle processors before a run."""
 LANE_TURNS = 4
-"""Turns of each number of lanes at most."""
+"""Most turns of each number of lanes."""
 READING_S = 10.0
-"""Seconds for what measures nothing."""
+"""Seconds of a part that measures nothing."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a part can make: whole units of `each` seconds after `opening` seconds, from `least` to `most` of them.
+    """The units that a part can make: from `least` to `most`, of `each` seconds, after `opening` seconds.
 
-    Of time that is over it gets as much as its `weight` says beside the others'.
+    Spare time is shared among the parts in proportion to their `weight`.
     """
 
     part: str
@@ -61,15 +61,15 @@ class Offer:
     """Numbers of lanes that one lane is compared with."""
 
     def seconds(self, units: int) -> float:
-        """What so many units take."""
+        """Seconds that `units` units take."""
         return self.opening + units * self.each
 
 
 def planned(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], list[str]]:
-    """Units of each part that together take no more than `seconds`, and the parts for whose least no time is left.
+    """Units of each part that together take no more than `seconds`, and the parts for which no time is left.
 
-    In the order of the offers each gets its least; what is left then goes, unit by unit, to the part that has had the
-    least for its weight.
+    Each part gets its least number of units, in the order of the offers; the time left goes, unit by unit, to the part
+    that has had the least time for its weight.
     """
     units: dict[str, int] = {}
     left, out = seconds, []
@@ -87,7 +87,7 @@ def planned(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], li
 
 
 def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Paper]) -> list[Offer]:
-    """What the parts can make; `papers` are those of config.yaml. A part for which none of them fits is absent."""
+    """Offers of the parts; `papers` are those of config.yaml. A part for which none of them fits is absent."""
     one = ratio_paper(1, testbed)
     group = _seconds(one, make_design(one, testbed, synthetic.EFFORT, synthetic.SEED), testbed)
     repetition = len(LOADS) * _seconds(one, synthetic.of_fastest(one, testbed, 1), testbed)
@@ -120,17 +120,16 @@ def why_absent(part: str) -> str:
 
 
 def lane_numbers() -> tuple[int, ...]:
-    """Numbers of lanes that one lane is compared with: 2, and more where this machine has as many processors; within
-    memory."""
+    """Numbers of lanes that one lane is compared with: 2, and more up to the number of this machine's processors,
+    within its memory."""
     return tuple(range(2, min(lanes.held_by_memory(), synthetic.MOST_LANES, max(2, len(os.sched_getaffinity(0)))) + 1))
 
 
 def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
     """Numbers of lanes of a turn's two blocks, in the order of measuring: 1 and another.
 
-    Each of `numbers` has LANE_TURNS turns before the next one has any, so that what there is time for has an interval;
-    then the first has more. Of two turns one begins with one lane and the next with the other number; which does is
-    random.
+    Each of `numbers` gets LANE_TURNS turns before the next one gets any, so that each one measured has an interval;
+    then they start over. Of each two turns, one begins with one lane and one with the other number, in random order.
     """
     place, own = divmod(turn, LANE_TURNS)
     order = random.Random(turn // 2).sample([1, numbers[place % len(numbers)]], 2)
@@ -138,7 +137,7 @@ def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
 
 
 def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
-    """As few papers as have all kinds of cells that any has, then the cheapest."""
+    """Few papers that together have all workloads of the papers; of equally useful ones the cheapest."""
     kinds = {paper.id: {row["workload"] for row in synthetic.of_kinds(paper, testbed, 1)} for paper in papers}
     found, lacking = list[Paper](), set[str]().union(*kinds.values())
     while lacking:
@@ -149,7 +148,7 @@ def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> lis
 
 
 def _lanes_seconds(paper: Paper, testbed: Mapping[str, Any], number: int) -> float:
-    """Seconds of a block in one lane and one beside others, so many in all; clusters start one after the other."""
+    """Seconds of one block alone and one in `number` lanes; clusters start one after the other."""
     rows = synthetic.of_kinds(paper, testbed, synthetic.RUNS)
     made = _seconds(paper, rows, testbed) + durations.all_overheads_seconds(paper, rows, testbed, OVERHEAD_RUNS)
     return (1 + number) * LARGE_S + 2 * made
@@ -177,7 +176,7 @@ def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
 
 
 def parts_of(text: str) -> tuple[str, ...]:
-    """Parts by their names between commas, all if there are none, in the order of measuring. Raises UserError."""
+    """Parts from comma-separated names, all if there are none, in the order of measuring. Raises UserError."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in PARTS:
@@ -186,7 +185,7 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 
 def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = None) -> Paper:
-    """The paper of known ratios with so many groups; its YAML is kept in `folder`, and checked as any paper's is."""
+    """The paper of known ratios with `groups` groups; with `folder`, its YAML is kept there and checked like any."""
     raw = synthetic.ratios(groups)
     if folder is None:
         return Paper(raw, Path(f"{raw['id']}.yaml"))
@@ -197,5 +196,5 @@ def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = N
 
 
 def settled(paper: Paper, candidate: int) -> Paper:
-    """A paper with the k of one scale candidate, and no others."""
+    """A paper at the k of one scale candidate, without the others."""
     return Paper(paper.on(candidate).raw, paper.path)

@@ -1,4 +1,4 @@
-"""The parts of the stage `trust`, each by how it is measured."""
+"""The measurements of each part of the stage `trust`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from whitewire.records import trust as records
 from whitewire.records.run import DesignRow
 
 BESIDE = ".beside"
-"""Below the part `lanes`, what the other lanes make; it is no part of the record."""
+"""Folder below that of the part `lanes`, for the results of other lanes; it is not part of the record."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def load(start: Start) -> int:
 
 
 def lanes(start: Start) -> int:
-    """The same cells alone and beside other lanes, in turn."""
+    """Measure the same cells alone and beside other lanes, in turn."""
     shutil.rmtree(start.folder / BESIDE, ignore_errors=True)
     for turn in range(start.units):
         for paper in start.papers:
@@ -88,9 +88,9 @@ def lanes(start: Start) -> int:
 
 
 def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
-    """Make what a block with so many lanes in all lacks; whether it is whole.
+    """Make the missing runs of a block that is one of `count` lanes; returns whether the block is complete.
 
-    Where another lane ended meanwhile, no run of the block stays: nothing records which were beside it.
+    If another lane ends meanwhile, no run of the block is kept: nothing records which ones were beside it.
     """
     rows = synthetic.of_kinds(paper, start.config, synthetic.RUNS)
     block = _block(start, paper, rows, folder, raises_k=False)
@@ -111,7 +111,7 @@ def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
 
 
 def order(start: Start) -> int:
-    """Nothing to measure: the tables are made of all runs that there are."""
+    """Measures nothing: the tables use all existing runs."""
     return start.units
 
 
@@ -119,7 +119,7 @@ MAKES: dict[str, Callable[[Start], int]] = {
     records.LINKS: links, records.RATIO: ratio, records.SAME: same, records.SCALES: scales, records.LOAD: load,
     records.LANES: lanes, records.ORDER: order,
 }  # fmt: skip
-"""Each returns how many of its units are whole."""
+"""Functions of the parts; each returns the number of its complete units."""
 
 
 def _block(start: Start, paper: Paper, rows: Sequence[DesignRow], folder: Path, **other: Any) -> Block:
@@ -137,10 +137,10 @@ def block_of(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow]
 
 def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
               deadline: Deadline | None = None) -> int:  # fmt: skip
-    """The cells of smoke effort, so many runs each, at each scale candidate of a paper in turn; `turns` times.
+    """Measure the cells of smoke effort, `runs` runs each, at each scale candidate of a paper in turn, `turns` times.
 
-    In turn, so that what drifts does not line up with k; each is a start of the cluster of its own, and what is
-    finished is not made again. Returns how many turns are whole.
+    In turn, so that drift is not confounded with k. Each scale candidate has its own start of the cluster, and finished
+    blocks are not made again. Returns the number of complete turns.
     """
     for turn in range(turns):
         for candidate in range(paper.candidate_count):
@@ -153,10 +153,10 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
 
 
 def measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> int:
-    """Make what a block lacks; returns how many of its units are whole, from the first on.
+    """Make the missing runs of a block; returns how many of its units are complete, counted from the first.
 
-    `unit_of`: the number of a row's unit, from 1. One is not whole where a run of it was left out: for want of time, or
-    because other programs used the processors.
+    `unit_of`: the number of a row's unit, from 1. A unit is incomplete if one of its runs was left out: for want of
+    time, or because other programs used the processors.
     """
     block.measure()
     return min((unit_of(row) - 1 for row in block.rows if row["run_id"] in block.left), default=units)

@@ -1,6 +1,6 @@
-"""Which run of a cluster is made next, what becomes of one that does not count, and which are not made, and why.
+"""The order of a cluster's runs: which one is next, when invalid ones are tried again, which are left out and why.
 
-Pure, but for a clock.
+Pure, except for a clock.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from whitewire.measure.run import Run
 from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
 
 MORE_FOR_OTHERS = 3
-"""A run that others disturbed is tried so many times as often as one that is itself invalid. It is never given up, but
-left for the next start."""
+"""Factor by which runs that other programs disturbed are tried more often than runs that are invalid themselves. They
+are never given up, but left for the next start."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an attempt ended: why it does not count (empty: it does); whether it failed, rather than ran badly; whether
-    other programs disturbed it; in which way it lacked processors (empty: it did not)."""
+    """How an attempt ended: why it does not count (empty: it does); whether it ended with an error; whether other
+    programs disturbed it; how it lacked processors (empty: it did not)."""
 
     why: str = ""
     failed: bool = False
@@ -32,9 +32,9 @@ class Outcome:
 
 
 class Turns:
-    """The runs of a cluster in turn. No run begins that would end after `deadline`; after `give_up_at` none does if
-    others have disturbed every attempt, since the next start may find the machine idle. `takes`: whether a round is
-    made here rather than in another lane; `by_round`: there may be such lanes."""
+    """The runs of a cluster in turn. No run begins that would end after `deadline`, and none after `give_up_at` if
+    other programs have disturbed every attempt, since the next start may find the machine idle. `takes`: whether this
+    lane makes a round; `by_round`: whether there may be other lanes."""
 
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, deadline: Deadline,
                  give_up_at: Deadline = NEVER, takes: Callable[[int], bool] = lambda number: True,
@@ -43,9 +43,9 @@ class Turns:
         self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
         self.near: Collection[CellId] | None = None
-        """Cells of claims that, by the last interim analysis, may be decided; None before the first one."""
+        """Cells of claims that may be decided, by the last interim analysis; None before the first one."""
         self.spare = deadline
-        """After which, once there was an interim analysis, no run of another cell begins."""
+        """Deadline of runs of other cells, once there was an interim analysis."""
         self.elsewhere: list[Run] = []
         """Runs of rounds that other lanes make."""
         self.tried: Counter[str] = Counter()
@@ -55,7 +55,7 @@ class Turns:
         """Runs that are not made, and why."""
 
     def next(self, pace: float = 1.0) -> Run | None:
-        """The next run; None at the end. `pace`: seconds that runs take for each that they should."""
+        """The next run; None at the end. `pace`: seconds that runs take per planned second."""
         if self.hopeless:
             self.leave(Reason(OTHERS))
         while self.waiting:
@@ -70,7 +70,7 @@ class Turns:
 
     @property
     def hopeless(self) -> bool:
-        """Whether others have disturbed every attempt until `give_up_at`."""
+        """Whether other programs have disturbed every attempt until `give_up_at`."""
         tried = self.tried.total()
         return not self.give_up_at.has(0) and tried > 0 and tried == self.disturbed.total()
 
@@ -80,16 +80,16 @@ class Turns:
         return not (self.spare if far else self.deadline).has(pace * run.expected_seconds)
 
     def put_back(self, run: Run) -> None:
-        """It was not its turn yet."""
+        """Let a run wait again, as the next one, because it was not its turn yet."""
         self.waiting.insert(0, run)
 
     def take_back(self, runs: Sequence[Run]) -> None:
-        """Runs that another lane was to make are made here, next."""
+        """Make runs here, as the next ones, that another lane was to make."""
         self.elsewhere = [run for run in self.elsewhere if run not in runs]
         self.waiting[:0] = runs
 
     def leave(self, why: Reason) -> None:
-        """Make none of those that wait."""
+        """Leave out all waiting runs."""
         self.left |= {run.row["run_id"]: why for run in self.waiting}
         self.waiting.clear()
 
@@ -107,7 +107,7 @@ class Turns:
         return len(ids)
 
     def ended(self, run: Run, outcome: Outcome) -> bool:
-        """An attempt at a run has ended; whether there is to be another one."""
+        """Note the end of an attempt at a run; returns whether there is to be another one."""
         run_id = run.row["run_id"]
         self.tried[run_id] += 1
         if not outcome.why:
@@ -124,7 +124,7 @@ class Turns:
         return True
 
     def _place(self, run: Run) -> int:
-        """Before the next run of a later round; of one later still if others disturbed it, who may be idle by then."""
+        """Place before the next later round; later still after disturbances, as other programs may be idle by then."""
         run_id = run.row["run_id"]
         last = self.rounds.of[run_id] + self.disturbed[run_id]
         found = (place for place, each in enumerate(self.waiting) if self.rounds.of[each.row["run_id"]] > last)

@@ -21,16 +21,16 @@ JOBS = 4
 ALIKE = 2
 """Jobs of each workload and store among them: after a single one the first overhead run took up to twice as long."""
 PUTS, PUTS_SMOKE = (5, 2), (1, 1)
-"""Rounds of many small puts, then runs of the block's largest cell. At smoke effort, where it matters more that all of
-it works than what it measures, there are fewer."""
+"""Rounds of many small puts, and runs of the block's largest cell after them. Smoke effort has fewer, because it only
+shows that everything works."""
 
 
 def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[str], None]
             ) -> dict[OverheadKey, Result]:  # fmt: skip
-    """Make runs that are not kept, so that the order of those that are doesn't matter.
+    """Make runs that are not kept, so that the order of the kept ones doesn't matter.
 
-    Returns, at smoke effort, the last job of each kind on almost no data: its overhead run. A kind of job that fails is
-    left out. Raises CannotMake when a service has ended, NotKept when the disk is full.
+    Returns, at smoke effort, the last job of each kind on almost no data, which is its overhead run. A kind of job that
+    fails is left out. Raises CannotMake when a service has ended, NotKept when the disk is full.
     """
     try:
         stack.testbed.fabric(stack.testbed.fastest())
@@ -84,9 +84,9 @@ def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[]
 
 
 def _of_smoke(runs: Sequence[Run]) -> list[Run]:
-    """By workload and kind of store, each on as many hosts as it ever has: the last one is its overhead run.
+    """One run per workload and kind of store, on the most hosts that it has; it gives the overhead run.
 
-    TestDFSIO's two jobs, first, warm up the others.
+    TestDFSIO comes first, because its two jobs warm up the others; without it all are made twice.
     """
     wide = sorted(runs, key=lambda run: (run.workers is None, parameter(run.parameters, "maps")))
     kinds = sorted({overhead_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)
@@ -95,9 +95,9 @@ def _of_smoke(runs: Sequence[Run]) -> list[Run]:
 
 
 def _of_each_overhead(runs: Sequence[Run]) -> list[Run]:
-    """Each kind of overhead run once, on its number of hosts, so that the first one that counts is none of a cold kind.
+    """Each kind of overhead run at least once, on its number of hosts, so that no kind is cold when it counts.
 
-    What times itself comes last.
+    Workloads that time themselves come last.
     """
     kinds = sorted({overhead_key(run): run for run in runs}.values(), key=lambda run: run.workload.times_itself)
     alike = Counter(overhead_key(run)[:2] for run in kinds)

@@ -1,4 +1,4 @@
-"""How many processors a run needs: by the model of its cell at first, then by what runs of the cell needed. Pure."""
+"""Processors that a run needs: at first by the model of its cell, then by earlier runs of the cell. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whitewire.measure import scale_candidate
 from whitewire.measure.run import Run
 
 ALL = math.inf
-"""All processors: for what computes as fast as it can, such as a start of JVMs."""
+"""All processors: for work that computes as fast as it can, such as a start of JVMs."""
 
 
 class Weights:
@@ -20,11 +20,11 @@ class Weights:
         self._needed: dict[CellId, float] = {}
 
     def of(self, run: Run) -> float:
-        """Processors that a run is to have."""
+        """Processors to hold for a run."""
         return self._needed.get(_cell(run), SPARE * scale_candidate.load(run))
 
     def note(self, run: Run, processors: float, short: bool) -> None:
-        """A run needed so many processors. One that was `short` of them is to have all next time."""
+        """Note that a run needed `processors`. A run that was `short` of them gets all next time."""
         cell = _cell(run)
         before = self._needed.get(cell, 0.0)
         self._needed[cell] = ALL if short else max(processors, before if before < ALL else 0.0)

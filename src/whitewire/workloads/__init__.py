@@ -1,4 +1,4 @@
-"""The table of workloads: one line each, and what the stages ask of whichever a run has."""
+"""The table of workloads, and the functions by which stages use the workload of a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def in_papers() -> list[str]:
 
 
 def metric_names() -> list[str]:
-    """Names of all metrics that some workload has."""
+    """Names of the metrics of all workloads."""
     return list(dict.fromkeys(metric for workload in TABLE.values() for metric in workload.metric_names))
 
 
@@ -77,32 +77,32 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
 
 
 def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
-    """What a run had of processors; nothing where its hosts share no machine's, and of old results."""
+    """Metrics of a run's processors; none if its hosts do not share processors, or for old results."""
     if "waited.csv" not in files:
         return {}
     return processors.metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
 
 
 def processors_needed(record: RunRecord, files: Mapping[str, str]) -> float:
-    """Processors that a run needed; 0 where its hosts share no machine's."""
+    """Processors that a run needed; 0 if its hosts do not share processors."""
     return processors.needed(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
 
 
 def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
-    """Why a run may not count (empty: it is valid): disturbed, not what was asked, or beyond the testbed's `limits`."""
+    """Why a run does not count (empty: it is valid): disturbed, not as asked, or beyond the testbed's `limits`."""
     unlike = [Reason("unlike", {"why": proof.fault}) for proof in proofs(record) if not proof.same]
     lacking = clock_faults(record) + cache_faults(record) + processors.faults(record, found, limits)
     return reasons.disturbed_by(record) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
 
 
 STEP_S, SLEEP_S = 0.05, 1.0
-"""What a clock may be set by, and a machine may sleep, in a run that counts: one is a correction, the other noise."""
+"""Most seconds by which a clock may be set, and a machine may sleep, in a valid run: corrections, and noise."""
 SLEW = 5e-4
-"""Seconds a second by which two clocks may move apart besides: what the kernel slews one by at most (adjtimex)."""
+"""Further seconds per second by which two clocks may drift apart: the most that the kernel slews one (adjtimex)."""
 
 
 def clock_faults(record: RunRecord) -> list[Reason]:
-    """Why the times of a run are none (empty: they are): a clock was set, or the machine slept."""
+    """Why the times of a run are unusable (empty: they are usable): a clock was set, or the machine slept."""
     nothing: Clock = {"stepped": 0.0, "slept": 0.0}
     clock = record.get("clock", nothing)
     apart = STEP_S + SLEW * (record["end"] - record["start"])
@@ -116,12 +116,12 @@ def clock_faults(record: RunRecord) -> list[Reason]:
 
 
 def cache_faults(record: RunRecord) -> list[Reason]:
-    """Why what a run read may have come from a host's memory (empty: it did not, or may have)."""
+    """Why data may have been read from a host's memory rather than its drives (empty: it was not, or was allowed)."""
     warm = record.get("evidence", {}).get("warm", [])
     every = f" ({len(warm)} hosts)" if len(warm) > 1 else ""
     return [Reason("caches", {"why": f"{warm[0]}{every}"})] if warm else []
 
 
 def proofs(record: RunRecord) -> list[Proof]:
-    """What a run was asked against what was so, of every factor that its workload knows and its record reports."""
+    """Requested and reported level of every factor that a run's workload knows and its record reports."""
     return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []

@@ -1,4 +1,4 @@
-"""What a workload is to the rest of the house: the parameters that it reads, its run, its metrics, what it costs.
+"""The interface of a workload: the parameters that it reads, its run, its metrics, what it costs.
 
 Adding a workload is one module with a subclass and its line in the table (workloads/__init__.py). A run gets a `Bench`
 (workloads/bench.py), through which it reaches the cluster; the module itself starts nothing and imports neither
@@ -23,7 +23,7 @@ from whitewire.tools import history
 from whitewire.workloads.bench import Bench, Outcome
 
 DATA, OUTPUT = "/data", "/output"
-"""Folders that runs use: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
+"""Folders of runs: of puts in HDFS, and of jobs in their file system. They are emptied before each run."""
 EVERY_RUN = frozenset({
     "fabric", "transport", "replication", "block_size_bytes", "drive", "page_cache",
 }) | factors.NETWORK  # fmt: skip
@@ -38,10 +38,10 @@ ANY_RUN = factors.DRIVE | factors.NETWORK | {
 
 @dataclass(frozen=True)
 class Together:
-    """What shows whether the tasks of a rate, which is said of all of them together, met.
+    """Metrics that show whether the tasks behind a common rate ran at the same time.
 
-    `met` is the metric of how many were at it while one was, `at_best` that of how many would have been, had all begun
-    together; `did` says what they did: read.
+    `met`: metric with the mean number of tasks that ran while one did; `at_best`: the same if all had begun together;
+    `did`: the operation (`read`).
     """
 
     met: str
@@ -51,8 +51,8 @@ class Together:
 
 @dataclass(frozen=True)
 class ShortWhile:
-    """What shows whether processors may have set a rate: the metric of the share of time in which they were short, and
-    of which time: `tasks read`."""
+    """How to tell whether processors limited a rate: the metric with the share of time in which they were short, and a
+    name for that time (`tasks read`)."""
 
     metric: str
     when: str
@@ -61,7 +61,7 @@ class ShortWhile:
 OF_TASKS = frozenset({"tasks_per_worker"})
 """Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
 OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
-"""Those of jobs whose map tasks' output goes to reduce tasks."""
+"""Parameters, and factors, of jobs whose map tasks' output goes to reduce tasks."""
 
 
 def as_job(name: str, command: Outcome) -> Job:
@@ -75,26 +75,26 @@ def generic_options(settings: Mapping[str, object]) -> list[str]:
 
 
 class Workload:
-    """A kind of run. Class attributes say what is alike in all its runs; a subclass overrides what is its own."""
+    """A kind of run. Class attributes hold what all its runs share; a subclass overrides what differs."""
 
     name: ClassVar[str]
 
     # --- what a paper may write ---
 
     in_papers: ClassVar[bool] = True
-    """Whether an experiment may be of it."""
+    """Whether a paper's experiment may use it."""
     metric_names: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
-    """Metrics of its runs that a claim or a control may be on."""
+    """Metrics of its runs that a claim or a control may use."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """Further parameters that its runs read."""
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Of parameters that take one of a few words: these words."""
+    """The words that a parameter may take, for parameters with a few words only."""
     factors: ClassVar[frozenset[str]] = ANY_RUN | {"store", "splits", "size_bytes"}
-    """What its runs may vary: names in the table of factors, each of which a run of it can prove."""
+    """Factors that its runs may vary, by their names in the table; a run can prove each of them."""
     size: ClassVar[str] = "size_bytes"
-    """The parameter that says how many bytes its file has at full scale."""
+    """The parameter with the bytes of its file at full scale."""
 
     def known(self) -> frozenset[str]:
         """All parameters that its runs read."""
@@ -105,7 +105,7 @@ class Workload:
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Metrics of a run with these parameters that a claim or a control may be on."""
+        """Metrics of a run with these parameters that a claim or a control may use."""
         return self.metric_names
 
     # --- what it takes ---
@@ -113,11 +113,11 @@ class Workload:
     on_yarn: ClassVar[bool] = True
     """Whether its cluster has YARN."""
     native: ClassVar[bool] = True
-    """Whether its jobs are Hadoop's own, whose tasks the runner spreads over the workers it wants."""
+    """Whether its jobs are Hadoop's own, whose tasks the runner spreads over the workers that it chooses."""
     of_suite: ClassVar[bool] = False
     """Whether it is a program of a suite (`program`, `profile`) that the testbed may have."""
     has_overhead: ClassVar[bool] = True
-    """Whether its jobs take a time on almost no data, which is measured."""
+    """Whether the startup overhead of its jobs is measured."""
     times_itself: ClassVar[bool] = False
     """Whether its tasks measure their own times, so that it comes last in a warm-up."""
     computes: ClassVar[bool] = True
@@ -126,18 +126,18 @@ class Workload:
     """Whether the max-min model predicts its runs."""
 
     startup_s: ClassVar[float] = 0.0
-    """Seconds that a run takes beside moving its data: jobs on almost no data, and what is around them."""
+    """Seconds of a run besides moving its data: its jobs' startup overhead, and the work around them."""
     passes: ClassVar[float] = 0.0
-    """How often its bytes go from or to drives beside being written as output: input, spills, merges, reads."""
+    """How often its bytes go from or to drives, apart from its output: input, spills, merges, reads."""
     crossings_of_mount: ClassVar[float] = 2.0
-    """How often its bytes cross links where they lie in a parallel file system."""
+    """How often its bytes cross links if they are in a parallel file system."""
 
     def stands_for(self, parameters: Mapping[str, Any]) -> Workload:
-        """The workload whose traffic a run has: itself, or the one that a suite's program is."""
+        """The workload with the same traffic as a run: itself, or for a suite's program the equivalent workload."""
         return self
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
-        """What its overhead runs are known by: its name, or a suite's program."""
+        """Name of the kind of its overhead runs: its own name, or that of a suite's program."""
         return parameters.get("program", self.name)
 
     def measures_overhead(self, parameters: Mapping[str, Any], suite: bool) -> bool:
@@ -145,37 +145,37 @@ class Workload:
         return self.has_overhead
 
     def identity(self, testbed: Mapping[str, Any]) -> list[str]:
-        """What else of a testbed's description makes a run another run."""
+        """Further parts of a testbed's description that distinguish its runs from others."""
         return []
 
     def files(self, parameters: Mapping[str, Any]) -> int:
-        """How many files of the run's size it moves."""
+        """Number of files of the run's size that it moves."""
         return 1
 
     def output_copies(self, parameters: Mapping[str, Any]) -> int:
-        """Copies of each block of what it writes."""
+        """Copies of each block of its output."""
         return parameter(parameters, "replication")
 
     def file_bytes(self, size: float, parameters: Mapping[str, Any]) -> float:
-        """Bytes of each file that its blocks are of, of the run's size."""
+        """Bytes of each file that is divided into blocks, in a run of `size` bytes."""
         return size
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
-        """How often its bytes cross links: `remote` is the share of workers that any one is not."""
+        """How often its bytes cross links; `remote`: the share of workers that are not the same as a given one."""
         return 0.0
 
     def outputs(self, copies: int, outputs: int, drives: int) -> float:
         """How often its bytes are written as output, over all `drives`."""
         return copies
 
-    # --- what its metrics need before they say something (analysis/guards.py) ---
+    # --- conditions of its metrics (analysis/guards.py) ---
 
     def together(self, metric: str) -> Together | None:
-        """What shows whether the tasks met, for a rate that is said of all of them together; None for any other."""
+        """Metrics that show whether tasks ran at the same time, for a rate of all of them; None for other metrics."""
         return None
 
     def short_while(self, metric: str) -> ShortWhile | None:
-        """What shows whether the processors were short, for a rate that they may have set; None for any other."""
+        """Metric that shows whether processors were short, for a rate that they may have limited; None for others."""
         return None
 
     # --- similitude (docs/inside/scale-model.md) ---
@@ -183,18 +183,18 @@ class Workload:
     shares_input: ClassVar[bool] = False
     """Whether its tasks share one input, of which each worker has a part."""
     asks_again: ClassVar[bool] = True
-    """Whether its clients wait until the NameNode says that a block is complete."""
+    """Whether its clients poll the NameNode until a block is complete."""
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode", "nodemanager"})
-    """Whose heartbeats it waits for."""
+    """Daemons whose heartbeats it waits for."""
     sorts: ClassVar[bool] = False
     """Whether its tasks sort and merge."""
     sampled: ClassVar[bool] = False
     """Whether it reads a sample of its input first."""
     io_buffer: ClassVar[str] = ""
-    """Whose buffer its files are moved through: `task` (Hadoop's), `reader` (ours, scaled) or none."""
+    """The buffer that its files are moved through: `task` (Hadoop's), `reader` (ours, scaled) or empty for none."""
 
     def part(self, size: float, parameters: Mapping[str, Any], workers: int) -> float:
-        """Bytes of a file; of jobs that share an input, a worker's part of it."""
+        """Bytes of a file, or of a worker's part of it if tasks share one input."""
         return size / workers if self.shares_input else size
 
     def written(self, parameters: Mapping[str, Any]) -> float:
@@ -208,13 +208,13 @@ class Workload:
         raise NotImplementedError
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
-        """Metric → (value as measured, unit) beside those of every run of jobs."""
+        """Metric → (value as measured, unit), besides the metrics of every run of jobs."""
         return jobs.one_job(record)
 
     def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:
-        """Metric → begin and end (seconds since 1970) of the time in which that asks whether processors were short.
+        """Metric → begin and end (seconds since 1970) of the time in which it measures whether processors were short.
 
-        None where the run does not record when that was.
+        None if the run does not record that time.
         """
         return {}
 
@@ -223,9 +223,9 @@ class Workload:
         return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
-        """Why a run may not count (empty: it is valid). The bounds are the testbed's `limits`."""
+        """Why a run does not count (empty: it is valid), by the testbed's `limits`."""
         return jobs.faults(record, found, limits, self.computes)
 
     def scales(self, metric: str) -> bool:
-        """Whether a metric, if its unit scales, has an equivalent at full scale: not what holds a startup overhead."""
+        """Whether a metric whose unit scales has a full-scale value; one that contains a startup overhead has none."""
         return True

@@ -1,6 +1,6 @@
-"""What a workload's run gets to work with, as protocols: `whitewire.measure.bench.Bench` has it all.
+"""Protocols of what a workload's run works with; `whitewire.measure.bench.Bench` implements them.
 
-So workloads import nothing of the measurement, the cluster or the testbed.
+With them workloads need not import the measurement, the cluster or the testbed.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Suite(Protocol):
         """Run the program: each of its parts after the other."""
 
     def files(self) -> dict[str, str]:
-        """What it left, by name."""
+        """Files that the suite was given and has written, by name."""
 
 
 class Shaping(Protocol):
@@ -202,7 +202,7 @@ class Observer(Protocol):
     """Reads counters before and after what is measured."""
 
     def observe(self, act: Callable[[], RunRecord]) -> Result:
-        """Do `act` between two readings of all counters, sampled; its record joins theirs."""
+        """Do `act` between two readings of all counters, with samples meanwhile; returns both records as one."""
 
 
 class Bench(Protocol):
@@ -241,7 +241,7 @@ class Bench(Protocol):
 
     @property
     def suite(self) -> Suite | None:
-        """None where the testbed has no HiBench, or the run wants none."""
+        """The testbed's HiBench; None if it has none, or the run wants none."""
 
     @property
     def shaping(self) -> Shaping: ...

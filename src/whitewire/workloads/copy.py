@@ -29,7 +29,7 @@ def copy_out(source: str, local: str, settings: Mapping[str, object] | None = No
 
 
 FASTER = 1.25
-"""Times a drive's rate at which a copy from or to it may move: what its cache takes need not have reached it."""
+"""Highest rate of a copy, as a multiple of its drive's: data in the drive's cache need not have reached it."""
 
 
 class Copy(Workload):
@@ -79,7 +79,7 @@ class Copy(Workload):
 
     @staticmethod
     def too_fast(record: RunRecord, found: Found) -> list[Reason]:
-        """Why a copy cannot have gone by way of the client's modelled drive (empty: it can have, or there is none)."""
+        """Why a copy was too fast for the client's modelled drive (empty: it was not, or no drive is modelled)."""
         rate = record.get("evidence", {}).get("drive", {}).get("rate", math.inf) / 1e6
         ways = {"copy_in_rate": "read from", "copy_out_rate": "written to"}
         return [

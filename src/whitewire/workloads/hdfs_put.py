@@ -123,7 +123,7 @@ def _check_written(
     failed = next((outcome for outcome in outcomes if outcome.status != 0), None)
     if failed or len(operations) != puts:
         lines = [line.strip() for o in outcomes for line in o.output.splitlines() if line.strip()]
-        # The shell's own last word on a file, rather than a warning that came before it.
+        # The shell's own message about a file, rather than a warning before it.
         said = next((line for line in lines if line.startswith("put: ")), next(iter(lines), "no message"))
         raise RunFailed(f"{len(operations)} of {puts} puts completed: {said[:200]}")
     written, expected = sum(block["bytes"] for block in placement), puts * bench.scale.file_bytes

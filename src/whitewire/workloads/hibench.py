@@ -26,7 +26,7 @@ from whitewire.workloads.wordcount import WordCount
 NATIVE: dict[str, Workload] = {
     "sort": Sort(), "terasort": TeraSort(), "wordcount": WordCount(), "dfsioe": TestDfsio(), "sleep": Sleep()
 }  # fmt: skip
-"""Our workload that runs each micro program without HiBench."""
+"""The workload of ours that runs each micro program without HiBench."""
 
 
 class HiBench(Workload):
@@ -36,7 +36,7 @@ class HiBench(Workload):
     factors: ClassVar[frozenset[str]] = (
         frozenset({"fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "program", "profile"}) | DRIVE
     )
-    """Its files lie where each program has them, so nothing reports blocks and copies."""
+    """Each program has folders of its own for its files, so nothing reports their blocks and copies."""
     native: ClassVar[bool] = False
     of_suite: ClassVar[bool] = True
     startup_s: ClassVar[float] = 12
@@ -48,7 +48,7 @@ class HiBench(Workload):
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
-        """Those of the program's profile."""
+        """Bytes by the program's profile."""
         if "size_bytes" in parameters:
             return parameters["size_bytes"]
         program, profile = parameters["program"], parameters["profile"]
@@ -66,25 +66,25 @@ class HiBench(Workload):
         return program in hibench.SIZES or (program == "dfsioe" and not suite)
 
     def identity(self, testbed: Mapping[str, Any]) -> list[str]:
-        """A run of Hadoop's own jars is another run, and so is one of another tree."""
+        """Distinguishes runs with HiBench from those with Hadoop's own jars, and runs of different trees."""
         if "hibench" not in testbed:
             return []
         return ["HiBench", *hibench_copy.identity(testbed["hibench"]["home"])]
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
-        """HiBench's own report, and of a program with one job the metrics of any job."""
+        """Metrics of HiBench's own report and, for a program with one job, those of any job."""
         report = hibench_report.metrics(record["reports"])
         return report | (jobs.one_job(record) if len(record["jobs"]) == 1 else {})
 
     def run(self, bench: Bench) -> Result:
-        """One program. Raises RunFailed when a script or a job failed."""
+        """Run one program. Raises RunFailed when a script or a job failed."""
         suite = bench.suite
         own: RunRecord = {"program": bench.parameters["program"], "profile": bench.parameters["profile"]}
         return (_native(bench) if suite is None else _by_hibench(bench, suite)).plus(own)
 
 
 def _native(bench: Bench) -> Result:
-    """The same program of Hadoop's jars."""
+    """Run the same program from Hadoop's jars."""
     parameters = bench.parameters
     program, profile = parameters["program"], parameters["profile"]
     own: dict[str, Any] = {
@@ -100,7 +100,7 @@ def _native(bench: Bench) -> Result:
 
 
 def _outputs(parameters: Mapping[str, Any]) -> int:
-    """Replicas of what the program writes: TeraSort's own default is one."""
+    """Replicas of the program's output: TeraSort's own default is one."""
     own = NATIVE.get(parameters["program"], Workload())
     return own.output_copies(parameters)
 
@@ -135,5 +135,5 @@ def _by_hibench(bench: Bench, suite: Suite) -> Result:
 
 
 def _names(name: str, numbers: Sequence[str]) -> dict[str, str]:
-    """Names of the jobs of one run: its own, and with a number from the second on."""
+    """Job ids of one run by name: the run's name, with a number appended from the second job on."""
     return {name if place == 1 else f"{name}-{place}": number for place, number in enumerate(numbers, start=1)}

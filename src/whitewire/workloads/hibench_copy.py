@@ -1,4 +1,4 @@
-"""The prepared copy of HiBench as its description says it is, and the identity of a tree."""
+"""The prepared copy of HiBench, by its description, and the identity of a tree."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from whitewire.tools import hibench
 
 TREE, DESCRIPTION = "tree", "prepared.json"
 LEFT_OUT = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench/.*|(flink|storm|gearpump)bench/.*")
-"""What is not copied: other frameworks' programs, what builds left."""
+"""Paths that are not copied: other frameworks' programs, and files that builds left."""
 PARTS = ("bin", "conf", "autogen/src", "pom.xml")
-"""What runs use of a tree, and so what its digest is of."""
+"""Parts of a tree that runs use; its digest covers these."""
 COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
 """The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""
 
@@ -38,11 +38,11 @@ class Prepared:
 
     @property
     def identity(self) -> list[str]:
-        """What makes its runs other runs than those of another copy."""
+        """What distinguishes its runs from those of another copy."""
         return [self.commit or self.tree, self.python.rsplit(".", 1)[0], *self.built]
 
     def lacks(self, program: str) -> str:
-        """Why the copy has no such program, and what brings it; empty for one that it has."""
+        """Why the copy lacks a program, and the remedy; empty for a program that it has."""
         asked = f"{program} of HiBench {self.release}"
         if program not in hibench.MICRO:
             return f"{asked}: `make hibench` makes micro programs only; build a tree of your own (docs/use/hibench.md)"
@@ -55,7 +55,7 @@ class Prepared:
 
 
 def prepared(folder: Path = HIBENCH) -> Prepared | None:
-    """The copy that is there; None without one. Raises UserError for one that cannot be read."""
+    """The prepared copy in a folder; None without one. Raises UserError for one that cannot be read."""
     path = folder / DESCRIPTION
     try:
         return read(path.read_text(errors="replace"), str(path))
@@ -64,7 +64,7 @@ def prepared(folder: Path = HIBENCH) -> Prepared | None:
 
 
 def read(text: str, where: str) -> Prepared:
-    """A copy's description. Raises UserError for a text that is none."""
+    """A copy's description, from its JSON text. Raises UserError for other text."""
     try:
         return Prepared(**json.loads(text))
     except (ValueError, TypeError):
@@ -78,8 +78,8 @@ def read(text: str, where: str) -> Prepared:
 def identity(home: str) -> tuple[str, ...]:
     """The identity of the tree at `home`, for runs' ids.
 
-    Of a prepared copy its commit, Python and what was built, of another tree on this machine the digest of what runs
-    use, and of one on a site's host where it is.
+    Of a prepared copy: its commit, Python version and built programs; of another tree on this machine: the digest of
+    the parts that runs use; of a tree on a site's host: its path.
     """
     tree = Path(home)
     if tree.name == TREE and (found := prepared(tree.parent)):
@@ -88,7 +88,7 @@ def identity(home: str) -> tuple[str, ...]:
 
 
 def described(home: str) -> dict[str, object]:
-    """The tree at `home` for the environment's record: the description of a prepared copy, of another its identity."""
+    """The tree at `home` for the environment's record: the description of a prepared copy, else its identity."""
     tree = Path(home)
     found = prepared(tree.parent) if tree.name == TREE else None
     return {"home": home, **(asdict(found) if found else {"tree": identity(home)[0]})}

@@ -17,9 +17,9 @@ from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.hdfs.NNBench"
 FOLDER = "/nnbench"
-"""Where its files are, in the file system of the job."""
+"""Folder of its files, in the file system of the job."""
 BARRIER_S = 15
-"""Seconds after its submission at which all map tasks begin at once; one that comes later does nothing at all."""
+"""Seconds from a job's submission to the common start of its map tasks; a task that comes later does nothing."""
 
 
 class NNBench(Workload):
@@ -52,9 +52,9 @@ class NNBench(Workload):
         return tuple(metric for metric in self.metric_names if writes or metric != "close_latency_mean")
 
     def run(self, bench: Bench) -> Result:
-        """One operation on files of no bytes; those that it needs are made before. Raises RunFailed.
+        """Run one operation on empty files; files that it needs are made before.
 
-        It fails when a job or a call of the NameNode failed, or a map task came too late for the common start.
+        Raises RunFailed when a job or a call of the NameNode failed, or a map task was late for the common start.
         """
         bench.files.begin(FOLDER)
         parameters = bench.parameters
@@ -97,7 +97,7 @@ class NNBench(Workload):
         return found
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
-        """Without those of jobs that move data, and without times, in which the wait for the start is."""
+        """Omits metrics of jobs that move data, and times, because they include the wait for the common start."""
         return {
             name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.metric_names
         }

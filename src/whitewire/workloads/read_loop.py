@@ -43,7 +43,7 @@ class ReadLoop(Workload):
         return workers
 
     def run(self, bench: Bench) -> Result:
-        """One file of HDFS read by each loop. Raises RunFailed when a read failed."""
+        """Read one file of HDFS with each loop. Raises RunFailed when a read failed."""
         bench.files.begin()
         bench.files.make_output()
         bench.shaping.lift()

@@ -1,4 +1,4 @@
-"""`rereplicate`: files that lost replicas get them back, block by block, from DataNode to DataNode."""
+"""`rereplicate`: HDFS replaces lost replicas of files, block by block, from DataNode to DataNode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rereplicate(WithoutJobs):
     name: ClassVar[str] = "rereplicate"
     needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
     factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
-    """Without those of clients: what is measured is between DataNodes."""
+    """Without the factors of clients, because only traffic between DataNodes is measured."""
     startup_s: ClassVar[float] = 3.0
     metric_names: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
 
@@ -32,9 +32,9 @@ class Rereplicate(WithoutJobs):
         return parameters.get("lost_replicas", 0)
 
     def run(self, bench: Bench) -> Result:
-        """Files with one replica get the full number: how long until every block has it?
+        """Measure the time until every block of files that lack replicas has the full number.
 
-        What HDFS does after losing replicas, without the minutes in which it only waits for a lost node to come back.
+        This is what HDFS does after losing replicas, without the minutes in which it waits for a lost node to return.
         """
         puts, parameters = bench.puts, bench.parameters
         replication, lost = parameters["replication"], parameters["lost_replicas"]
@@ -50,7 +50,7 @@ class Rereplicate(WithoutJobs):
             outcome = puts.raise_replication(replication)
             if outcome.status != 0:
                 raise RunFailed(f"hdfs dfs -setrep: status {outcome.status}: {outcome.why}")
-            # Asked again and again; the NameNode's count of blocks in want leaves out those that are being copied.
+            # Polled, because the NameNode's count of under-replicated blocks omits those that are being copied.
             puts.wait_for_placement(lambda placed: _all_have(placed, replication))
             return {"start": outcome.begin, "end": bench.client.now(), "busy_clients": []}
 
@@ -64,7 +64,7 @@ class Rereplicate(WithoutJobs):
         return result.plus(copied, {"fsck-before.txt": fsck + "\n", "fsck.txt": after + "\n"})
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
-        """User bytes are those copied."""
+        """Metrics of a run, with the copied bytes as user bytes."""
         copied = of_clients(record, samples, record["bytes_copied"])
         return copied | {"blocks_copied": (record["blocks_copied"], "1")}
 

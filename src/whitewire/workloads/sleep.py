@@ -1,4 +1,4 @@
-"""`sleep`: SleepJob (Hadoop's tests), whose tasks only wait: what starting and ending them takes."""
+"""`sleep`: SleepJob (Hadoop's tests), whose tasks only wait, so that it measures their start and end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Sleep(Workload):
     in_papers: ClassVar[bool] = False
 
     def run(self, bench: Bench) -> Result:
-        """Tasks that only wait. Raises RunFailed when the job failed."""
+        """Run tasks that only wait. Raises RunFailed when the job failed."""
         options, parameters = bench.jobs.options(), bench.parameters
 
         def act(kept: dict[str, str]) -> list[Job]:

@@ -1,4 +1,4 @@
-"""`sort`: Sort of what RandomWriter wrote (Hadoop's examples)."""
+"""`sort`: Sort of records that RandomWriter wrote (Hadoop's examples)."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ ROW_BYTES = 100
 SAMPLED_ROWS = 1000
 """Rows that TeraSort's client reads to choose the key ranges; Hadoop's 100,000 would be a tenth of a scaled input."""
 SAMPLED_SPLITS = 1
-"""Splits that it reads them from, where Hadoop reads ten: TeraGen's keys are alike in all, and DataNodes send ahead of
-the reader, so that each further split costs a slow link most of a block before the job is submitted."""
+"""Splits that these rows are read from; Hadoop's default is ten. TeraGen's keys are alike in all splits, and DataNodes
+send ahead of the reader, so each further split costs a slow link most of a block before the job is submitted."""
 
 
 def generate(rows: int, target: str, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -31,7 +31,7 @@ def generate(rows: int, target: str, maps: int, settings: Mapping[str, object] |
 
 
 def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of TeraSort; a map task for each block of the source. `settings` leave `reduces` as they are."""
+    """Arguments of TeraSort; a map task for each block of the source. `reduces` takes precedence over `settings`."""
     sample = {
         "mapreduce.terasort.partitions.sample": SAMPLED_ROWS,
         "mapreduce.terasort.num.partitions": SAMPLED_SPLITS,
@@ -40,7 +40,7 @@ def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] 
 
 
 def validate(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of TeraValidate: whether the rows below `source` are in order."""
+    """Arguments of TeraValidate, which checks that the rows below `source` are in order."""
     return [*generic_options(settings or {}), source, report]
 
 
@@ -63,7 +63,7 @@ class TeraSort(Workload):
         return outputs
 
     def output_copies(self, parameters: Mapping[str, Any]) -> int:
-        """TeraSort asks for one, whatever the replication is, unless another number is asked for."""
+        """One copy, TeraSort's own default whatever the replication, unless `output_replication` is set."""
         return parameter(parameters, "output_replication")
 
     def written(self, parameters: Mapping[str, Any]) -> float:

@@ -16,7 +16,7 @@ from whitewire.workloads.bench import Bench
 class TeraValidate(Workload):
     name: ClassVar[str] = "teravalidate"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    """Files that TeraSort writes, each of which one map task of TeraValidate reads, whatever its blocks."""
+    """`maps`: number of files that TeraSort writes; one map task of TeraValidate reads each, whatever its blocks."""
     reads: ClassVar[frozenset[str]] = OF_TASKS
     factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
     startup_s: ClassVar[float] = 4
@@ -31,7 +31,7 @@ class TeraValidate(Workload):
         return size / parameter(parameters, "maps")
 
     def run(self, bench: Bench) -> Result:
-        """Rows are made and sorted unthrottled, anew for each run; the measured job reads them all.
+        """Make and sort rows unthrottled, anew for each run, then measure the job that reads them all.
 
         Raises RunFailed when a job failed or a row is out of order.
         """

@@ -1,4 +1,4 @@
-"""`testdfsio`: TestDFSIO (Hadoop's tests), every map task of which writes, or reads, one file."""
+"""`testdfsio`: TestDFSIO (Hadoop's tests), in which every map task writes, or reads, one file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from whitewire.workloads.bench import Bench
 
 TOOL = "org.apache.hadoop.fs.TestDFSIO"
 FOLDER = "/io"
-"""Where its files are, in the file system of the job."""
+"""Folder of its files, in the file system of the job."""
 MIDDLE = (0.1, 0.9)
-"""Part of an operation's bytes over which its use of the links is taken: without start and end."""
+"""Range of an operation's bytes, as shares, over which its link use is measured: without start and end."""
 
 
 def write(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -46,15 +46,15 @@ OF_OPERATION = (
     "throughput", "rate_mean", "aggregate", "node_bandwidth", "link_share", "wire_per_user_byte", "tasks_at_once",
     "rate_while_busy", "time", "time_net",
 )  # fmt: skip
-"""Metrics of the writing and of the reading that a claim may be on."""
+"""Metrics of the write and of the read operation that a claim may use."""
 DID = {"write": "wrote", "read": "read"}
-"""Operations, and what their tasks did."""
+"""Past tense of each operation, for sentences about its tasks."""
 OF_ALL = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
-"""Rates of an operation that are said of several tasks, which share drives and links."""
+"""Rates of an operation over several tasks together, which share drives and links."""
 
 
 OPERATIONS = {"both": ("write", "read"), "write": ("write",), "read": ("read",)}
-"""What a run times, by the parameter `operation`; without it: both."""
+"""Operations that a run times, by the parameter `operation`; without it: both."""
 
 
 def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 class TestDfsio(Workload):
     __test__ = False
-    """No test, whatever pytest thinks of its name."""
+    """Not a test, though pytest would take it for one by its name."""
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
@@ -81,12 +81,12 @@ class TestDfsio(Workload):
     )
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Without those of the operation that does not run."""
+        """Without the metrics of an operation that the run leaves out."""
         left_out = tuple(f"{name}_" for name in set(OPERATIONS["both"]) - set(timed(parameters)))
         return tuple(metric for metric in self.metric_names if not metric.startswith(left_out))
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
-        """One that times a single operation has a startup overhead of its own."""
+        """A run of a single operation is of another kind, with a startup overhead of its own."""
         return " ".join([self.name, *([] if len(timed(parameters)) > 1 else timed(parameters))])
 
     def files(self, parameters: Mapping[str, Any]) -> int:
@@ -111,10 +111,10 @@ class TestDfsio(Workload):
         return parameter(parameters, "replication") if "write" in timed(parameters) else 0
 
     def run(self, bench: Bench) -> Result:
-        """TestDFSIO write, then read of the same files, with cold clients unless they keep their caches.
+        """Write files with TestDFSIO, then read them, with cold clients unless they keep their caches.
 
-        Either alone where `operation` says so: files that are only read are written unthrottled before, anew for each
-        run, so that their places are drawn anew too. Raises RunFailed when a job failed.
+        `operation` may leave out one of the two: files that are only read are written before, unthrottled and anew for
+        each run, so that their placement is random in each. Raises RunFailed when a job failed.
         """
         bench.files.begin(FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
@@ -194,7 +194,7 @@ def _job(bench: Bench, operation: str, arguments: list[str], kept: dict[str, str
 
 
 def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
-    """How many tasks read or write while one does, itself counted: mean over the tasks' time; NaN if one is missing."""
+    """Mean number of tasks that read or write while one does, including itself; NaN if a task is missing."""
     spent = sum(end - begin for begin, end in spans)
     if len(spans) != tasks or spent <= 0:
         return math.nan
@@ -203,7 +203,7 @@ def _at_once(spans: Sequence[Sequence[float]], tasks: int) -> float:
 
 
 def _busy(spans: Sequence[Sequence[float]], tasks: int) -> float:
-    """Seconds in which any task reads or writes; NaN if one is missing."""
+    """Seconds in which any task reads or writes; NaN if a task is missing."""
     seconds, until = 0.0, -math.inf
     for begin, end in sorted(map(tuple, spans)):
         seconds += max(0.0, end - max(begin, until))
@@ -218,8 +218,8 @@ def _ingress(record: RunRecord, samples: Samples, start: float, end: float) -> i
 
 
 def _link_share(record: RunRecord, samples: Samples, start: float, end: float) -> float:
-    """Use of the busiest direction of any worker's link, or of the one segment that all hosts share, over its line
-    rate, over the middle of its bytes."""
+    """Rate in the busiest direction of any worker's link, or on the segment that all hosts share, over its line rate;
+    measured over the middle part of its bytes."""
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     times, best = samples.time[first : last + 1], 0.0
     rate = record["fabric"]["rate"] * 1e6 / 8
@@ -234,7 +234,7 @@ def _link_share(record: RunRecord, samples: Samples, start: float, end: float) -
 
 
 def _lines(record: RunRecord, samples: Samples) -> list[list[int]]:
-    """Bytes so far at each sample: of each direction of each worker's link, or of all that crossed a shared segment."""
+    """Cumulative bytes at each sample: for each direction of each worker's link, or for a shared segment as a whole."""
     if record["fabric"].get("shared"):
         return [samples.total(record["links_before"], "egress")]
     return [samples.links[f"{host}.{way}"] for host in record["workers"] for way in ("egress", "ingress")]

@@ -1,4 +1,4 @@
-"""What runs without jobs have in common: clients or DataNodes move the files themselves."""
+"""Common parts of workloads without jobs: clients or DataNodes move the files themselves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WithoutJobs(Workload):
         return parameter(parameters, "clients") * parameter(parameters, "puts_per_client")
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
-        """(which links, bytes that they carried, bytes that were written over them)."""
+        """(name of the links, bytes that they carried, bytes expected for what was written)."""
         raise NotImplementedError
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:

@@ -1,4 +1,4 @@
-"""`wordcount`: WordCount of what RandomTextWriter wrote (Hadoop's examples, the former by WordCount.java)."""
+"""`wordcount`: WordCount, by WordCount.java, of text that RandomTextWriter wrote (Hadoop's examples)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `sort` and `wordcount` have in common: one job makes an input of random length, the measured one reads it."""
+"""Common parts of `sort` and `wordcount`: one job makes an input of random length, the measured one reads it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class OfWritten(Workload):
     factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE
 
     def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
-        """An input in files of random length, one per map task, then the job on it."""
+        """Make an input in files of random length, one per map task, then run the job on it."""
         bench.files.begin()
-        # The writers end a file with the record that passes its size: room for one more keeps a file one block.
+        # The writers end a file with the record that exceeds its size: room for one more keeps the file in one block.
         block = math.ceil((bench.scale.block_bytes * 1.1 + 65536) / 512) * 512
         options = bench.jobs.options() | {"dfs.blocksize": block, "fs.local.block.size": block}
         size = bench.scale.file_bytes
