@@ -20,7 +20,7 @@ def server(address: str) -> list[str]:
 
 ANY_RATE = "1000G"
 """A rate that no link reaches (1000 Gbit/s)."""
-LOOKS_S = "0.1"
+INTERVAL_S = "0.1"
 """Shortest report interval that iperf3 accepts, in seconds."""
 
 
@@ -36,7 +36,7 @@ def client(server: str, streams: int, size: int) -> list[str]:
     block = min(LARGEST_BLOCK, segments * SEGMENT)
     return [
         "iperf3", "--client", server, "--json", "--parallel", str(streams), "--bytes", str(size),
-        "--bitrate", ANY_RATE, "--interval", LOOKS_S, "--length", str(block),
+        "--bitrate", ANY_RATE, "--interval", INTERVAL_S, "--length", str(block),
     ]  # fmt: skip
 
 
@@ -54,7 +54,7 @@ LARGEST_BLOCK = 131072
 def one_segment(server: str) -> list[str]:
     """Send one segment to an idle server; only the round-trip time in the report is meaningful."""
     size = str(SEGMENT)
-    return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size, "--interval", LOOKS_S]
+    return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size, "--interval", INTERVAL_S]
 
 
 def steady(server: str, rate: float) -> list[str]:
