@@ -1,4 +1,4 @@
-"""What an estimand is to the rest of the house: the keys of its test, the cells that it needs, its words, its evidence.
+"""The interface of estimands to other packages: keys of the test, cells, words and evidence.
 
 Adding an estimand is one module with a subclass and its line in the table (estimands/__init__.py). It gets the table of
 runs as an object, `Runs`, and imports no analysis.
