@@ -187,10 +187,10 @@ def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     assert trust.between(one, two)["agrees"] == said
 
 
-def test_two_k_cannot_be_told_apart_by_a_floor_whose_scatter_is_unknown():
-    one, two = (Sample(np.ones(3), 0, "s", "c", 0.002, 4, problem=why) for why in ("", "a single floor"))
+def test_two_k_cannot_be_told_apart_by_an_overhead_whose_scatter_is_unknown():
+    one, two = (Sample(np.ones(3), 0, "s", "c", 0.002, 4, problem=why) for why in ("", "a single overhead run"))
     assert trust.between(one, one)["agrees"] == trust.AGREES
-    assert {trust.between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust.UNTOLD}
+    assert {trust.between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust.UNKNOWN}
 
 
 @pytest.mark.parametrize(("words", "n", "value", "found"), [
