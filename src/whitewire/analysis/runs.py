@@ -112,8 +112,10 @@ class Runs:
         table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
         for (experiment, metric), rows in self._in_lanes(table):
             found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
-            errors = {("lanes", experiment, metric, block, str(number)): (pd.Series(part, rows.index), freedom)
-                      for (block, number), (part, freedom) in found.errors.items()}  # fmt: skip
+            errors: dict[tuple[str, ...], tuple[pd.Series, int]] = {
+                ("lanes", experiment, metric, block, str(number)): (pd.Series(part, rows.index), freedom)
+                for (block, number), (part, freedom) in found.errors.items()
+            }
             for name in self.paper.family(experiment):
                 key = name, metric
                 self.lost[key], self.lane_errors[key], self.confounded[key] = found.lost, errors, found.confounded

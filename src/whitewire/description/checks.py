@@ -186,8 +186,8 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     _check_workload(paper, key, experiment)
     problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
-    for below, found, expected, names in problems:
-        raise _fault(paper, f"{key}{below}", found, expected, names)
+    for below, value, expected, names in problems:
+        raise _fault(paper, f"{key}{below}", value, expected, names)
 
 
 def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
