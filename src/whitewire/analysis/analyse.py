@@ -155,19 +155,20 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
 
 def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
     """Why no estimate may rest on the runs of a row; empty where one may."""
+    return str(guards.of(runs, row["experiment"], _levels(runs, row), row["metric"]) or "")
+
+
+def _levels(runs: Runs, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The levels of a row of estimates as the paper has them; tables have them as text."""
     factors = runs.paper.experiments[row["experiment"]]["factors"]
-    levels = {
-        factor: next((level for level in factors[factor] if text(level) == row[factor]), row[factor])
-        for factor in runs.paper.factors
-        if factor in factors
-    }
-    return str(guards.of(runs, row["experiment"], levels, row["metric"]) or "")
+    return {name: next((level for level in levels if text(level) == row[name]), row[name])
+            for name, levels in factors.items()}  # fmt: skip
 
 
 def _with_overhead(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
                 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
     """The interval of a cell's median with the scatter of its startup overhead, where it rests on one."""
-    levels = {factor: row[factor] for factor in runs.paper.factors}
+    levels = _levels(runs, row)
     weights = runs.overhead_weights(row["experiment"], levels, row["metric"])
     if not weights:
         return exact
@@ -187,7 +188,7 @@ def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[N
     """Student's interval of the geometric mean of runs too few for one of their median; at full scale where it is."""
     if row["n"] < statistics.FEWEST or row["unit"] == "1" or row["metric"] == "job_floor":
         return None, None
-    levels = {factor: row[factor] for factor in runs.paper.factors}
+    levels = _levels(runs, row)
     sample = runs.sample(row["experiment"], levels, row["metric"])
     if sample.problem or len(sample.values) < statistics.FEWEST or sample.values.min() <= 0:
         return None, None

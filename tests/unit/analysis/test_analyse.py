@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -553,6 +554,15 @@ def test_a_reason_says_where_no_budget_makes_enough_runs(complete):
     assert lines == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
     guarded = list(analyse._course(other, claim, open_ | {"runs_help": False}, Runs(complete, other), left))
     assert guarded == ["not decidable here by more runs"], "whatever another effort makes"
+
+
+def test_a_row_of_estimates_has_the_levels_of_the_paper_not_their_texts():
+    other = load_paper(paper_path("xyratex-lustre-2011"), EMULATED["fabrics"])
+    name, factors = next((name, spec["factors"]) for name, spec in other.experiments.items()
+                         if any(isinstance(level, int) for levels in spec["factors"].values() for level in levels))  # fmt: skip
+    levels = {factor: found[-1] for factor, found in factors.items()}
+    row = {"experiment": name} | {factor: text(level) for factor, level in levels.items()}
+    assert analyse._levels(SimpleNamespace(paper=other), row) == levels
 
 
 @pytest.mark.parametrize(("estimand", "quick", "said"), [
