@@ -558,8 +558,8 @@ def test_a_reason_says_where_no_budget_makes_enough_runs(complete):
 
 def test_a_row_of_estimates_has_the_levels_of_the_paper_not_their_texts():
     other = load_paper(paper_path("xyratex-lustre-2011"), EMULATED["fabrics"])
-    name, factors = next((name, spec["factors"]) for name, spec in other.experiments.items()
-                         if any(isinstance(level, int) for levels in spec["factors"].values() for level in levels))  # fmt: skip
+    found = ((name, spec["factors"]) for name, spec in other.experiments.items())
+    name, factors = next(each for each in found if any(isinstance(level, int) for level in sum(each[1].values(), [])))
     levels = {factor: found[-1] for factor, found in factors.items()}
     row = {"experiment": name} | {factor: text(level) for factor, level in levels.items()}
     assert analyse._levels(SimpleNamespace(paper=other), row) == levels
