@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from whitewire.statistics import Values
+from whitewire.statistics import ROUNDING, Values
 
 CLIP, QUARTER = 4.0, 1.15
 """Limit of overhead runs' residuals in robust standard deviations; limit that holds 3/4 of normal residuals."""
@@ -83,7 +83,8 @@ def robust_sd(cells: Sequence[Values]) -> tuple[float, int]:
     residuals = np.concatenate([np.abs(each - np.median(each)) for each in arrays])
     # The smallest residual that at least three quarters of them do not exceed.
     scale = np.sort(residuals)[math.ceil(0.75 * len(residuals)) - 1] / QUARTER
-    clipped = np.minimum(residuals, CLIP * scale) if scale > 0 else residuals
+    rounding = ROUNDING * max(float(np.abs(each).max()) for each in arrays)
+    clipped = np.minimum(residuals, CLIP * scale) if scale > rounding else residuals
     # Residuals from a median have a larger sum of squares than those from a mean; this is not corrected.
     return math.sqrt(float(np.sum(clipped**2)) / freedom), freedom
 

@@ -310,7 +310,7 @@ def test_between_two_k_only_what_has_a_value_at_full_scale_is_compared(tmp_path)
 
 
 def test_turns_of_one_k_have_overheads_of_their_own(tmp_path):
-    """Of two starts one has overheads of 2 s, the other of 3 s; both number their first floor 1."""
+    """Of two starts one has overheads of 2 s, the other of 3 s; both number their first run 1."""
     qubole = load_paper(paper_path("qubole-2015"), TESTBED["fabrics"])
 
     def reads(settled, rows, folder):
@@ -320,12 +320,12 @@ def test_turns_of_one_k_have_overheads_of_their_own(tmp_path):
         seconds = 3.0 if folder.parent.name.endswith("-1") else 2.0
         numbers = [1, *(seconds + 5 * i for i in range(1, 4))]
         overheads = [(synthetic.BLOCK, kind, "terasort", "terasort", number, seconds + i / 1000, "true")
-                  for i, number in enumerate(numbers)]  # fmt: skip
+                     for i, number in enumerate(numbers)]  # fmt: skip
         names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
         return trust.Read(settled, (table, pd.DataFrame(overheads, columns=names)), {})
 
     rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 2, reads=reads))
-    assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net"} == {trust.AGREES}
+    assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net" and row["n"] > 2} == {trust.AGREES}
 
 
 WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1 | drives=2 slots=1 | a42872"
