@@ -28,10 +28,11 @@ rule tidy:
     again; what follows asks for it. The same holds for rules below.
     """
     input:
+        # A paper without runs has a design alone.
         lambda wildcards: plan.blocks(
             f"{RESULTS}/{{paper}}/raw/{{block}}/block.json", wildcards.paper
         )
-        or f"{RESULTS}/{wildcards.paper}/design.csv",  # for a paper without runs
+        or f"{RESULTS}/{wildcards.paper}/design.csv",
         program=program("tidy.tables"),
     output:
         update(expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES)),
