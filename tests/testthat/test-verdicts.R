@@ -101,11 +101,11 @@ test_that("a brief has what is claimed and found per claim, why one is open, and
   ), {
     text <- gsub("\u00a0", " ", brief_tables("p"))
     for (line in c(
-      "| **P1** s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
+      "| `#box[*P1*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
       "| 6.2 (3 to 7.9) | [too wide to say]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
-      "| **P4** s | 4 (3.5 to 4.5) | 6.2 | [consistent]{.badge .consistent} arithmetic |",
-      "| **P6** s | 4 (3.5 to 4.5) | none | [not measured yet]{.badge .inconclusive} n = 0; no run of a |",
-      "| **P3** s; **P5** s | missing: x |"
+      "| `#box[*P4*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 | [consistent]{.badge .consistent} arithmetic |",
+      "| `#box[*P6*]`{=typst} s | 4 (3.5 to 4.5) | none | [not measured yet]{.badge .inconclusive} n = 0; no run of a |",
+      "| `#box[*P3*]`{=typst} s; `#box[*P5*]`{=typst} s | missing: x |"
     )) {
       expect_match(text, line, fixed = TRUE)
     }

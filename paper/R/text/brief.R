@@ -14,7 +14,8 @@ brief_tables <- function(paper = paper_id()) {
 
 brief_part <- function(title, table) if (is.null(table)) "" else sprintf("\n**%s**\n%s", title, table)
 
-brief_claim <- function(table) sprintf("**%s** %s", table$claim, safe(table$statement))
+# An id in a box of Typst, so that no line ends after its hyphen.
+brief_claim <- function(table) sprintf("`#box[*%s*]`{=typst} %s", table$claim, safe(table$statement))
 
 # NULL without claims.
 brief_claims <- function(table, paper = paper_id()) {
