@@ -18,15 +18,16 @@ import psutil
 NS_GET_PARENT = 0xB702
 """ioctl_ns(2)"""
 NAMESPACES = ("user", "net", "mnt", "pid", "uts", "ipc")
-ALONE = "WHITEWIRE_LOCKED"
+OWN_NAMESPACES = "WHITEWIRE_OWN_NAMESPACES"
+"""Variable with the user namespace of a program that alone() started again. It is not that of the lock."""
 
 
 def alone() -> None:
     """Start this program again in user and mount namespaces of its own, unless it is in them already."""
-    if os.environ.get(ALONE) != _number("/proc/self/ns/user"):
+    if os.environ.get(OWN_NAMESPACES) != _number("/proc/self/ns/user"):
         unshare = ["unshare", "--user", "--map-root-user", "--mount", "--propagation", "private", "--"]
         with_its_own = 'export "$1=$(stat -L -c %i /proc/self/ns/user)"; shift; exec "$@"'
-        argv = [*unshare, "sh", "-c", with_its_own, "sh", ALONE, sys.executable, *sys.argv]
+        argv = [*unshare, "sh", "-c", with_its_own, "sh", OWN_NAMESPACES, sys.executable, *sys.argv]
         sys.stdout.flush()
         os.execvp(argv[0], argv)
 
