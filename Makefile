@@ -85,8 +85,7 @@ papers: setup ## measure, judge and write the reports
 # Other commands get the claim by this variable: they ignore CLAIM.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
 claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
-	@$(exclusive) true
-	@blocks=$$(whitewire claim) || exit; [ -z "$$blocks" ] || { \
+	@blocks=$$($(exclusive) whitewire claim) || exit; [ -z "$$blocks" ] || { \
 	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
 
 calibrate: setup ## measure ratios that others published of real clusters in an hour, and set them beside theirs

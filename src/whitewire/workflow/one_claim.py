@@ -21,13 +21,11 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import write_csv
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
-from whitewire.paths import root
+from whitewire.paths import root, temporary
 from whitewire.records.checked import block_record
 from whitewire.report import one_claim as said
 from whitewire.tidy.tables import tidy
 from whitewire.workflow.plan import Plan, outlook_of
-
-BLOCKS = "results/{testbed}/{{paper}}/raw/{{block}}/block.json"
 
 
 def print_claim() -> None:
@@ -42,7 +40,7 @@ def print_claim() -> None:
         return
     preflight(testbed)
     print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}", file=sys.stderr)
-    print(*plan.outdated, *plan.blocks(BLOCKS.format(testbed=plan.testbed)))
+    print(*plan.outdated, *plan.block_files)
 
 
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:
@@ -74,7 +72,7 @@ def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[
     raw = root() / "results" / plan.testbed / paper.id / "raw"
     if not all(block_record(raw / row["block"] / "block.json") for row in plan.designs[paper.id]):
         return None
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="claim-", dir=temporary()) as folder:
         results = Path(folder, plan.testbed, paper.id)
         write_csv(plan.designs[paper.id], paper, results / "design.csv")
         (results / "raw").symlink_to(raw)

@@ -244,11 +244,16 @@ class Plan:
         return [pattern.format(paper=name, block=block) for name, block in pairs]
 
     @property
-    def outdated(self) -> list[str]:
-        """Files that this start is to make again, by what they say themselves: designs with other rows,
-        and blocks whose last start had another budget, or was for one claim.
+    def block_files(self) -> list[str]:
+        """The block.json of each block, from the top of the repository."""
+        return self.blocks(f"results/{self.testbed}/{{paper}}/raw/{{block}}/block.json")
 
-        Snakemake compares parameters too, but needs records of its own for that, which copied results lack.
+    @property
+    def outdated(self) -> list[str]:
+        """Files to make again, by their content: designs with other rows, and blocks whose last start had another
+        budget or was for one claim.
+
+        Snakemake compares parameters too, but needs records of its own, which copied results lack.
         """
         seconds = budget.seconds_of(self.budget)
         found = []
@@ -256,7 +261,7 @@ class Plan:
             design = f"results/{self.testbed}/{name}/design.csv"
             if not _is_design(root() / design, self.designs[name]):
                 found.append(design)
-        for block in self.blocks(f"results/{self.testbed}/{{paper}}/raw/{{block}}/block.json"):
+        for block in self.block_files:
             if (record := block_record(root() / block)) and _goes_on(record, seconds):
                 found.append(block)
         return found
@@ -486,7 +491,7 @@ def _whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow
 
 def _by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None
               ) -> dict[str, list[DesignRow]]:  # fmt: skip
-    """Rows that blocks lack of which a testbed has this name, by `<paper>/<block>`; see `_lacking`."""
+    """Missing rows of a testbed's blocks, by `<paper>/<block>`; see `_lacking`."""
     found: dict[str, list[DesignRow]] = {}
     for paper, rows in designs.items():
         for row in _lacking(root() / "results" / name / paper, rows, again, seconds):
@@ -686,7 +691,7 @@ def print_again() -> None:
     """For `snakemake --forcerun`: what is outdated, and the blocks that AGAIN asks to go on with."""
     plan = Plan.load()
     found = []
-    for name in plan.blocks(f"results/{plan.testbed}/{{paper}}/raw/{{block}}/block.json"):
+    for name in plan.block_files:
         record = block_record(root() / name)
         if os.environ.get("AGAIN") and record and disturbed((root() / name).parent, record):
             found.append(name)
