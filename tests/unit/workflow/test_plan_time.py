@@ -259,11 +259,11 @@ def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, mon
         text = [line.split(",") for line in (own / "design.csv").read_text().splitlines()]
         (own / "design.csv").write_text("".join(",".join(cells[:2] + cells[3:]) + "\n" for cells in text))
         (own / "manifest.json").unlink()
-    told = BLOCK | {"runs": [row["run_id"] for row in rows]}
-    told |= {"left": {rows[0]["run_id"]: last["left"]}} if "left" in last else {}
-    told |= {key: last[key] for key in ("start_budget_seconds",) if key in last}
+    record = BLOCK | {"runs": [row["run_id"] for row in rows]}
+    record |= {"left": {rows[0]["run_id"]: last["left"]}} if "left" in last else {}
+    record |= {key: last[key] for key in ("start_budget_seconds",) if key in last}
     (own / "raw" / "quick-1").mkdir(parents=True)
-    (own / "raw" / "quick-1" / "block.json").write_text(json.dumps(told))
+    (own / "raw" / "quick-1" / "block.json").write_text(json.dumps(record))
     files = {"design": "design.csv", "block": "raw/quick-1/block.json"}
     assert planned(two, budget="100m").outdated == [f"results/nowhere/{name}/{files[what]}" for what in found]
 
@@ -278,8 +278,8 @@ def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
     rows = designs["chelsio-iwarp"]
     folder = tmp_path / "results" / "nowhere" / "chelsio-iwarp" / "raw" / "quick-1"
     folder.mkdir(parents=True)
-    told = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
-    (folder / "block.json").write_text(json.dumps(BLOCK | told | {"start_budget_seconds": 6000.0}))
+    record = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
+    (folder / "block.json").write_text(json.dumps(BLOCK | record | {"start_budget_seconds": 6000.0}))
     found = plan._by_block(designs, "nowhere", again, seconds)
     assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found
 
