@@ -88,7 +88,7 @@ def test_a_file_gets_the_rate_of_its_stripes(store, count):
     comes_to(RATE * count, 0.1, lambda: next(rates))
     readers = iter(store.clients[1:])  # who have none of it in a cache
     comes_to(RATE * count, 0.1, lambda: size / read(store, next(readers), path), attempts=2)
-    full = [bytes_ for bytes_ in moved if bytes_ > 0.1 * size / count]
+    full = [bytes_ for bytes_ in moved if bytes_ > 0.5 * size / count]  # a young OST also writes what is its own
     assert len(full) == count
     assert max(full) < 1.3 * min(full)
 

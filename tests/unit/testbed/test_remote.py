@@ -1,5 +1,6 @@
 """The parts of remote testbeds that need no host: inventories, scripts, command lines, parsing and merging."""
 
+import contextlib
 import copy
 import json
 import os
@@ -477,7 +478,8 @@ def test_a_watcher_cleans_up_after_a_signal_to_all_its_processes(watched, name):
     """As schedulers send one before the end of a job: `sbatch --signal=USR1@60`, `qsub -notify`."""
     watcher = watched()
     for process in [psutil.Process(watcher.popen.pid), *psutil.Process(watcher.popen.pid).children(recursive=True)]:
-        process.send_signal(signal.Signals[f"SIG{name}"])
+        with contextlib.suppress(psutil.NoSuchProcess):  # a child that its parent has ended since
+            process.send_signal(signal.Signals[f"SIG{name}"])
     assert gone(watcher.popen, 0.5) in (None, 0)
     watcher.popen.stdin.close()
     assert gone(watcher.popen) == 0
