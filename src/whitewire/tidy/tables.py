@@ -22,7 +22,7 @@ from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, overhead, scale_candidate
+from whitewire.records import asked, metrics, overhead, scale_candidate
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -36,11 +36,12 @@ from whitewire.records.checked import (
 )
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import BlockRecord, left_of, read_overheads, read_runs
-from whitewire.records.metrics import full_scale
+from whitewire.records.metrics import Metric
 from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
-from whitewire.text import canonical
+from whitewire.text import canonical, quoted, suggestion
+from whitewire.workloads.base import Workload
 
 RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
 LANE = "lane"
@@ -359,15 +360,23 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], own: Se
         for path in (samples, folder / "host-cpu.csv", folder / "waited.csv")
         if path.exists()
     }
-    found = workloads.metrics(record, files)
+    base |= {"full_scale_value": "", "full_scale_unit": ""}
     scale, workload = record["scale"], workloads.of(record["workload"])
-    for metric, (value, unit) in found.items():
-        full = full_scale(metric, value, unit, workload.on_yarn, scale["k"], scale["data_fraction"])
-        full = full if workload.scales(metric) else None
-        yield base | {
-            "metric": metric, "value": _number(value), "unit": unit,
-            "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
-        }  # fmt: skip
+    for name, value in workloads.metrics(record, files).items():
+        metric = _declared(name, workload)
+        row = base | {"metric": name, "value": _number(value), "unit": metric.unit}
+        full = metric.full_scale(value, workload.on_yarn, scale["k"], scale["data_fraction"])
+        if workload.scales and full is not None:
+            row |= {"full_scale_value": _number(full), "full_scale_unit": metric.unit}
+        yield row
+
+
+def _declared(name: str, workload: Workload) -> Metric:
+    """The declaration of a metric that a workload's runs report."""
+    if name not in metrics.TABLE:
+        expected = f"one that {metrics.__name__} declares{suggestion(name, metrics.TABLE)}"
+        raise RuntimeError(f"{type(workload).__module__}: found the metric {quoted(name)}, expected {expected}")
+    return metrics.TABLE[name]
 
 
 def _of_each(
