@@ -26,7 +26,7 @@ from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.records.checked import read_block
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import BUDGET, DECIDED
-from whitewire.tidy import tables
+from whitewire.tidy import columns, tables
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
@@ -239,4 +239,4 @@ def judged_with(folder, block):
     claims = [{"id": "C", "test": {"estimand": "ratio", **test}}]
     paper = Paper.of({**block.paper.raw, "claims": claims}, block.paper.path)
     (row,) = tables._asked(paper, folder.parent, {folder.name: read_block(folder, block.rows)})
-    return row.get(tables.JUDGED)
+    return row.get(columns.JUDGED)

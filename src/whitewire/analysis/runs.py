@@ -24,7 +24,7 @@ from whitewire.levels import Cell, cell_name, text
 from whitewire.propagation import Errors
 from whitewire.records import metrics
 from whitewire.records.jobs import NET, WHOLE
-from whitewire.tidy.tables import LANE
+from whitewire.tidy.columns import LANE
 
 MORE_BYTES = "more bytes a run are needed"
 LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
