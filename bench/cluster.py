@@ -78,7 +78,7 @@ def _cost(cluster: hdfs.Hdfs, paper: Paper, scale: Scale) -> float:
                       "workload": "hdfs_put", "replicate": 1, "seed": 0}  # fmt: skip
     run = Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
     result = run.workload.run(Bench(Stack(cluster), run))
-    return workloads.metrics(result.record, result.files)["cpu_seconds_per_gb"][0]
+    return workloads.metrics(result.record, result.files)["cpu_seconds_per_gb"]
 
 
 if __name__ == "__main__":

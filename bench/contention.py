@@ -39,6 +39,7 @@ from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.measure.load import under
 from whitewire.measure.turns import Outcome
+from whitewire.records import metrics
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
@@ -219,7 +220,7 @@ def keep(path: Path, folder: Path, made: Made, indicators: Mapping[str, Mapping[
             files = {
                 each.name: each.read_text() for each in where.iterdir() if each.suffix in (".csv", ".txt", ".json")
             }
-            value = workloads.metrics(record, files)[CELLS[made.cells[run_id]][3]][0]
+            value = workloads.metrics(record, files)[CELLS[made.cells[run_id]][3]]
             writer.writerow({"cell": made.cells[run_id], "load": made.loads[run_id], "run_id": run_id, "value": value,
                              "why_invalid": record["why_invalid"], **indicators[run_id]})  # fmt: skip
 
@@ -228,7 +229,7 @@ def show(path: Path) -> None:
     table = pd.read_csv(path)
     unloaded = table[table["load"] == 0].groupby("cell")["value"]
     middle, scatter = unloaded.median(), unloaded.std(ddof=1) / unloaded.median()
-    rate = {name: CELLS[name][3].startswith("throughput") for name in middle.index}
+    rate = {name: metrics.TABLE[CELLS[name][3]].scaling == "rate" for name in middle.index}
     table["bias"] = [
         (value / middle[cell] - 1) if rate[cell] else (middle[cell] / value - 1)
         for cell, value in zip(table["cell"], table["value"], strict=True)

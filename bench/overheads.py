@@ -35,8 +35,7 @@ from whitewire.measure.execution import execute_empty
 from whitewire.measure.load import SETTLED_S, burning
 from whitewire.measure.run import Run
 from whitewire.measure.turns import Outcome
-from whitewire.records.jobs import segment
-from whitewire.records.metrics import moved
+from whitewire.records.jobs import moved, segment
 from whitewire.records.overhead import seconds_of
 from whitewire.records.run import DesignRow
 
@@ -70,7 +69,7 @@ class Made:
             result = execute_empty(stack, run)
             taken, ticks = (after - before for after, before in zip(steal_ticks(), (taken, ticks), strict=True))
         record = result.record
-        found = {name: value for name, (value, _) in workloads.processors_of(record, result.files).items()}
+        found = workloads.processors_of(record, result.files)
         segments = moved(record, record["links_after"], "ingress") / segment(record)
         self.rows.append({
             "run_id": run_id, "kind": run.row["workload"], "load": load, "seconds": sum(seconds_of(record).values()),

@@ -161,7 +161,7 @@ def test_dfsioe_keeps_the_options_whose_quotes_got_lost(stack, bench):
         assert said.files == 2 and 0 < said.seconds < report.row.seconds
         assert "-Dtest.build.data=viewfs://whitewire/whitewire/HiBench/Dfsioe/Input @" in report.output
     metrics = parser.metrics([report.record() for report in reports])
-    assert metrics["read_report_time"][0] == reports[0].row.seconds
+    assert metrics["read_report_time"] == reports[0].row.seconds
 
 
 def test_sleep_moves_no_data(stack, bench):

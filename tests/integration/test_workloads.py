@@ -16,7 +16,7 @@ from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.measure.bench import Bench
 from whitewire.measure.run import Run
-from whitewire.records import metrics
+from whitewire.records import jobs
 from whitewire.records.result import Result
 from whitewire.records.run import RunRecord
 
@@ -140,7 +140,7 @@ def test_a_run_really_had_what_was_asked_of_hadoop(stack, name):
 @pytest.mark.slow
 def test_coded_files_cross_the_links_once_and_a_half(stack):
     record = treated(stack, "coded puts")
-    found = {way: metrics.moved(record, record[hosts], way)
+    found = {way: jobs.moved(record, record[hosts], way)
              for way, hosts in (("egress", "client_hosts"), ("ingress", "datanode_hosts"))}  # fmt: skip
     for moved in found.values():
         assert moved == pytest.approx(1.5 * 8 * BLOCK, rel=0.06)

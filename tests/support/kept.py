@@ -21,7 +21,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.design.rows import levels_of, make_design, write_csv
 from whitewire.records import manifest
-from whitewire.tidy import tables
+from whitewire.tidy import columns, tables
 
 HOME = Path(__file__).resolve().parents[2]
 PAPER, TESTBED, COMMIT = "made-up-2026", "emulated", "0123456789abcdef0123456789abcdef01234567"
@@ -72,7 +72,7 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
         for metric, (value, unit) in {"throughput": (rate, "MB/s"), "throughput_sum": (rate * 1.1, "MB/s")}.items():
             runs.append(base | {"attempt": 1, "metric": metric, "value": value / 30, "unit": unit, "valid": "true",
                                 "full_scale_value": value, "full_scale_unit": unit})  # fmt: skip
-    columns = {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}
+    columns_of = {"runs.csv": columns.of_runs(paper.factors), **tables.TABLES}
     filled: dict[str, list[dict[str, object]]] = {
         "runs.csv": runs,
         "scale.csv": [{"experiment": "ingest", "testbed": name, "kind": "emulated", "k": 30, "data_fraction": 0.1,
@@ -80,11 +80,11 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
         "topology.csv": [{"host": host["name"], "role": host["role"], "address": host["address"]}
                          for host in HOSTS],
     }  # fmt: skip
-    made = {table: tables.as_csv(columns[table], filled.get(table, []), table) for table in columns}
+    made = {table: tables.as_csv(names, filled.get(table, []), table) for table, names in columns_of.items()}
     for table, content in made.items():
         (own / "tidy").mkdir(exist_ok=True)
         atomic.write(own / "tidy" / table, content)
-    package = tables.package(PAPER, columns, paper.factors, made)
+    package = tables.package(PAPER, columns_of, paper.factors, made)
     atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(package))
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block
@@ -106,8 +106,8 @@ def unmeasured(name: str, results: Path) -> Path:
     own = results / name
     write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
     (own / "tidy").mkdir()
-    for table, columns in {"runs.csv": (*tables.RUN, *paper.factors, *tables.MEASURED), **tables.TABLES}.items():
-        atomic.write(own / "tidy" / table, tables.as_csv(columns, [], table))
+    for table, names in {"runs.csv": columns.of_runs(paper.factors), **tables.TABLES}.items():
+        atomic.write(own / "tidy" / table, tables.as_csv(names, [], table))
     analyse.write(paper, testbed, own, 7)
     return own
 

@@ -20,7 +20,7 @@ asking <- function(code, known = list(ingest = list("throughput", "completion_ti
   folder <- withr::local_tempdir()
   dir.create(file.path(folder, "config", "papers"), recursive = TRUE)
   yaml::write_yaml(described_paper, file.path(folder, "config", "papers", "p.yaml"))
-  writeLines(jsonlite::toJSON(known, auto_unbox = TRUE), file.path(folder, "metrics.json"))
+  writeLines(jsonlite::toJSON(list(of = known), auto_unbox = TRUE), file.path(folder, "metrics.json"))
   withr::local_envvar(
     WHITEWIRE_RESULTS = folder, WHITEWIRE_CONFIG = file.path(folder, "config"), WHITEWIRE_PAPER = "p",
     WHITEWIRE_METRICS = if (is.null(known)) "" else file.path(folder, "metrics.json")

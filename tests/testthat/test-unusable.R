@@ -8,16 +8,20 @@ medians <- data.frame(
   untold = c(NA, why)
 )
 
-# A folder of results with these estimates, and runs of theirs.
+# A folder of results with these estimates, and runs of theirs, of a paper that varies fabric and offloads.
 with_results <- function(code) {
   folder <- withr::local_tempdir()
   dir.create(file.path(folder, "p", "analysis"), recursive = TRUE)
   dir.create(file.path(folder, "p", "tidy"))
   readr::write_csv(medians, file.path(folder, "p", "analysis", "estimates.csv"), na = "")
   runs <- medians[rep(1:2, each = 3), c("experiment", "metric", "fabric", "offloads", "unit")]
-  runs <- cbind(runs, run_id = 1:6, value = c(79, 80, 81, 99, 100, 101), valid = TRUE)
+  runs <- cbind(runs, run_id = 1:6, value = c(79, 80, 81, 99, 100, 101), valid = TRUE, noted = 1:6)
   readr::write_csv(runs, file.path(folder, "p", "tidy", "runs.csv"))
-  withr::local_envvar(WHITEWIRE_RESULTS = folder, WHITEWIRE_PAPER = "p")
+  factors <- list(fabric = list("1gbe"), offloads = as.list(medians$offloads))
+  dir.create(file.path(folder, "config", "papers"), recursive = TRUE)
+  yaml::write_yaml(list(experiments = list(list(id = "offloads", factors = factors))),
+                   file.path(folder, "config", "papers", "p.yaml"))
+  withr::local_envvar(WHITEWIRE_RESULTS = folder, WHITEWIRE_CONFIG = file.path(folder, "config"), WHITEWIRE_PAPER = "p")
   rm(list = ls(cache), envir = cache)
   on.exit(rm(list = ls(cache), envir = cache), add = TRUE)
   force(code)
@@ -70,6 +74,12 @@ test_that("bars and curves mark it at its median, and their note says why", {
 test_that("the data of a figure say it of each run", {
   data <- with_results(data_at("offloads", "read_aggregate"))
   expect_equal(data$untold, rep(c(NA, why), each = 3))
+})
+
+test_that("only what the paper varies is taken for a factor", {
+  data <- with_results(data_at("offloads", "read_aggregate"))
+  expect_true(all(c("fabric", "offloads") %in% names(data)))
+  expect_false("noted" %in% names(data))
 })
 
 test_that("rates left out of an inverse question say why", {

@@ -4,7 +4,7 @@
 # stop_unless_known(what, wanted, known)        ends with the nearest known name
 # check_claim(claim, with), check_cell(experiment, metric, where)
 #   Metrics are checked where WHITEWIRE_METRICS names a file with the metrics of each experiment, as it does when
-#   `whitewire render` starts R.
+#   `whitewire render` starts R. The file also has the `words` of metrics that are not called by their names.
 
 stop_unless_known <- function(what, wanted, known) {
   unknown <- setdiff(as.character(wanted), as.character(known))
@@ -25,10 +25,10 @@ check_claim <- function(claim, paper = paper_id(), with = NULL) {
   stop_unless_known(paste(c("claim", if (!is.null(with)) c("with", with)), collapse = " "), claim, known)
 }
 
-# Metrics by experiment; NULL where nobody said.
-known_metrics <- function() {
+# Metrics `of` each experiment, and `words` of some; NULL where nobody said.
+declared_metrics <- function() {
   path <- Sys.getenv("WHITEWIRE_METRICS")
-  if (path == "") NULL else remember("known metrics", jsonlite::fromJSON(path, simplifyVector = FALSE))
+  if (path == "") NULL else remember("declared metrics", jsonlite::fromJSON(path, simplifyVector = FALSE))
 }
 
 described <- function(paper = paper_id()) {
@@ -50,7 +50,7 @@ check_cell <- function(experiment, metric, where = list()) {
   controls <- vapply(paper$controls, function(x) x$id, character(1))
   stop_unless_known("experiment", experiment, c(ids, controls))
   asked <- paper$experiments[ids %in% experiment]
-  known <- known_metrics()
+  known <- declared_metrics()$of
   if (!is.null(known)) stop_unless_known(paste("metric of", paste(experiment, collapse = ", ")), metric,
                                          unique(c(unlist(known[experiment]), measured_metrics(experiment))))
   for (factor in names(where)) check_levels(asked, paper$experiments, factor, where[[factor]])

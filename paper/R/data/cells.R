@@ -50,11 +50,14 @@ medians_at <- function(experiment, metric, where = list(), by = "fabric") {
   with_level(at_levels(estimates_of(experiment, metric), where), by)
 }
 
+# What tells one cell from another, of the columns that a table has.
+cell_columns <- function(table) intersect(c("experiment", "metric", factor_columns()), names(table))
+
 # The one cell that a sentence or a line of a table speaks of, or none. Several match where the document leaves open
 # in what they differ: that is its fault and ends the rendering.
 only_cell <- function(found) {
   if (nrow(found) > 1) {
-    columns <- intersect(c("experiment", "metric", factor_columns()), names(found))
+    columns <- cell_columns(found)
     cells <- do.call(rbind, lapply(found[columns], as.character))
     texts <- apply(cells, 2, function(of) paste(columns[!is.na(of)], of[!is.na(of)], collapse = ", "))
     stop(sprintf("one cell expected, found %d: %s; pick one by the levels in which they differ", nrow(found),
@@ -100,8 +103,8 @@ why_unusable <- function(runs) {
   if (nrow(runs) == 0 || nrow(medians) == 0) {
     return(rep(NA_character_, nrow(runs)))
   }
-  factors <- setdiff(intersect(names(medians), names(runs)), c("unit", "full_scale_unit", "shown", "untold", "status"))
-  key <- function(table) do.call(paste, c(unname(as.list(table[factors])), sep = "\r"))
+  columns <- intersect(cell_columns(medians), names(runs))
+  key <- function(table) do.call(paste, c(unname(as.list(table[columns])), sep = "\r"))
   medians$untold[match(key(runs), key(medians))]
 }
 
@@ -110,11 +113,8 @@ data_at <- function(experiment, metric, where = list()) {
   check_cell(experiment, metric, where)
   runs <- at_levels(valid_runs(experiment, metric), where)
   runs$untold <- why_unusable(runs)
-  factors <- setdiff(names(runs), c(
-    "attempt", "block", "order", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
-    "why_invalid", "why_code", "shown", "puts", "total_puts", "experiment", "run_id", "replicate"
-  ))
-  keep <- c("run_id", "experiment", factors, "replicate", "metric", "value", "unit", "full_scale_value",
+  own <- intersect(names(runs), c("made_by", "floor", "lane", factor_columns()))
+  keep <- c("run_id", "experiment", own, "replicate", "metric", "value", "unit", "full_scale_value",
             "full_scale_unit", "untold")
   runs[intersect(keep, names(runs))]
 }

@@ -4,8 +4,9 @@
 # inverse_sentence(claim)  one of them in words
 
 metric_words <- function(metric) {
-  known <- c(completion_time_net = "net time", throughput_net = "net throughput")[metric]
-  unname(ifelse(is.na(known), gsub("_", " ", metric), known))
+  words <- unlist(declared_metrics()$words)[metric]
+  name <- gsub("_", " ", metric)
+  if (is.null(words)) name else unname(ifelse(is.na(words), name, words))
 }
 
 needed_text <- function(table) {

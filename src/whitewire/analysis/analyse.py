@@ -44,7 +44,7 @@ from whitewire.records.metrics import unit_of
 from whitewire.records.reasons import OTHERS, Reason
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
-from whitewire.tidy.tables import LANE
+from whitewire.tidy.columns import LANE
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
 AGAIN = "make it anew with `.venv/bin/whitewire tidy`"

@@ -13,7 +13,7 @@ from whitewire.analysis import net
 from whitewire.description import asked
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
-from whitewire.tidy.tables import BY_ITSELF, JUDGED
+from whitewire.tidy.columns import BY_ITSELF, JUDGED
 
 BEFORE, AFTER, AGAIN = "before", "after", "again"
 """Asked as it is now before the first run; changed since, or nobody noted what was asked; asked before the first run,

@@ -22,13 +22,14 @@ from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
 from whitewire.propagation import Errors
+from whitewire.records import metrics
 from whitewire.records.jobs import NET, WHOLE
-from whitewire.records.metrics import unit_of
-from whitewire.tidy.tables import LANE
+from whitewire.tidy.columns import LANE
 
 MORE_BYTES = "more bytes a run are needed"
 LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
 """Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
+OF_MACHINE = {each.name for each in metrics.MACHINE}
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """Function from an experiment and the levels of its factors to the scale of a run."""
 
@@ -125,7 +126,8 @@ class Runs:
     def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
         """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0.
 
-        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1.
+        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1. So is
+        whether the machine was short of processors, which belongs to the moment.
         """
         good = table[table["valid"] & table["best"].notna()].copy()
         if good.empty:
@@ -134,7 +136,7 @@ class Runs:
         good[LANE] = pd.to_numeric(good[LANE]).fillna(1)
         origin = good["experiment"].map(self.paper.origin)
         for (experiment, metric), rows in good.groupby([origin, "metric"], sort=False):
-            if unit_of(str(metric)) != "1" and rows["best"].min() > 0:
+            if metric not in OF_MACHINE and rows["best_unit"].iloc[0] != "1" and rows["best"].min() > 0:
                 yield (str(experiment), str(metric)), rows
 
     def lane_differences(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from whitewire.analysis import interim
 from whitewire.description import project
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
-from whitewire.tidy import tables
+from whitewire.tidy import columns, tables
 
 
 def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
@@ -44,9 +44,8 @@ def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
 def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]
             ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
-    lane = [tables.LANE] if any(tables.LANE in row for row in made) else []
-    columns = [*tables.RUN, *lane, *paper.factors, *tables.MEASURED]
-    return _read(made, columns), _read(overheads, tables.TABLES["floors.csv"])
+    own = columns.of_runs(paper.factors, lanes=any(columns.LANE in row for row in made))
+    return _read(made, own), _read(overheads, tables.TABLES["floors.csv"])
 
 
 @cache

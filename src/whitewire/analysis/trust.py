@@ -38,7 +38,8 @@ from whitewire.records.schema import Broken
 from whitewire.sequential import ALPHA
 from whitewire.text import quoted
 from whitewire.tidy import form
-from whitewire.tidy.tables import MEASURED, RUN, Cells, as_csv, flag, of_block, package
+from whitewire.tidy.columns import LANE, factors_of
+from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
@@ -567,8 +568,8 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
     seconds = pd.to_numeric(good["value"])
     good = good[seconds > 0]
     order, last = order[good.index], last[good.index]
-    outside = {*RUN, *MEASURED, "begun"} - {"block", "experiment"}
-    keys = [column for column in table.columns if column not in outside]
+    factors = factors_of(table.columns.drop("begun"))
+    keys = [name for name in ("block", "experiment", LANE, *factors) if name in table]
     cell = ["|".join(map(str, row)) for row in good[keys].itertuples(index=False)]
     place: pd.Series = (order - 1) / (last - 1).clip(lower=1)
     logs = np.log(seconds[good.index])

@@ -14,7 +14,7 @@ from whitewire.errors import UserError
 from whitewire.estimands.ratio import Ratio
 from whitewire.levels import Cell
 from whitewire.paths import shown
-from whitewire.records.metrics import SCALES, holds_overhead, unit_of
+from whitewire.records import metrics
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
 
@@ -157,7 +157,8 @@ def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[st
     workload = workloads.of(spec["workload"])
     cell = next(each for each in cells_of(spec) if levels.items() <= each.items())
     moves = workload.whole_bytes(paper.parameters(name, cell)) > 0
-    return moves and unit_of(metric) in SCALES and holds_overhead(metric, workload.on_yarn)
+    declared = metrics.TABLE[metric]
+    return moves and declared.scaling != "none" and declared.holds_overhead(workload.on_yarn)
 
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:

@@ -124,7 +124,7 @@ class OverheadRuns:
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in OF_A_RUN})
         kept |= {"floor": self.overheads.name(key), "attempt": attempt, **reasons.validity(faults)}
         if found:
-            kept["outside"] = found["cpu_outside"][0]
+            kept["outside"] = found["cpu_outside"]
         self.campaign.keep(
             f"an overhead run of {record['workload']}",
             lambda: self.campaign.journal.write_overhead({**kept, **self.campaign.made_by}, result.files),

@@ -160,7 +160,7 @@ class Session:
             values = workloads.metrics(record, files)
             faults = workloads.faults(record, values, campaign.plan.config["limits"])
             short = next((str(each) for each in faults if each.kind.short), "")
-            others = values.get("cpu_outside", (0.0, ""))[0] > processors.OTHERS_CORES or run.cpu == "report"
+            others = values.get("cpu_outside", 0.0) > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes these may be the cause: the next attempt has all processors.
             beside = (shared := lanes.shared()) is not None and campaign.weights.of(run) < shared.processors
             disturbed = bool(short) and (others or beside)
@@ -241,7 +241,7 @@ class Session:
                 campaign.wait_for_idle_processors(self.stack, campaign.deadline)
                 with campaign.spending("warm-up"):
                     result = execute(self.stack, run)
-            late = workloads.metrics(result.record, result.files)["cpu_late"][0]
+            late = workloads.metrics(result.record, result.files)["cpu_late"]
         except FAILURES as failure:
             if no_disk(failure):
                 raise given_up("the heaviest cell", failure, self.stack) from None

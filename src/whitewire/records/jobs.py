@@ -1,14 +1,14 @@
 """Metrics and validity rules of runs of jobs: times, startup overhead, phases, bytes on links.
 
-Pure; docs/inside/tables.md lists the metrics.
+Pure; records/metrics.py declares the metrics.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from whitewire.records.metrics import Found, moved
+from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.run import Job, RunRecord, Task
 from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, grown, held, idle_shares, nearest
@@ -29,19 +29,6 @@ NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a startup overhead."""
 
 
-OF_RUN = (
-    "completion_time", "throughput", "job_floor", "completion_time_net", "throughput_net", "compute_share",
-    "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "user_bytes", "worker_wire_bytes", "tcp_retransmits",
-    "queue_drops", "cpu_seconds_per_gb", "worker_cpu_seconds_per_gb", "wire_per_user_byte",
-)  # fmt: skip
-"""Metrics of every run of jobs."""
-OF_JOB = (
-    "maps", "reduces", "local_maps_share", "map_time", "map_phase", "reduce_phase", "map_phase_share", "shuffle_share",
-    "shuffle_bytes", "shuffle_wire_bytes", "wire_excess", "shuffle_time", "merge_time", "reduce_time",
-)  # fmt: skip
-"""Metrics that one_job() returns."""
-
-
 def beyond_overhead(seconds: float, overhead: float) -> float:
     """Net time of a job in seconds: its time less its startup overhead; NaN if that is not above 0."""
     return seconds - overhead if seconds > overhead else math.nan
@@ -53,7 +40,7 @@ def share_of_net(seconds: float, net: float) -> float:
 
 
 def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Found:
-    """Metric → (value as measured, unit): metrics of every run of jobs, and its workload's `own` metrics."""
+    """Metrics of every run of jobs, and its workload's `own` ones."""
     found = _common(record, samples, cpu) | own | _per_node(record)
     if record["floors"]:
         return found
@@ -76,19 +63,19 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     used = [grown(cpu[0], cpu[1][host], start, end) for host in workers]
     wire = worker_wire(record)
     return {
-        "completion_time": (seconds, "s"),
-        "throughput": (user / seconds / 1e6, "MB/s"),
-        "job_floor": (overhead, "s"),
-        "completion_time_net": (net, "s"),
-        "throughput_net": (user / net / 1e6, "MB/s"),
-        "compute_share": (share_of_net(short - overhead, net), "1"),
-        "cpu_idle_min": (min(share for _, share in shares), "1"),
-        "cpu_idle_mean": (1 - busy / ticks, "1"),
-        "worker_cpu_cores": (sum(used) / len(used) / seconds, "cores"),
-        "user_bytes": (user, "B"),
-        "worker_wire_bytes": (wire, "B"),
-        "tcp_retransmits": (record["tcp_retransmits"], "1"),
-        "queue_drops": (record["queue_drops"], "1"),
+        "completion_time": seconds,
+        "throughput": user / seconds / 1e6,
+        "job_floor": overhead,
+        "completion_time_net": net,
+        "throughput_net": user / net / 1e6,
+        "compute_share": share_of_net(short - overhead, net),
+        "cpu_idle_min": min(share for _, share in shares),
+        "cpu_idle_mean": 1 - busy / ticks,
+        "worker_cpu_cores": sum(used) / len(used) / seconds,
+        "user_bytes": user,
+        "worker_wire_bytes": wire,
+        "tcp_retransmits": record["tcp_retransmits"],
+        "queue_drops": record["queue_drops"],
         **_per_byte(user, busy / TICKS, sum(used), wire),
     }
 
@@ -98,9 +85,9 @@ def _per_byte(user: float, cpu: float, worker_cpu: float, wire: float) -> Found:
     if not user:
         return {}
     return {
-        "cpu_seconds_per_gb": (cpu / (user / 1e9), "s/GB"),
-        "worker_cpu_seconds_per_gb": (worker_cpu / (user / 1e9), "s/GB"),
-        "wire_per_user_byte": (wire / user, "1"),
+        "cpu_seconds_per_gb": cpu / (user / 1e9),
+        "worker_cpu_seconds_per_gb": worker_cpu / (user / 1e9),
+        "wire_per_user_byte": wire / user,
     }
 
 
@@ -109,7 +96,12 @@ def _per_node(record: RunRecord) -> Found:
     if "program" not in record or not record["user_bytes"]:
         return {}
     seconds = record["end"] - record["start"]
-    return {"node_throughput": (record["user_bytes"] / seconds / len(record["workers"]) / 1e6, "MB/s")}
+    return {"node_throughput": record["user_bytes"] / seconds / len(record["workers"]) / 1e6}
+
+
+def moved(record: RunRecord, hosts: Iterable[str], way: str) -> int:
+    """Bytes that left (`egress`) or reached (`ingress`) hosts over their links in a run."""
+    return sum(record["links_after"][h][way] - record["links_before"][h][way] for h in hosts)
 
 
 def worker_wire(record: RunRecord) -> int:
@@ -167,24 +159,24 @@ def one_job(record: RunRecord) -> Found:
     crossing, least, most = crossing_bytes(record, job)
     # The bytes of an overhead run are control traffic, which does not grow with the data.
     wire = worker_wire(record) - record.get("floor_wire", 0.0)
-    found = {
-        "maps": (len(maps), "1"),
-        "reduces": (len(reduces), "1"),
-        "local_maps_share": (counters.get("DATA_LOCAL_MAPS", 0) / max(1, len(maps)), "1"),
-        "map_time": (_mean([task["end"] - task["start"] for task in maps]), "s"),
-        "map_phase": (maps_end - job["submit"], "s"),
-        "reduce_phase": (job["end"] - maps_end, "s"),
-        "map_phase_share": ((maps_end - job["submit"]) / (job["end"] - job["submit"]), "1"),
-        "shuffle_share": (max(0.0, shuffle_end - maps_end) / net, "1"),
-        "shuffle_bytes": (counters.get("REDUCE_SHUFFLE_BYTES", 0), "B"),
-        "shuffle_wire_bytes": (crossing, "B"),
-        "wire_excess": (_excess(wire, least, most, record), "1"),
+    found: Found = {
+        "maps": len(maps),
+        "reduces": len(reduces),
+        "local_maps_share": counters.get("DATA_LOCAL_MAPS", 0) / max(1, len(maps)),
+        "map_time": _mean([task["end"] - task["start"] for task in maps]),
+        "map_phase": maps_end - job["submit"],
+        "reduce_phase": job["end"] - maps_end,
+        "map_phase_share": (maps_end - job["submit"]) / (job["end"] - job["submit"]),
+        "shuffle_share": max(0.0, shuffle_end - maps_end) / net,
+        "shuffle_bytes": counters.get("REDUCE_SHUFFLE_BYTES", 0),
+        "shuffle_wire_bytes": crossing,
+        "wire_excess": _excess(wire, least, most, record),
     }
     if reduces:
         found |= {
-            "shuffle_time": (_mean([task["shuffle_end"] - task["start"] for task in reduces]), "s"),
-            "merge_time": (_mean([task["merge_end"] - task["shuffle_end"] for task in reduces]), "s"),
-            "reduce_time": (_mean([task["end"] - task["merge_end"] for task in reduces]), "s"),
+            "shuffle_time": _mean([task["shuffle_end"] - task["start"] for task in reduces]),
+            "merge_time": _mean([task["merge_end"] - task["shuffle_end"] for task in reduces]),
+            "reduce_time": _mean([task["end"] - task["merge_end"] for task in reduces]),
         }
     return found
 
@@ -236,10 +228,10 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     # their overhead.
     asked = "compute_share" in limits and "compute_share" in found
     if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
-        share = found["compute_share"][0]
+        share = found["compute_share"]
         if share > limits["compute_share"]:
             why.append(Reason("busy", {"share": share, "bound": limits["compute_share"]}))
-    excess = found.get("wire_excess", (math.nan, ""))[0]
+    excess = found.get("wire_excess", math.nan)
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         why.append(Reason("job_wire", {"excess": excess}))
     return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)

@@ -24,9 +24,9 @@ def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
     used = grown(samples.time, busy, start, end) / TICKS
     return {
-        "cpu_late": (_wake_latency(series, start, end), "ms"),
-        "cpu_waited": (waited / ran if ran > 0 else 0.0, "1"),
-        "cpu_outside": (max(0.0, used - ran - own) / (end - start), "cores"),
+        "cpu_late": _wake_latency(series, start, end),
+        "cpu_waited": waited / ran if ran > 0 else 0.0,
+        "cpu_outside": max(0.0, used - ran - own) / (end - start),
     }
 
 
@@ -83,7 +83,7 @@ def of_an_overhead(found: Found, processors: int) -> list[Reason]:
 
     The timer's lateness is no criterion here, because starting JVMs uses all processors itself.
     """
-    outside, most = found.get("cpu_outside", (0.0, ""))[0], OVERHEAD_SHARE * processors
+    outside, most = found.get("cpu_outside", 0.0), OVERHEAD_SHARE * processors
     if outside <= most:  # not so where it is NaN
         return []
     return [Reason("others_beside_floor", {"outside": outside, "processors": processors, "bound": most})]
@@ -93,7 +93,7 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list
     """Why a lack of processors may have affected a run (empty: it cannot have, or that is unknown)."""
     if "cpu_late" not in found:
         return []
-    late, outside = found["cpu_late"][0], found["cpu_outside"][0]
+    late, outside = found["cpu_late"], found["cpu_outside"]
     if record.get("cpu") == "report":
         # Its own load may use all processors, as intended; the load of others would falsify the result.
         most = limits.get("cpu_outside", OTHERS_CORES)

@@ -30,7 +30,7 @@ from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
-from whitewire.records import checked, links, trust
+from whitewire.records import checked, links, metrics, trust
 from whitewire.records.samples import Torn
 from whitewire.report import agreement, badge, citation, comparison, provenance
 from whitewire.text import quoted
@@ -211,12 +211,14 @@ def lacking(results: Path) -> list[str]:
 
 
 def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
-    """Write a file with the metrics of each experiment, by which a document finds a misspelt one; return its path."""
+    """Write a file with the metrics of each experiment, by which a document finds a misspelt one, and the words of
+    metrics that are not called by their names; return its path."""
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
-    metrics = {name: list(workloads.of(workload).metric_names) for name, workload in (experiments | controls).items()}
+    own = {name: list(workloads.of(workload).metric_names) for name, workload in (experiments | controls).items()}
+    words = {each.name: each.words for each in metrics.TABLE.values() if each.words}
     path = folder / "metrics.json"
-    path.write_text(json.dumps(metrics))
+    path.write_text(json.dumps({"of": own, "words": words}))
     return path
 
 

@@ -16,47 +16,27 @@ import pandas as pd
 from whitewire.records import checked, reasons
 from whitewire.records.samples import Torn
 from whitewire.text import quoted
-from whitewire.tidy.tables import BOOLEANS, BY_ITSELF, INTEGERS, JUDGED, LANE, MEASURED, NUMBERS, RUN, TABLES
+from whitewire.tidy import columns as declared
+from whitewire.tidy.columns import BY_ITSELF, JUDGED, TYPES, kind_of, of_runs
+from whitewire.tidy.tables import TABLES
 
 MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
 """Most bytes of a table that is held in memory, of any other one, and of a line."""
 CHUNK = 500_000
 """Cells that are looked at together."""
-NAMES = (
-    "run_id", "block", "experiment", "fabric", "metric", "workload", "job", "host", "series", "operation", "client",
-    "datanode", "source", "destination", "source_port", "destination_port", "probe", "mode", "kind", "role", "type",
-    "test", "transport", "factor", "depth", "testbed", "made_by", "fit", "paper", "part", "control", "meter", "outcome",
-    "agrees", "offloads", "part_of", "claim", "verdict", "route", "status",
-)  # fmt: skip
-UNITS = ("unit", "full_scale_unit")
-LINES = ("floor", "level", "asked", "seen", "cell", "address", "interface", "driver", "version", "firmware", "target",
-         "processor", "kernel", "system", "congestion_control", "folder", "file", "hosts", "really", "digest",
-         "asked_since", "first_run", "why_code")  # fmt: skip
-"""Columns of text that is not free: in any table, but for factors, whose levels are lines."""
-COUNTED = ("n", "low", "high", "estimate", "share", "ratio", "change", "p_value", "largest", "made", "n_calm",
-           "n_other", "k_other", "pairs", "missing", "load", "mtu", "queue")  # fmt: skip
-"""Numbers of tables of the testbed, beside those of tidy tables."""
-OF_ANY: Mapping[str, str] = {
-    **dict.fromkeys(NAMES, "name"), **dict.fromkeys(UNITS, "unit"), **dict.fromkeys(LINES, "line"),
-    **dict.fromkeys((*COUNTED, *NUMBERS), "number"), **dict.fromkeys(INTEGERS, "integer"),
-    **dict.fromkeys(BOOLEANS, "boolean"),
-}  # fmt: skip
-OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
-"""Columns that hold several numbers, `all`, and what a paper calls its units."""
-OWN = {"runs.csv": (*RUN, LANE, *MEASURED), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
+OWN = {"runs.csv": of_runs((), lanes=True), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED: Mapping[str, tuple[str, ...]] = {
-    "runs.csv": ("run_id", "block", "experiment", "replicate", "metric", "value", "unit", "full_scale_value",
-                 "full_scale_unit", "valid"),
+    "runs.csv": declared.NEEDED,
     "floors.csv": ("block", "floor", "workload", "job", "number", "seconds", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("experiment", "cell", "reason"),
     "scale.csv": ("experiment", "kind", "k", "data_fraction"),
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
-}  # fmt: skip
+}
 """Columns without which the tables that are judged and compared cannot be read; old ones may lack others."""
 FILLED: Mapping[str, tuple[str, ...]] = {
-    "runs.csv": ("run_id", "block", "experiment", "valid"),
+    "runs.csv": declared.FILLED,
     "floors.csv": ("block", "floor", "number", "valid"),
     "unavailable.csv": ("run_id", "reason"),
     "left.csv": ("experiment", "cell", "reason"),
@@ -120,11 +100,6 @@ def _lines(stream: gzip.GzipFile | io.BytesIO) -> Iterator[str]:
         yield line.decode()
 
 
-def kind_of(table: str, column: str) -> str:
-    """The kind of a column's cells; empty: free text."""
-    return OTHERWISE.get((table, column)) or OF_ANY.get(column, "")
-
-
 def _check_chunk(chunk: list[list[str]], names: list[str], kind_of: list[str], first: int) -> None:
     """Raises Torn; `first` is the line of the chunk's first row."""
     other = next((at for at, row in enumerate(chunk) if len(row) != len(names)), None)
@@ -145,9 +120,7 @@ def rows(content: bytes, name: str) -> list[dict[str, str]]:
 
 def kinds(name: str) -> dict[str, str]:
     """Columns of the tidy table `name` that hold no text, and of which kind their cells are."""
-    every = {**dict.fromkeys(NUMBERS, "number"), **dict.fromkeys(INTEGERS, "integer"),
-             **dict.fromkeys(BOOLEANS, "boolean")}  # fmt: skip
-    return {column: kind for column, kind in every.items() if column in OWN.get(name, ())}
+    return {column: kind for column in OWN.get(name, ()) if (kind := kind_of(name, column)) in TYPES}
 
 
 def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] | None = None) -> pd.DataFrame:

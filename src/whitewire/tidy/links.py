@@ -18,7 +18,8 @@ from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
 from whitewire.records.links import HostsRecord, LinksRecord
 from whitewire.records.outliers import Outlier
-from whitewire.tidy.tables import LANE, OF_LINKS, Cells, as_csv, flag, package
+from whitewire.tidy.columns import LANE
+from whitewire.tidy.tables import OF_LINKS, Cells, as_csv, flag, package
 
 FOLDER = "tables"
 """Below results/<testbed>/links."""

@@ -22,7 +22,7 @@ from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, overhead, scale_candidate
+from whitewire.records import asked, metrics, overhead, scale_candidate
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
@@ -36,20 +36,15 @@ from whitewire.records.checked import (
 )
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import BlockRecord, left_of, read_overheads, read_runs
-from whitewire.records.metrics import full_scale
+from whitewire.records.metrics import Metric
 from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
-from whitewire.text import canonical
+from whitewire.text import canonical, quoted, suggestion
+from whitewire.tidy import columns
+from whitewire.tidy.columns import BY_ITSELF, JUDGED, LANE
+from whitewire.workloads.base import Workload
 
-RUN = ("run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor")
-LANE = "lane"
-"""Column of runs.csv after those of RUN, where runs of a block were made in several lanes; and of hosts.csv."""
-BY_ITSELF = "by_itself"
-"""Last column of asked.csv: whether a claim of the paper was measured alone."""
-JUDGED = "judged"
-"""The last column of asked.csv, where runs were added to some claim of the paper after it had been judged."""
-MEASURED = ("metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid", "why_code")
 Cells = Mapping[str, object]
 """A row of a table: column → cell; columns left out are empty."""
 TABLES: dict[str, tuple[str, ...]] = {
@@ -88,118 +83,6 @@ OF_LINKS: dict[str, tuple[str, ...]] = {
     "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
 """Tables of a testbed's links. The tables that a paper has too are without its column `block`."""
-NUMBERS = {
-    "value",
-    "full_scale_value",
-    "seconds",
-    "wire_bytes",
-    "outside",
-    "time",
-    "start",
-    "end",
-    "shuffle_end",
-    "merge_end",
-    "expected",
-    "error",
-    "data_fraction",
-    "k",
-    "limit",
-    "rate",
-    "rate_in",
-    "full_scale_rate",
-    "memory_gib",
-    "clock_ms",
-    "goodput",
-    "rtt",
-    "rtt_at_rest",
-    "retransmit_share",
-    "cpu_source",
-    "cpu_destination",
-    "beside_error",
-}
-INTEGERS = {
-    "rung",
-    "attempt",
-    JUDGED,
-    LANE,
-    "number",
-    "order",
-    "replicate",
-    "bytes",
-    "block_index",
-    "streams",
-    "block_bytes",
-    "queue_depth",
-    "message_bytes",
-    "iterations",
-    "beside",
-    "at_once",
-    "processors",
-}
-BOOLEANS = {"valid", "ok", "same", "varies", "stops", "shared", "beyond", "alone", BY_ITSELF}
-DESCRIPTIONS = {
-    "run_id": "the run; unique for what it measures, see docs/inside/tables.md",
-    "attempt": "number of the attempt; only a run's last can be valid",
-    LANE: "the lane that made the run, or that the host is in; empty where hosts are not divided into lanes",
-    "floor": "kind, store, tasks and cluster that share a startup overhead; one per block, empty where there is none",
-    "job": "one job of the run or of the overhead run",
-    "number": "number of the overhead run in its block, in the order of making",
-    "seconds": "of a job on almost no data; empty where it failed",
-    "wire_bytes": "bytes into all workers over their links in that overhead run, of all its jobs together",
-    "outside": "processors that other programs used meanwhile; empty where no machine is shared, and in old results",
-    "limit": "data rate of the slower port in MB/s (10^6 bytes), without headers",
-    "message_bytes": "bytes of one message",
-    "block_bytes": "bytes of one call",
-    "why": "why there is no value",
-    "problem": "why there is no value",
-    "made_by": "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did",
-    "value": "as measured on the testbed, in the unit beside it",
-    "full_scale_value": "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where nothing scales",
-    "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
-    "asked": "what the run should have had, on the testbed's scale; settings and stores as JSON",
-    "seen": "what the system reported; empty where nothing reports it, which is a fault where the factor varies",
-    "same": "whether the two agree within the factor's bound",
-    "varies": "whether the factor has levels in the experiment",
-    "time": "seconds since the run's start, of overhead runs since the block's first one",
-    "start": "seconds since the run's first start",
-    "end": "seconds since the run's first start",
-    "expected": "what the probe should show for what is set",
-    "error": "value ÷ expected − 1",
-    "k": "by which every rate and size is divided",
-    "rung": "index of the scale candidate: which of the paper's k the runs have, from 0",
-    "cell": "levels of the run's cell as JSON",
-    "reason": "why the run was not made, or something else was not measured",
-    "why_code": "codes of these reasons, with a space between: docs/inside/tables.md has what they mean",
-    "beyond": "whether it is further from what is expected than the bound",
-    "alone": "whether it was measured again, with no other pair at the same time",
-    "beside_error": "the error before, beside other pairs",
-    "goodput": "Mbit/s of TCP's data at the receiver",
-    "rtt": "microseconds there and back while the link is loaded",
-    "rtt_at_rest": "microseconds there and back while nothing else is sent",
-    "retransmit_share": "TCP segments sent again, of all",
-    "cpu_source": "of one processor, what iperf3 used at the sender",
-    "cpu_destination": "of one processor, what iperf3 used at the receiver",
-    "fit": "yes, partly or no",
-    "said": "the outlier in one line",
-    "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, controls, "
-    "interim analyses and version of the rule; empty: not noted",
-    "asked_since": "when that was noted, in UTC",
-    "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
-    BY_ITSELF: "whether a start measured the claim by itself, with its controls",
-    JUDGED: "valid runs of each of the claim's cells, of whatever block, when it was judged before its last run began",
-    "mark": "what of the testbed was beyond its bound while the block was measured",
-    "beside": "other pairs that were measured at the same time",
-    "stops": "whether a paper that uses it is not measured without the user's word",
-    "part_of": "the host that explains it; empty: it stands for itself",
-    "cause": "the likely causes, the likeliest first",
-    "rate": "Mbit/s of a link, as it is or as it is set on the testbed",
-    "rate_in": "Mbit/s at which the switch sends to the host, where it is known",
-    "full_scale_rate": "Mbit/s that it stands for",
-    "clock_ms": "by which the host's clock is ahead of the measuring machine's",
-    "depth": "ring: each host with the next one; one: every pair with the first number of streams; all: with each",
-    "at_once": "pairs that are measured at one time",
-    "data_fraction": "share of the full-scale file that a run writes",
-}
 
 
 def tidy(paper: str, results: Path) -> None:
@@ -223,13 +106,12 @@ def tidy(paper: str, results: Path) -> None:
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
-    own = (*RUN, *of_lanes(record for _, record in runs))
+    lanes = in_lanes(record for _, record in runs)
     asked_rows = list(_asked(loaded, results / "raw", read))
-    columns = {"runs.csv": (*own, *factors, *MEASURED), **TABLES}
     more = [name for name in (BY_ITSELF, JUDGED) if any(name in row for row in asked_rows)]
-    columns["asked.csv"] = (*TABLES["asked.csv"], *more)
+    own = {"runs.csv": columns.of_runs(factors, lanes), **TABLES, "asked.csv": (*TABLES["asked.csv"], *more)}
     tables: dict[str, Iterable[Cells]] = {
-        "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, own)),
+        "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, lanes)),
         "series.csv.gz": _of_each(valid, _series),
         "operations.csv": _of_each(valid, _operations),
         "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
@@ -247,10 +129,10 @@ def tidy(paper: str, results: Path) -> None:
         "scale.csv": _scale(settled, testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
-    made = {name: as_csv(columns[name], content, name) for name, content in tables.items()}
+    made = {name: as_csv(own[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
         atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", columns, factors, made)))
+    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, factors, made)))
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
@@ -264,16 +146,16 @@ def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, t
     if testbed:
         kept = [each for each in kept if not of_another_k(paper, testbed, [each])]
     runs = _with_overheads({(block.name, key): overhead.typical(of) for key, of in overhead.valid(known).items()}, kept)
-    own = (*RUN, *of_lanes(record for _, record in runs))
-    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
+    lanes = in_lanes(record for _, record in runs)
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, lanes))
     return list(rows), list(_overheads(known))
 
 
 def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[Cells]]:
     """Rows of runs.csv and floors.csv of a block that was read, by its name."""
     runs = _with_all_overheads({name: block}, block.runs)
-    own = (*RUN, *of_lanes(record for _, record in runs))
-    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, own))
+    lanes = in_lanes(record for _, record in runs)
+    rows = _of_each(runs, lambda folder, record: metric_rows(folder, record, paper.factors, lanes))
     return list(rows), list(_overheads(block.overheads))
 
 
@@ -335,39 +217,48 @@ def _overheads(records: Sequence[RunRecord]) -> Iterable[Cells]:
             yield base | {"job": job, "seconds": _number(seconds)}
 
 
-def of_lanes(records: Iterable[RunRecord]) -> tuple[str, ...]:
-    """The column of lanes where valid runs of one block were made in several, else none."""
+def in_lanes(records: Iterable[RunRecord]) -> bool:
+    """Whether valid runs of one block were made in several lanes."""
     found: dict[str, set[int]] = {}
     for record in records:
         if record["valid"]:
             found.setdefault(record["block"], set()).add(record.get("lane", 1))
-    return (LANE,) if any(len(lanes) > 1 for lanes in found.values()) else ()
+    return any(len(lanes) > 1 for lanes in found.values())
 
 
-def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], own: Sequence[str] = RUN) -> Iterable[Cells]:
-    """Rows of runs.csv of one attempt; `own`: its columns besides factors and MEASURED."""
-    base: dict[str, object] = dict.fromkeys(own, "") | {name: v for name, v in record.items() if name in own}
+def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: bool = False) -> Iterable[Cells]:
+    """Rows of runs.csv of one attempt; `lanes`: the table has a column of lanes."""
+    own = (*columns.names(columns.RUN), *((LANE,) if lanes else ()))
+    base: dict[str, object] = dict.fromkeys(columns.of_runs(factors, lanes), "")
+    base |= {name: cell for name, cell in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"],
              "why_code": " ".join(codes_of(record))}  # fmt: skip
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
-        yield base | {"metric": "", "value": "", "unit": "", "full_scale_value": "", "full_scale_unit": ""}
+        yield base
         return
     files = {
         path.name: path.read_text()
         for path in (samples, folder / "host-cpu.csv", folder / "waited.csv")
         if path.exists()
     }
-    found = workloads.metrics(record, files)
     scale, workload = record["scale"], workloads.of(record["workload"])
-    for metric, (value, unit) in found.items():
-        full = full_scale(metric, value, unit, workload.on_yarn, scale["k"], scale["data_fraction"])
-        full = full if workload.scales(metric) else None
-        yield base | {
-            "metric": metric, "value": _number(value), "unit": unit,
-            "full_scale_value": _number(full[0]) if full else "", "full_scale_unit": full[1] if full else "",
-        }  # fmt: skip
+    for name, value in workloads.metrics(record, files).items():
+        metric = _declared(name, workload)
+        row = base | {"metric": name, "value": _number(value), "unit": metric.unit}
+        full = metric.full_scale(value, workload.on_yarn, scale["k"], scale["data_fraction"])
+        if workload.scales and full is not None:
+            row |= {"full_scale_value": _number(full), "full_scale_unit": metric.unit}
+        yield row
+
+
+def _declared(name: str, workload: Workload) -> Metric:
+    """The declaration of a metric that a workload's runs report."""
+    if name not in metrics.TABLE:
+        expected = f"one that {metrics.__name__} declares{suggestion(name, metrics.TABLE)}"
+        raise RuntimeError(f"{type(workload).__module__}: found the metric {quoted(name)}, expected {expected}")
+    return metrics.TABLE[name]
 
 
 def _of_each(
@@ -630,19 +521,20 @@ def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def package(
-    title: str, columns: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]
-) -> dict:
-    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest."""
+def package(title: str, own: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]) -> dict:
+    """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest.
 
-    def field(name: str) -> dict:
-        kind = "number" if name in NUMBERS else "integer" if name in INTEGERS else "string"
-        kind = "boolean" if name in BOOLEANS else kind
-        text = DESCRIPTIONS.get(name, f"level of the factor {name}" if name in factors else name.replace("_", " "))
-        return {"name": name, "type": kind, "description": text}
+    `own`: their columns; `made`: their content.
+    """
+
+    def field(table: str, name: str) -> dict:
+        kind = columns.kind_of(table, name)
+        otherwise = f"level of the factor {name}" if name in factors else name.replace("_", " ")
+        text = columns.of(name).meaning or otherwise
+        return {"name": name, "type": kind if kind in columns.TYPES else "string", "description": text}
 
     resources = []
-    for name, names in columns.items():
+    for name, names in own.items():
         resource = {
             "name": name.split(".")[0],
             "path": name,
@@ -651,7 +543,7 @@ def package(
             "format": "csv",
             "bytes": len(made[name]),
             "hash": f"sha256:{hashlib.sha256(made[name]).hexdigest()}",
-            "schema": {"fields": [field(column) for column in names], "missingValues": [""]},
+            "schema": {"fields": [field(name, column) for column in names], "missingValues": [""]},
         }
         if name.endswith(".gz"):
             resource["compression"] = "gz"

@@ -70,30 +70,27 @@ def _row(columns: Sequence[str], number: int) -> Row:
     return Row(columns[0], f"{columns[1]} {columns[2]}", int(columns[3]), float(columns[4]), *rates)
 
 
-def metrics(reports: Sequence[Report]) -> dict[str, tuple[float, str]]:
-    """Metric → (value, unit) for the rows of a run: `report_time`, `report_bytes`, `report_throughput`, the same per
-    node `report_node_throughput`, and the number of nodes `report_nodes`, which is their ratio.
+def metrics(reports: Sequence[Report]) -> dict[str, float]:
+    """Metric → value for the rows of a run: `report_time`, `report_bytes`, `report_throughput`, the same per node
+    `report_node_throughput`, and the number of nodes `report_nodes`, which is their ratio.
 
     If a run has several rows (`dfsioe`: `read` and `write`), each metric begins with the row's name, and
     `<name>_throughput` is the program's own result: bytes over the sum of its tasks' times. Its reported time includes
     a second job, which analyses the first one's results.
     """
-    found: dict[str, tuple[float, str]] = {}
+    found: dict[str, float] = {}
     for report in reports:
         prefix = f"{report['name']}_" if len(reports) > 1 else ""
-        found |= {
-            f"{prefix}report_time": (report["seconds"], "s"),
-            f"{prefix}report_bytes": (report["bytes"], "B"),
-        }
+        found |= {f"{prefix}report_time": report["seconds"], f"{prefix}report_bytes": report["bytes"]}
         rate, node_rate = report["rate"], report["node_rate"]
         for each, name in ((rate, "report_throughput"), (node_rate, "report_node_throughput")):
             if each:
-                found[f"{prefix}{name}"] = (each / 1e6, "MB/s")
+                found[f"{prefix}{name}"] = each / 1e6
         if rate and node_rate:
-            found[f"{prefix}report_nodes"] = (rate / node_rate, "1")
+            found[f"{prefix}report_nodes"] = rate / node_rate
         if result := report.get("result"):
-            found[f"{report['name']}_throughput"] = (result["throughput"] / 1e6, "MB/s")
-            found[f"{report['name']}_rate_mean"] = (result["rate_mean"] / 1e6, "MB/s")
+            found[f"{report['name']}_throughput"] = result["throughput"] / 1e6
+            found[f"{report['name']}_rate_mean"] = result["rate_mean"] / 1e6
     return found
 
 

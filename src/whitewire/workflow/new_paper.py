@@ -20,6 +20,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
 from whitewire.printed import Ratio
+from whitewire.records.metrics import TABLE, unit_of
 from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.plan import checked_paper
@@ -182,12 +183,7 @@ def _try(text: str, name: str, source: str) -> None:
 
 def kind_of(metric: str) -> str:
     """Whether a metric is a rate or a time, as in `printed`."""
-    return printed.TIME if metric == printed.TIME else printed.RATE
-
-
-def unit_of(metric: str) -> str:
-    """The unit of a metric's values."""
-    return "s" if kind_of(metric) == printed.TIME else "MB/s"
+    return printed.TIME if TABLE[metric].scaling == "time" else printed.RATE
 
 
 def ratio_of(claim: Mapping[str, Any]) -> Ratio:

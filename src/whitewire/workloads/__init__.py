@@ -63,13 +63,13 @@ def of(name: str) -> Workload:
 
 
 def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
-    """Metric → (value as measured, unit) of any run, from its record and its files by name."""
+    """Metrics of any run, from its record and its files by name."""
     workload = of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
     samples = read_samples(files["samples.csv"])
     waited = read_waited(files["waited.csv"]) if "waited.csv" in files else None
     short: Found = {
-        name: (processors.short_share(*busy, samples, waited) if busy else math.nan, "1")
+        name: processors.short_share(*busy, samples, waited) if busy else math.nan
         for name, busy in workload.while_busy(record).items()
     }
     lack = processors.metrics(record, samples, waited) if waited else {}

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from whitewire import factors
 from whitewire.factors import parameter
-from whitewire.records import jobs
+from whitewire.records import jobs, metrics
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
@@ -83,8 +83,10 @@ class Workload:
 
     in_papers: ClassVar[bool] = True
     """Whether a paper's experiment may use it."""
-    metric_names: ClassVar[tuple[str, ...]] = (*jobs.OF_RUN, *jobs.OF_JOB)
+    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.ONE_JOB)
     """Metrics of its runs that a claim or a control may use."""
+    scales: ClassVar[bool] = True
+    """Whether its rates, times and sizes have full-scale equivalents."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Parameters (or factors) that an experiment must have."""
     reads: ClassVar[frozenset[str]] = frozenset()
@@ -208,7 +210,7 @@ class Workload:
         raise NotImplementedError
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
-        """Metric → (value as measured, unit), besides the metrics of every run of jobs."""
+        """Its metrics besides those of every run of jobs."""
         return jobs.one_job(record)
 
     def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:
@@ -219,13 +221,9 @@ class Workload:
         return {}
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
-        """Metric → (value as measured, unit) of a run."""
+        """Metrics of a run; records/metrics.py declares them."""
         return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         """Why a run does not count (empty: it is valid), by the testbed's `limits`."""
         return jobs.faults(record, found, limits, self.computes)
-
-    def scales(self, metric: str) -> bool:
-        """Whether a metric whose unit scales has a full-scale value; one that contains a startup overhead has none."""
-        return True

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records import jobs
+from whitewire.records import metrics
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
@@ -38,9 +38,7 @@ class Copy(Workload):
     computes: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    metric_names: ClassVar[tuple[str, ...]] = (
-        *jobs.OF_RUN, "copy_in_time", "copy_out_time", "copy_in_rate", "copy_out_rate",
-    )  # fmt: skip
+    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.COPIES)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return 2 * workers
@@ -83,14 +81,14 @@ class Copy(Workload):
         rate = record.get("evidence", {}).get("drive", {}).get("rate", math.inf) / 1e6
         ways = {"copy_in_rate": "read from", "copy_out_rate": "written to"}
         return [
-            Reason("too_fast", {"rate": found[metric][0], "way": way, "drive": rate})
-            for metric, way in ways.items() if not found[metric][0] <= FASTER * rate
+            Reason("too_fast", {"rate": found[metric], "way": way, "drive": rate})
+            for metric, way in ways.items() if not found[metric] <= FASTER * rate
         ]  # fmt: skip
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}
         for job in record["jobs"]:
             seconds = job["end"] - job["submit"]
-            found[f"{job['name']}_time"] = (seconds, "s")
-            found[f"{job['name']}_rate"] = (record["user_bytes"] / seconds / 1e6, "MB/s")
+            found[f"{job['name']}_time"] = seconds
+            found[f"{job['name']}_rate"] = record["user_bytes"] / seconds / 1e6
         return found

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records import metrics
+from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Evidence, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
@@ -33,11 +34,7 @@ class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
     factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store"}
     modelled: ClassVar[bool] = True
-    metric_names: ClassVar[tuple[str, ...]] = (
-        "throughput", "throughput_sum", "throughput_peak", "throughput_peak_100ms", "throughput_peak_1s",
-        "completion_time", "link_share", "cpu_idle_min", "cpu_idle_mean", "client_cpu_cores", "cpu_seconds_per_gb",
-        *OF_CLIENTS, "datanodes_used", "replicas_distinct_min",
-    )  # fmt: skip
+    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names(metrics.PUTS))
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameter(parameters, "replication")
@@ -81,7 +78,7 @@ class HdfsPut(WithoutJobs):
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         operations = record["operations"]
-        found = of_clients(record, samples, sum(operation["bytes"] for operation in operations))
+        found = self.of_clients(record, samples, sum(operation["bytes"] for operation in operations))
         totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
         lines = 1 if record["fabric"].get("shared") else record["clients"]
         line_rate = record["fabric"]["rate"] / 8 * lines
@@ -89,24 +86,24 @@ class HdfsPut(WithoutJobs):
         busiest = max(record["cpu_seconds"][host] for host in record["busy_clients"])
         proportional = max(0.1, record["scale"]["data_fraction"])
         return found | {
-            "throughput_sum": (sum(o["bytes"] / (o["end"] - o["start"]) for o in operations) / 1e6, "MB/s"),
-            "throughput_peak": (peak_rate(samples.time, totals, proportional), "MB/s"),
-            "throughput_peak_100ms": (peak_rate(samples.time, totals, 0.1), "MB/s"),
-            "throughput_peak_1s": (peak_rate(samples.time, totals, 1.0), "MB/s"),
-            "link_share": (found["throughput"][0] / line_rate, "1"),
-            "client_cpu_cores": (busiest / seconds, "cores"),
-            "replicas_distinct_min": (min(len(set(b["datanodes"])) for b in record["placement"]), "1"),
-            "datanodes_used": (_datanodes_of_first_file(record["placement"]), "1"),
+            "throughput_sum": sum(o["bytes"] / (o["end"] - o["start"]) for o in operations) / 1e6,
+            "throughput_peak": peak_rate(samples.time, totals, proportional),
+            "throughput_peak_100ms": peak_rate(samples.time, totals, 0.1),
+            "throughput_peak_1s": peak_rate(samples.time, totals, 1.0),
+            "link_share": found["throughput"] / line_rate,
+            "client_cpu_cores": busiest / seconds,
+            "replicas_distinct_min": min(len(set(b["datanodes"])) for b in record["placement"]),
+            "datanodes_used": _datanodes_of_first_file(record["placement"]),
         }
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
-        user = found["user_bytes"][0]
+        user = found["user_bytes"]
         if policy := Policy.of(record.get("coding", "")):  # the client sends each block of a group to its DataNode
             sent = arrived = float(sum(policy.kept(group["bytes"]) for group in record["placement"]))
         else:  # a pipeline: the client sends once, DataNodes pass it on
             sent, arrived = user, user * record["replication"]
-        yield "client links", found["client_wire_bytes"][0], sent
-        yield "DataNode links", found["datanode_wire_bytes"][0], arrived
+        yield "client links", found["client_wire_bytes"], sent
+        yield "DataNode links", found["datanode_wire_bytes"], arrived
 
 
 def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:

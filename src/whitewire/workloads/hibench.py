@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import DRIVE, parameter
-from whitewire.records import jobs
+from whitewire.records import jobs, metrics
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -42,9 +42,8 @@ class HiBench(Workload):
     startup_s: ClassVar[float] = 12
     asks_again: ClassVar[bool] = False
     metric_names: ClassVar[tuple[str, ...]] = (
-        *Workload.metric_names, *TestDfsio.metric_names, "node_throughput", "report_nodes",
-        *(f"{of}report_{metric}" for of in ("", "write_", "read_")
-          for metric in ("time", "throughput", "node_throughput")),
+        *Workload.metric_names, *TestDfsio.metric_names,
+        *metrics.names(metrics.SUITE, *map(metrics.of_report, metrics.PARTS)),
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:

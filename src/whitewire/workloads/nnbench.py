@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
+from whitewire.records import metrics
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -34,14 +35,15 @@ class NNBench(Workload):
         "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
     }  # fmt: skip
     metric_names: ClassVar[tuple[str, ...]] = (
-        "operations_per_second", "latency_mean", "close_latency_mean", "cpu_idle_min", "cpu_idle_mean",
-        "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
+        *metrics.names(metrics.CALLS), "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "worker_wire_bytes",
+        "tcp_retransmits", "queue_drops",
     )  # fmt: skip
     has_overhead: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2 * BARRIER_S + 5
     computes: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     asks_again: ClassVar[bool] = False
+    scales: ClassVar[bool] = False
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         return 0
@@ -89,11 +91,11 @@ class NNBench(Workload):
         (job,) = record["jobs"]
         said = nnbench.Result(**job["nnbench"])
         found: Found = {
-            "operations_per_second": (said.per_second, "1/s"),
-            "latency_mean": (said.first / said.operations, "ms"),
+            "operations_per_second": said.per_second,
+            "latency_mean": said.first / said.operations,
         }
         if said.operation == "create_write":
-            found["close_latency_mean"] = (said.second / said.operations, "ms")
+            found["close_latency_mean"] = said.second / said.operations
         return found
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
@@ -101,6 +103,3 @@ class NNBench(Workload):
         return {
             name: value for name, value in super().metrics(record, samples, cpu).items() if name in self.metric_names
         }
-
-    def scales(self, metric: str) -> bool:
-        return False

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records import jobs
+from whitewire.records import metrics
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -34,10 +34,7 @@ class ReadLoop(Workload):
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     io_buffer: ClassVar[str] = "reader"
-    metric_names: ClassVar[tuple[str, ...]] = (
-        *jobs.OF_RUN, "old_bytes_read", "old_bytes_credited", "old_rate_credited", "old_rate_read", "present_rate",
-        "credit_ratio", "credit_ratio_present_client",
-    )  # fmt: skip
+    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.LOOPS)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return workers
@@ -71,11 +68,11 @@ class ReadLoop(Workload):
         loops = {job["name"]: job for job in record["jobs"]}
         old, new, present = loops["old"], loops["old-on-new-client"], loops["present"]
         return {
-            "old_bytes_read": (old["bytes_read"], "B"),
-            "old_bytes_credited": (old["bytes_credited"], "B"),
-            "old_rate_credited": (old["bytes_credited"] / old["seconds"] / 1e6, "MB/s"),
-            "old_rate_read": (old["bytes_read"] / old["seconds"] / 1e6, "MB/s"),
-            "present_rate": (present["bytes_read"] / present["seconds"] / 1e6, "MB/s"),
-            "credit_ratio": (old["bytes_credited"] / max(1, old["bytes_read"]), "1"),
-            "credit_ratio_present_client": (new["bytes_credited"] / max(1, new["bytes_read"]), "1"),
+            "old_bytes_read": old["bytes_read"],
+            "old_bytes_credited": old["bytes_credited"],
+            "old_rate_credited": old["bytes_credited"] / old["seconds"] / 1e6,
+            "old_rate_read": old["bytes_read"] / old["seconds"] / 1e6,
+            "present_rate": present["bytes_read"] / present["seconds"] / 1e6,
+            "credit_ratio": old["bytes_credited"] / max(1, old["bytes_read"]),
+            "credit_ratio_present_client": new["bytes_credited"] / max(1, new["bytes_read"]),
         }

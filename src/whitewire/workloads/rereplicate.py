@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records import evidence
-from whitewire.records.metrics import OF_CLIENTS, Found, of_clients
+from whitewire.records import evidence, metrics
+from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
@@ -26,7 +26,7 @@ class Rereplicate(WithoutJobs):
     factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
     """Without the factors of clients, because only traffic between DataNodes is measured."""
     startup_s: ClassVar[float] = 3.0
-    metric_names: ClassVar[tuple[str, ...]] = (*OF_CLIENTS, "blocks_copied")
+    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names(metrics.RECOVERY))
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameters.get("lost_replicas", 0)
@@ -65,11 +65,11 @@ class Rereplicate(WithoutJobs):
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """Metrics of a run, with the copied bytes as user bytes."""
-        copied = of_clients(record, samples, record["bytes_copied"])
-        return copied | {"blocks_copied": (record["blocks_copied"], "1")}
+        copied = self.of_clients(record, samples, record["bytes_copied"])
+        return copied | {"blocks_copied": record["blocks_copied"]}
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
-        yield "DataNode links", found["datanode_wire_bytes"][0], found["user_bytes"][0]
+        yield "DataNode links", found["datanode_wire_bytes"], found["user_bytes"]
 
 
 def _all_have(placement: list[PlacedBlock], replication: int) -> bool:

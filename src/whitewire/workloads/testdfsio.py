@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records.jobs import OF_RUN, beyond_overhead
+from whitewire.records import metrics
+from whitewire.records.jobs import beyond_overhead
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -42,24 +43,35 @@ def _arguments(operation: str, files: int, size: int, settings: Mapping[str, obj
     ]  # fmt: skip
 
 
-OF_OPERATION = (
-    "throughput", "rate_mean", "aggregate", "node_bandwidth", "link_share", "wire_per_user_byte", "tasks_at_once",
-    "rate_while_busy", "time", "time_net",
-)  # fmt: skip
-"""Metrics of the write and of the read operation that a claim may use."""
 DID = {"write": "wrote", "read": "read"}
 """Past tense of each operation, for sentences about its tasks."""
 OF_ALL = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
 """Rates of an operation over several tasks together, which share drives and links."""
+TOGETHER = {
+    f"{operation}_{rate}": Together(f"{operation}_tasks_at_once", f"{operation}_tasks_at_best", operation)
+    for operation in metrics.OPERATIONS for rate in OF_ALL
+}  # fmt: skip
+SHORT_WHILE = {
+    f"{operation}_{rate}": ShortWhile(f"{operation}_short_while_busy", f"tasks {DID[operation]}")
+    for operation in metrics.OPERATIONS for rate in (*OF_ALL, "rate_while_busy")
+}  # fmt: skip
+"""Conditions of those rates that tasks share, by metric."""
 
 
-OPERATIONS = {"both": ("write", "read"), "write": ("write",), "read": ("read",)}
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "both": metrics.OPERATIONS, **{operation: (operation,) for operation in metrics.OPERATIONS}
+}  # fmt: skip
 """Operations that a run times, by the parameter `operation`; without it: both."""
 
 
 def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The operations that a run times, in their order."""
     return OPERATIONS[parameters.get("operation", "both")]
+
+
+def names_of(operations: Iterable[str]) -> tuple[str, ...]:
+    """Names of the metrics of a run that times these operations."""
+    return metrics.names(metrics.ANY, metrics.JOBS, *map(metrics.of_operation, operations))
 
 
 class TestDfsio(Workload):
@@ -75,15 +87,11 @@ class TestDfsio(Workload):
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
-    metric_names: ClassVar[tuple[str, ...]] = (
-        *OF_RUN,
-        *(f"{operation}_{metric}" for operation in OPERATIONS["both"] for metric in OF_OPERATION),
-    )
+    metric_names: ClassVar[tuple[str, ...]] = names_of(metrics.OPERATIONS)
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Without the metrics of an operation that the run leaves out."""
-        left_out = tuple(f"{name}_" for name in set(OPERATIONS["both"]) - set(timed(parameters)))
-        return tuple(metric for metric in self.metric_names if not metric.startswith(left_out))
+        return names_of(timed(parameters))
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
         """A run of a single operation is of another kind, with a startup overhead of its own."""
@@ -93,16 +101,10 @@ class TestDfsio(Workload):
         return parameter(parameters, "maps")
 
     def together(self, metric: str) -> Together | None:
-        operation, _, rate = metric.partition("_")
-        if operation not in DID or rate not in OF_ALL:
-            return None
-        return Together(f"{operation}_tasks_at_once", f"{operation}_tasks_at_best", operation)
+        return TOGETHER.get(metric)
 
     def short_while(self, metric: str) -> ShortWhile | None:
-        operation, _, rate = metric.partition("_")
-        if operation not in DID or rate not in (*OF_ALL, "rate_while_busy"):
-            return None
-        return ShortWhile(f"{operation}_short_while_busy", f"tasks {DID[operation]}")
+        return SHORT_WHILE.get(metric)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return copies - 1
@@ -161,20 +163,17 @@ class TestDfsio(Workload):
             throughput = values["size"] / (values["time"] / 1000) / 1e6
             aggregate = throughput * files
             found |= {
-                f"{name}_throughput": (throughput, "MB/s"),
-                f"{name}_rate_mean": (values["rate"] / 1000 / files * 2**20 / 1e6, "MB/s"),
-                f"{name}_aggregate": (aggregate, "MB/s"),
-                f"{name}_node_bandwidth": (aggregate / len(record["workers"]), "MB/s"),
-                f"{name}_link_share": (_link_share(record, samples, *span), "1"),
-                f"{name}_wire_per_user_byte": (
-                    _ingress(record, samples, job["submit"], job["end"]) / values["size"],
-                    "1",
-                ),
-                f"{name}_tasks_at_once": (_at_once(spans, files), "1"),
-                f"{name}_tasks_at_best": (_at_once([(0.0, end - begin) for begin, end in spans], files), "1"),
-                f"{name}_rate_while_busy": (values["size"] / _busy(spans, files) / 1e6, "MB/s"),
-                f"{name}_time": (seconds, "s"),
-                f"{name}_time_net": (beyond_overhead(seconds, record["floors"].get(name, 0.0)), "s"),
+                f"{name}_throughput": throughput,
+                f"{name}_rate_mean": values["rate"] / 1000 / files * 2**20 / 1e6,
+                f"{name}_aggregate": aggregate,
+                f"{name}_node_bandwidth": aggregate / len(record["workers"]),
+                f"{name}_link_share": _link_share(record, samples, *span),
+                f"{name}_wire_per_user_byte": _ingress(record, samples, *span) / values["size"],
+                f"{name}_tasks_at_once": _at_once(spans, files),
+                f"{name}_tasks_at_best": _at_once([(0.0, end - begin) for begin, end in spans], files),
+                f"{name}_rate_while_busy": values["size"] / _busy(spans, files) / 1e6,
+                f"{name}_time": seconds,
+                f"{name}_time_net": beyond_overhead(seconds, record["floors"].get(name, 0.0)),
             }
         return found
 

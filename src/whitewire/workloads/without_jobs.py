@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records.jobs import segment
+from whitewire.records import metrics
+from whitewire.records.jobs import moved, segment
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
+from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
 from whitewire.workloads.base import ANY_RUN, Workload
 
 
@@ -26,9 +28,31 @@ class WithoutJobs(Workload):
     native: ClassVar[bool] = False
     has_overhead: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
+    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.CLIENTS)
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameter(parameters, "clients") * parameter(parameters, "puts_per_client")
+
+    @staticmethod
+    def of_clients(record: RunRecord, samples: Samples, user_bytes: int) -> Found:
+        """Metrics of clients or DataNodes that move the files themselves."""
+        start, end = record["start"], record["end"]
+        shares = [share for _, share in idle_shares(samples, start, end)] or [float("nan")]
+        first, last = nearest(samples.time, start), nearest(samples.time, end)
+        ticks = samples.ticks[last] - samples.ticks[first]
+        busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
+        return {
+            "completion_time": end - start,
+            "throughput": user_bytes / (end - start) / 1e6,
+            "cpu_idle_min": min(shares),
+            "cpu_idle_mean": 1 - busy / ticks if ticks else float("nan"),
+            "cpu_seconds_per_gb": busy / TICKS / (user_bytes / 1e9),
+            "user_bytes": user_bytes,
+            "client_wire_bytes": moved(record, record["client_hosts"], "egress"),
+            "datanode_wire_bytes": moved(record, record["datanode_hosts"], "ingress"),
+            "tcp_retransmits": record["tcp_retransmits"],
+            "queue_drops": record["queue_drops"],
+        }
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         """(name of the links, bytes that they carried, bytes expected for what was written)."""
@@ -36,18 +60,18 @@ class WithoutJobs(Workload):
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         why = []
-        idle = found["cpu_idle_min"][0]
+        idle = found["cpu_idle_min"]
         if "cpu_idle_floor" in limits and record.get("cpu") != "report" and not idle >= limits["cpu_idle_floor"]:
             why.append(Reason("not_idle", {"idle": idle, "bound": limits["cpu_idle_floor"]}))
         for links, wire, expected in self.written_to(record, found):
             excess = wire / expected - 1
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
                 why.append(Reason("wire", {"links": links, "excess": excess, "megabytes": expected / 1e6}))
-        segments = (found["client_wire_bytes"][0] + found["datanode_wire_bytes"][0]) / segment(record)
-        again = found["tcp_retransmits"][0] / segments
+        segments = (found["client_wire_bytes"] + found["datanode_wire_bytes"]) / segment(record)
+        again = found["tcp_retransmits"] / segments
         if again > limits["retransmit_share"]:
             why.append(Reason("retransmits", {"share": again, "bound": limits["retransmit_share"]}))
-        dropped = found["queue_drops"][0] / segments
+        dropped = found["queue_drops"] / segments
         if dropped > limits["queue_drop_share"] and not record.get("asked", {}).get("cross_traffic"):
             why.append(Reason("drops", {"share": dropped, "bound": limits["queue_drop_share"]}))
         return why

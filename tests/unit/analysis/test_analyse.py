@@ -31,7 +31,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.levels import text
 from whitewire.text import canonical
-from whitewire.tidy import tables
+from whitewire.tidy import columns
 
 LOADED = paper()
 EMULATED = load_testbed("emulated")
@@ -483,9 +483,7 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
 def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     """A budget may end before a paper's first run: its claims are open, and its report can be made."""
     (tmp_path / "tidy").mkdir()
-    columns = ["run_id", "attempt", "block", "order", "experiment", "replicate", "made_by", "floor", *LOADED.factors,
-               "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "why_invalid"]  # fmt: skip
-    pd.DataFrame(columns=columns).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    pd.DataFrame(columns=columns.of_runs(LOADED.factors)).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
     left = [("put-grid-r1", "put-grid", "{}", "the budget ended")]
     pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
         tmp_path / "tidy" / "left.csv", index=False
@@ -697,5 +695,5 @@ def test_no_factor_of_a_paper_is_in_the_way_of_its_analysis(name):
 
 
 def test_no_factor_has_the_name_of_a_column_of_ours():
-    ours = {*tables.RUN, *tables.MEASURED, *FIRST, "best", "best_unit", "full", "plain", "seed"}
+    ours = {*columns.of_runs((), lanes=True), *FIRST, "best", "best_unit", "full", "plain", "seed"}
     assert not ours & set(factors.TABLE)

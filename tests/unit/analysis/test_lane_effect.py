@@ -178,8 +178,9 @@ def test_without_a_valid_run_there_is_no_effect_of_lanes():
     assert not known.lane_differences()
 
 
-def test_shares_keep_their_values():
-    rows = made(0.2, 1).assign(metric="link_share", value=0.99, unit="1", full_scale_value=math.nan, full_scale_unit="")
+@pytest.mark.parametrize(("metric", "unit"), [("link_share", "1"), ("cpu_late", "ms")])
+def test_shares_and_metrics_of_the_machine_keep_their_values(metric, unit):
+    rows = made(0.2, 1).assign(metric=metric, value=0.99, unit=unit, full_scale_value=math.nan, full_scale_unit="")
     rows.loc[rows[LANE] == 1, "value"] = 0.8
     known = Runs(rows, LOADED)
     assert sorted(known.table["best"].unique()) == [0.8, 0.99]

@@ -276,6 +276,8 @@ def test_places_are_those_in_which_attempts_were_made_and_not_those_of_the_desig
     assert found["place"].tolist() == pytest.approx([0, 1, 2 / 3])
     assert found["log"].tolist() == pytest.approx([0, math.log(2), math.log(3)])
     assert found["cell"].nunique() == 1
+    several = table.assign(fabric=["1gbe", "1gbe", "1gbe", "10gbe", "1gbe"] * 2, floor=list("abcde") * 2)
+    assert trust.placed(trust.begun(several, starts))["cell"].nunique() == 2, "by levels, and by nothing else"
     assert trust.starts_of(table, tmp_path) == {}
     assert trust.placed(trust.begun(table, {})).empty
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
+from whitewire.paths import HOME
 from whitewire.records import metrics
 from whitewire.records.samples import (
     Samples,
@@ -22,6 +23,7 @@ from whitewire.records.samples import (
     read_samples,
     seconds_of,
 )
+from whitewire.tidy.tables import metric_rows
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -38,16 +40,16 @@ def test_metrics_of_a_real_run():
     operations = RECORD["operations"]
     user = sum(operation["bytes"] for operation in operations)
     wall = max(o["end"] for o in operations) - min(o["start"] for o in operations)
-    assert found["user_bytes"] == (8 * 3355136, "B")
-    assert found["completion_time"][0] == pytest.approx(wall)
-    assert found["throughput"][0] == pytest.approx(user / wall / 1e6)
-    assert found["throughput_sum"][0] >= found["throughput"][0]  # overlapping puts: each is shorter than the whole
-    assert found["throughput_peak_100ms"][0] >= found["throughput_peak_1s"][0]
-    assert found["replicas_distinct_min"] == (3, "1")
-    assert 3 <= found["datanodes_used"][0] <= 11
+    assert found["user_bytes"] == 8 * 3355136
+    assert found["completion_time"] == pytest.approx(wall)
+    assert found["throughput"] == pytest.approx(user / wall / 1e6)
+    assert found["throughput_sum"] >= found["throughput"]  # overlapping puts: each is shorter than the whole
+    assert found["throughput_peak_100ms"] >= found["throughput_peak_1s"]
+    assert found["replicas_distinct_min"] == 3
+    assert 3 <= found["datanodes_used"] <= 11
     # A link cannot carry more than its rate.
-    assert found["throughput_peak_100ms"][0] * 8 < RECORD["fabric"]["rate"] * 1.1
-    assert found["link_share"][0] == pytest.approx(found["throughput"][0] * 8 / RECORD["fabric"]["rate"])
+    assert found["throughput_peak_100ms"] * 8 < RECORD["fabric"]["rate"] * 1.1
+    assert found["link_share"] == pytest.approx(found["throughput"] * 8 / RECORD["fabric"]["rate"])
 
 
 @given(st.lists(st.floats(min_value=0, max_value=100), min_size=3, max_size=60), st.floats(min_value=0.1, max_value=3))
@@ -95,26 +97,52 @@ def test_idle_shares_by_whole_seconds():
     assert idle_shares(short, 0, 0.4) == [(0, 0.25)]
 
 
+def full_scale(metric, jobs):
+    return metrics.TABLE[metric].full_scale(5.0, jobs, 20, 0.1)
+
+
 def test_full_scale():
-    assert metrics.full_scale("throughput", 5.0, "MB/s", False, 20, 0.1) == (100.0, "MB/s")
-    assert metrics.full_scale("completion_time", 5.0, "s", False, 20, 0.1) == (50.0, "s")
-    assert metrics.full_scale("user_bytes", 5.0, "B", False, 20, 0.1) == (1000.0, "B")
-    assert metrics.full_scale("link_share", 0.5, "1", False, 20, 0.1) is None
+    assert full_scale("throughput", jobs=False) == 100.0
+    assert full_scale("completion_time", jobs=False) == 50.0
+    assert full_scale("user_bytes", jobs=False) == 1000.0
+    assert full_scale("link_share", jobs=False) is None
 
 
 def test_what_holds_a_job_overhead_has_no_full_scale_equivalent():
-    assert metrics.full_scale("completion_time", 5.0, "s", True, 20, 0.1) is None
-    assert metrics.full_scale("map_time", 5.0, "s", True, 20, 0.1) is None
-    assert metrics.full_scale("completion_time_net", 5.0, "s", True, 20, 0.1) == (50.0, "s")
+    assert full_scale("completion_time", jobs=True) is None
+    assert full_scale("map_time", jobs=True) is None
+    assert full_scale("completion_time_net", jobs=True) == 50.0
     for metric in ("throughput", "node_throughput", "report_throughput", "report_node_throughput",
                    "read_report_node_throughput"):  # fmt: skip
-        assert metrics.full_scale(metric, 5.0, "MB/s", True, 20, 0.1) is None
+        assert full_scale(metric, jobs=True) is None
+
+
+def test_every_metric_is_declared_once_and_of_some_workload():
+    families = [*map(metrics.of_operation, metrics.OPERATIONS), *map(metrics.of_report, metrics.PARTS)]
+    assert sum(map(len, [*metrics.GROUPS, *families])) == len(metrics.TABLE)
+    assert {*workloads.metric_names()} == {*metrics.names(metrics.TABLE.values())}
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_code():
+    page = (HOME / "docs" / "inside" / "tables.md").read_text()
+    for group in (*metrics.GROUPS, metrics.of_operation("{op}"), metrics.of_report("{part}")):
+        assert "\n".join(metrics.rows(group)) in page
+
+
+def test_a_metric_that_the_catalogue_lacks_is_named_with_its_module(monkeypatch):
+    monkeypatch.delitem(metrics.TABLE, "link_share")
+    with pytest.raises(RuntimeError) as error:
+        list(metric_rows(RUN, RECORD, []))
+    assert str(error.value) == (
+        'whitewire.workloads.hdfs_put: found the metric "link_share", expected one that whitewire.records.metrics '
+        'declares; did you mean "read_link_share"?'
+    )
 
 
 def valid():
     record = copy.deepcopy(RECORD)
     found = dict(of_put(record))
-    found |= {"cpu_late": (0.2, "ms"), "cpu_outside": (0.1, "cores")}
+    found |= {"cpu_late": 0.2, "cpu_outside": 0.1}
     return record, found
 
 
@@ -135,7 +163,7 @@ def test_a_run_within_all_bounds_is_valid():
 )
 def test_each_bound_makes_a_run_invalid(metric, value, says):
     record, found = valid()
-    found[metric] = (value, "1")
+    found[metric] = value
     (fault,) = workloads.faults(record, found, LIMITS)
     assert says in str(fault)
 
@@ -146,7 +174,7 @@ def test_on_a_site_every_second_must_be_idle_enough(idle):
     limits = {name: bound for name, bound in LIMITS.items() if name not in ("cpu_late_ms", "cpu_outside")} | {
         "cpu_idle_floor": 0.35
     }
-    found = {name: value for name, value in found.items() if name != "cpu_late"} | {"cpu_idle_min": (idle, "1")}
+    found = {name: value for name, value in found.items() if name != "cpu_late"} | {"cpu_idle_min": idle}
     (fault,) = workloads.faults(record, found, limits)
     assert "idle only" in str(fault)
-    assert workloads.faults(record, found | {"cpu_idle_min": (0.4, "1")}, limits) == []
+    assert workloads.faults(record, found | {"cpu_idle_min": 0.4}, limits) == []

@@ -19,7 +19,7 @@ from whitewire.description import asked as claims_asked
 from whitewire.records import asked
 from whitewire.records.checked import Block
 from whitewire.sequential import RULE_VERSION
-from whitewire.tidy import form, tables
+from whitewire.tidy import columns, form, tables
 
 LOADED = paper()
 CLAIM = "E-C06"
@@ -125,9 +125,9 @@ def test_a_claim_that_was_measured_by_itself_stays_known(tmp_path):
     asked.note(tmp_path / "quick-1", NOTED + 2, RULE_VERSION, digests)
     assert len(asked.read(tmp_path / "quick-1")) == 3, "the same again is no further entry"
     rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
-    assert {row["claim"] for row in rows if row[tables.BY_ITSELF] == "true"} == {CLAIM}
+    assert {row["claim"] for row in rows if row[columns.BY_ITSELF] == "true"} == {CLAIM}
     assert len(rows) == len(LOADED.claims), "it asks the same as before"
-    content = tables.as_csv((*tables.TABLES["asked.csv"], tables.BY_ITSELF), rows, "asked.csv")
+    content = tables.as_csv((*tables.TABLES["asked.csv"], columns.BY_ITSELF), rows, "asked.csv")
     assert by_themselves(pd.DataFrame(form.rows(content, "asked.csv"))) == [CLAIM]
     assert by_themselves(None) == by_themselves(pd.DataFrame(columns=tables.TABLES["asked.csv"])) == []
 
@@ -145,7 +145,7 @@ def run_of(cell, at):
 def judged_with(folder, blocks):
     """The claim's column `judged` in tidy/asked.csv; None without that column, or without a number."""
     read = {name: Block(runs=[(folder, run) for run in runs]) for name, runs in blocks.items()}
-    (found,) = {row.get(tables.JUDGED) for row in tables._asked(LOADED, folder, read) if row["claim"] == CLAIM} or {
+    (found,) = {row.get(columns.JUDGED) for row in tables._asked(LOADED, folder, read) if row["claim"] == CLAIM} or {
         None
     }
     return None if found == "" else found
@@ -232,7 +232,7 @@ def test_the_column_of_earlier_judgements_comes_back_from_the_table(tmp_path):
         row | {"claim": CLAIM, "digest": digest, "judged": 4},
         row | {"claim": "E-C08", "digest": "d", "judged": ""},
     ]
-    content = tables.as_csv((*tables.TABLES["asked.csv"], tables.JUDGED), rows, "asked.csv")
+    content = tables.as_csv((*tables.TABLES["asked.csv"], columns.JUDGED), rows, "asked.csv")
     found = pd.DataFrame(form.rows(content, "asked.csv")).replace("", None)
     assert Noted.of(LOADED, found) == Noted(of_claims(LOADED, found), {CLAIM: 4}, [])
     assert Noted.of(LOADED, found).since[CLAIM] == BEFORE

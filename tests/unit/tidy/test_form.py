@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.paths import HOME
+from whitewire.records import checked
 from whitewire.records.samples import Torn
-from whitewire.tidy import form, tables
+from whitewire.tidy import columns, form, tables
 from whitewire.tidy.tables import OF_LINKS
 
 REFERENCE = HOME / "results" / "reference"
@@ -45,6 +46,19 @@ def test_numbers_that_are_taken_are_numbers_to_pandas(fraction, rung):
     assert float(read["rung"].iloc[0]) == float(rung)
     number = float(pd.to_numeric(read["data_fraction"]).iloc[0])
     assert number == pytest.approx(float(fraction)) or (math.isnan(number) and math.isnan(float(fraction)))
+
+
+def test_columns_are_declared_once_and_in_a_known_kind():
+    runs = columns.of_runs((), lanes=True)
+    elsewhere = [name for names in columns.ELSEWHERE.values() for name in names]
+    assert len(columns.COLUMNS) == len(runs) - 1 + len(elsewhere)  # the column of lanes is of hosts.csv too
+    assert {column.kind for column in columns.COLUMNS.values()} == {*checked.KINDS, ""}
+    assert columns.factors_of(columns.of_runs(["fabric", "k"], lanes=True)) == ["fabric", "k"]
+
+
+def test_the_columns_of_runs_in_the_documentation_are_those_of_the_code():
+    page = (HOME / "docs" / "inside" / "tables.md").read_text()
+    assert f"`{', '.join(columns.of_runs(['<factor columns>']))}`" in page
 
 
 @pytest.mark.parametrize("name", form.NEEDED)

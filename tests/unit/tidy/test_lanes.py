@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.papers import paper
 from whitewire.analysis import so_far
-from whitewire.tidy.tables import LANE, RUN, metric_rows, of_lanes
+from whitewire.tidy.columns import LANE
+from whitewire.tidy.tables import in_lanes, metric_rows
 
 
 def record(lane, block="quick-1", valid=True):
@@ -29,18 +30,18 @@ def record(lane, block="quick-1", valid=True):
     ],
 )
 def test_lanes_are_a_column_where_a_block_has_valid_runs_of_several(made, several):
-    assert of_lanes(made) == ((LANE,) if several else ())
+    assert in_lanes(made) == several
 
 
 def test_a_row_has_the_lane_of_its_run_where_it_is_asked_for():
     (plain,) = metric_rows(Path("nowhere"), record(2), [])
-    (own,) = metric_rows(Path("nowhere"), record(2), [], (*RUN, LANE))
+    (own,) = metric_rows(Path("nowhere"), record(2), [], lanes=True)
     assert LANE not in plain
     assert own == plain | {LANE: 2}
 
 
 def test_an_interim_analysis_sees_the_lanes_too():
-    rows = [row for lane in (1, 2) for row in metric_rows(Path("nowhere"), record(lane), [], (*RUN, LANE))]
+    rows = [row for lane in (1, 2) for row in metric_rows(Path("nowhere"), record(lane), [], lanes=True)]
     table, _ = so_far.as_read(paper(), rows, [])
     assert list(table[LANE]) == [1, 2]
     table, _ = so_far.as_read(paper(), [], [])

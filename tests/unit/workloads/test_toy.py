@@ -1,4 +1,5 @@
-"""A workload is one class and a line in the table: a new one is taken by every stage, and nothing else is changed."""
+"""A workload is one class, a line in the table and its metrics in the catalogue: a new one is taken by every stage, and
+nothing else is changed."""
 
 from __future__ import annotations
 
@@ -16,13 +17,18 @@ from whitewire.design import shapes
 from whitewire.design.durations import OVERHEAD_S, expected_seconds, overhead_seconds
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
-from whitewire.records import jobs
+from whitewire.records import metrics
+from whitewire.records.metrics import Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.tidy.tables import metric_rows
 from whitewire.workloads.base import Workload
 
 TESTBED = load_testbed("emulated")
+OWN = (
+    Metric("search_rate", "MB/s", "user bytes ÷ `search_time`", "rate"),
+    Metric("search_time", "s", "submission to end of the job", "time", overhead="always"),
+)
 
 
 class Grep(Workload):
@@ -32,7 +38,7 @@ class Grep(Workload):
     needs = frozenset({"maps", "pattern"})
     startup_s = 7.0
     passes = 1.0
-    metric_names = (*jobs.OF_RUN, "search_rate", "search_time")
+    metric_names = metrics.names(metrics.ANY, metrics.JOBS, OWN)
 
     def crossings(self, remote, copies, outputs, workers):
         return remote
@@ -53,19 +59,18 @@ class Grep(Workload):
 
     def own_metrics(self, record, samples):
         seconds = record["jobs"][0]["end"] - record["jobs"][0]["submit"]
-        return {"search_rate": (record["user_bytes"] / seconds / 1e6, "MB/s"), "search_time": (seconds, "s")}
+        return {"search_rate": record["user_bytes"] / seconds / 1e6, "search_time": seconds}
 
     def faults(self, record, found, limits):
         none = [] if record["matches"] else [Reason("other", {"why": "nothing was found"})]
         return none + super().faults(record, found, limits)
 
-    def scales(self, metric):
-        return metric != "search_time"
-
 
 @pytest.fixture
 def toy(monkeypatch):
     monkeypatch.setitem(workloads.TABLE, Grep.name, Grep())
+    for metric in OWN:
+        monkeypatch.setitem(metrics.TABLE, metric.name, metric)
 
 
 def read(tmp_path, **parameters):
@@ -127,7 +132,7 @@ FILES = {"samples.csv": SAMPLES, "host-cpu.csv": "time,a,b\n100,0,0\n120,10,5\n"
 
 def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
     found = workloads.metrics(record(), FILES)
-    assert found["search_rate"] == (2.0, "MB/s") and found["completion_time_net"] == (12.0, "s")
+    assert found["search_rate"] == 2.0 and found["completion_time_net"] == 12.0
     assert set(found) <= set(Grep.metric_names)
     limits = TESTBED["limits"]
     assert workloads.faults(record(), found, limits) == []
