@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate docs reference \
-	test test-two-at-once test-alone test-all chaos lint doctor lab clean
+	test test-two-at-once test-timed test-reports test-all chaos lint doctor lab clean
 
 # The repository's own programs come first, then a conda environment if the set-up made one. /sbin is added for tc and
 # ethtool, because ordinary users of Debian do not have it on their PATH.
@@ -119,25 +119,33 @@ docs: setup-report ## write the generated pages of documentation to build/docs: 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests without timing run two at once, the longest first; the others have the machine to themselves.
-TWO_AT_ONCE := tests/contract/test_jump_host.py \
-	$(addprefix tests/integration/test_,workloads.py existing.py lab.py local_files.py prepare.py workflow.py) \
-	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py counts.py options.py) \
-	tests/containers tests/unit
+# Tests without timing run two at once, the longest first. Tests of rates follow, two at once as well: most of the time
+# they wait, and they measure again beside a load. The others look at a run from a clone to its reports, which one of two
+# processes makes while the other waits.
+TWO_AT_ONCE := tests/integration/test_block.py tests/contract \
+	$(addprefix tests/integration/test_,small_jobs.py existing.py workflow.py workloads.py networks.py lab.py \
+	local_files.py prepare.py) \
+	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py calibration_page.py \
+	counts.py options.py) tests/containers tests/unit
+TIMED := $(addprefix tests/integration/test_,cephfs.py drive.py page_cache.py segment.py slow_links.py survey.py)
+tested := python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 25
 
-# --keep-going: the second group runs even if tests of the first one fail.
+# --keep-going: further groups run even if tests of an earlier one fail.
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
-	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-alone
+	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-timed test-reports
 else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 endif
 
 test-two-at-once:
-	@$(bound) python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --no-loadscope-reorder --durations 25 $(TWO_AT_ONCE)
+	@$(bound) $(tested) --no-loadscope-reorder $(TWO_AT_ONCE)
 
-test-alone:
-	@$(bound) python -m pytest -m 'not slow' $(addprefix --ignore ,$(TWO_AT_ONCE)) --durations 25
+test-timed:
+	@$(bound) $(tested) --no-loadscope-reorder $(TIMED)
+
+test-reports:
+	@$(bound) $(tested) $(addprefix --ignore ,$(TWO_AT_ONCE) $(TIMED))
 
 test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,14 @@ class Kind:
     make: Callable[[], Testbed]
     program: str
     leftovers: Callable[[], list[str]]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def temporary() -> Iterator[Path]:
+    """The folder of this process's temporary files, because tests of other processes leave some in /tmp meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="sites-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +68,8 @@ def ssh_config(ssh_site, emulated_config):
 
 
 @pytest.fixture(scope="module")
-def ssh(ssh_site, ssh_config):
-    return remote_kind(ssh_site, ssh_config, SshTestbed)
+def ssh(ssh_site, ssh_config, temporary):
+    return remote_kind(ssh_site, ssh_config, SshTestbed, temporary)
 
 
 @pytest.fixture(scope="package")
@@ -86,8 +94,8 @@ def slurm_config(emulated_config):
 
 
 @pytest.fixture(scope="module")
-def slurm(slurm_site, slurm_config):
-    return remote_kind(slurm_site, slurm_config, JobTestbed)
+def slurm(slurm_site, slurm_config, temporary):
+    return remote_kind(slurm_site, slurm_config, JobTestbed, temporary)
 
 
 @pytest.fixture(scope="module")
@@ -97,26 +105,19 @@ def slurm_testbed(slurm):
         yield testbed
 
 
-def remote_kind(site, config, testbed_class) -> Kind:
+def remote_kind(site, config, testbed_class, temporary: Path) -> Kind:
     program = f"""
-import json
+import json, tempfile
 from {testbed_class.__module__} import {testbed_class.__name__}
+tempfile.tempdir = {str(temporary)!r}
 testbed = {testbed_class.__name__}(json.loads({json.dumps(config)!r}), {SMALL!r}, {SCALE})
 """
-    return Kind(lambda: testbed_class(config, SMALL, SCALE), program, lambda: leftovers_of(site))
+    return Kind(lambda: testbed_class(config, SMALL, SCALE), program, lambda: leftovers_of(site, temporary))
 
 
-def own_folders() -> set[Path]:
-    """Our folders among this machine's temporary files; others may have some there too."""
-    return set(Path(tempfile.gettempdir()).glob("whitewire-*"))
-
-
-BEFORE = own_folders()
-
-
-def leftovers_of(site) -> list[str]:
+def leftovers_of(site, temporary: Path) -> list[str]:
     """Folders of runs on the site's hosts and of control sockets here, and processes of runs."""
-    found = [str(path) for path in own_folders() - BEFORE]
+    found = [str(path) for path in temporary.glob("whitewire-*")]
     for host in site.testbed.hosts:
         done = host.run(["find", WORK, *DATA, "-name", "whitewire-*"])
         found += [f"{host.name}: {line}" for line in done.stdout.decode().splitlines()]

@@ -13,6 +13,7 @@ from tests.contract.test_site_ssh import within
 from tests.support.site import SCALE, USER, SshSite, installed
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
+from whitewire.testbed.site import opening
 from whitewire.testbed.site.opening import AT_ONCE
 from whitewire.testbed.site.ssh import SshTestbed
 
@@ -101,7 +102,8 @@ def test_a_jump_host_that_limits_new_connections(ssh_site: SshSite, behind, limi
         end(popen)
 
 
-def test_a_jump_host_that_takes_nobody_any_more(ssh_site: SshSite, behind, capfd):
+def test_a_jump_host_that_takes_nobody_any_more(ssh_site: SshSite, behind, monkeypatch, capfd):
+    monkeypatch.setattr(opening, "PAUSES_S", [0.1 for _ in opening.PAUSES_S])
     jump = ssh_site.testbed.host("namenode")
     popen = serve(ssh_site, jump, JUMP_PORT, MaxStartups="1:100:1")
     carrier = through(ssh_site, jump, JUMP_PORT)

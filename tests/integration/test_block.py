@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import descendants, still_alive
+from tests.support.limits import beside_others
 from tests.support.small import small_block
 from whitewire import workloads
 from whitewire.budget import Allowance
@@ -30,6 +31,12 @@ from whitewire.tidy import columns, tables
 from whitewire.workloads.hdfs_put import HdfsPut
 
 pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module", autouse=True)
+def busy():
+    with beside_others():
+        yield
 
 
 @pytest.fixture(scope="module")

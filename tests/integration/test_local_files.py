@@ -1,4 +1,5 @@
-"""A host's own files: modes are set and links are distinguished from files without a process for each."""
+"""A host's own files: modes are set and links are distinguished from files without a process for each. That a cluster's
+configuration names these classes: test_workloads.py, which has one."""
 
 from __future__ import annotations
 
@@ -8,9 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.support.small import small_stack
-from whitewire.cluster.hadoop import Resident
-from whitewire.cluster.hdfs import FS_SHELL, LOCAL_FILES
+from whitewire.cluster.hdfs import LOCAL_FILES
 from whitewire.testbed.emulated import software
 
 PROGRAM = """
@@ -57,15 +56,3 @@ def test_modes_and_links_need_no_process(tmp_path):
 def test_hadoops_own_classes_need_one(tmp_path):
     """Else LocalFiles has no reason any more."""
     assert 'Cannot run program "chmod"' in run(tmp_path, HADOOPS).stderr
-
-
-def test_the_clusters_own_configuration_names_them(can_emulate, tmp_path):
-    with small_stack(tmp_path, clients=1) as stack:
-        host = stack.clients[0].host
-        # FsShell asks ls for the mode before it sets another.
-        few = 'mkdir /tmp/few; ln -s "$(command -v java)" "$(command -v ls)" /tmp/few; touch /tmp/file'
-        host.run(["sh", "-c", few]).check()
-        client = Resident(host, stack.hdfs.installation, tmp_path / "log", environment={"PATH": "/tmp/few"})
-        client.wait_ready()
-        client.run(FS_SHELL, ["-chmod", "640", "file:///tmp/file"], timeout=120).check("chmod")
-        assert host.run(["stat", "-c", "%a", "/tmp/file"]).stdout.split() == [b"640"]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.support.limits import wide
+from tests.support.limits import beside_others, wide
 from tests.support.small import small_paper
 from whitewire import workloads
 from whitewire.description import project
@@ -17,6 +17,12 @@ from whitewire.measure.block import Block
 
 RACKS = {"/rack1": ["datanode1", "datanode2"], "/rack2": ["datanode3", "datanode4"]}
 pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module", autouse=True)
+def busy():
+    with beside_others():
+        yield
 
 
 def records(folder, kind):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.limits import wide
+from tests.support.limits import beside_others, wide
 from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -65,7 +65,7 @@ def block(can_emulate, tmp_path_factory) -> Block:
             threading.Timer(4.0, victim.kill).start()
         return real(workload, bench)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with beside_others(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(TeraSort, "run", with_a_crash)
         block.measure()
     return block

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.small import BLOCK, small_stack
 from whitewire import workloads
+from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hdfs import FS_SHELL
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.measure.bench import Bench
@@ -59,7 +61,7 @@ PROVED = {
     "read_loop": OF_JOBS,
 }
 """What a run of each must prove. HiBench's programs are made by the workload that they are."""
-QUICK = ("wordcount", "copy", "sleep")
+QUICK = ("copy", "sleep")
 """Those that no other test runs in a short time."""
 
 
@@ -84,7 +86,11 @@ def made(stack: Stack, name: str, size: int = 2 * BLOCK, **more: object) -> Resu
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in PARAMETERS])  # fmt: skip
 def test_it_runs(stack, name):
-    record = made(stack, name, BLOCK // 4 if name == "hibench dfsioe" else 2 * BLOCK).record
+    proven(made(stack, name, BLOCK // 4 if name == "hibench dfsioe" else 2 * BLOCK).record)
+
+
+def proven(record: RunRecord) -> None:
+    """Check that a run ended well and proves its factors."""
     assert record["end"] > record["start"]
     assert all(job.get("state", "SUCCEEDED") == "SUCCEEDED" for job in record.get("jobs", []))
     proofs = {proof.factor: proof for proof in workloads.proofs(record)}
@@ -96,11 +102,27 @@ def test_it_runs(stack, name):
 
 def test_words_are_counted_as_often_as_it_is_asked(stack):
     """The client's JVM outlives each job."""
-    first, second = (made(stack, "wordcount").record["jobs"][0] for _ in range(2))
+    records = [made(stack, "wordcount").record for _ in range(2)]
+    for record in records:
+        proven(record)
+    first, second = (record["jobs"][0] for record in records)
     assert first["id"] != second["id"]
     assert (first["maps"], first["reduces"]) == (2, 2)
     assert first["counters"]["MAP_OUTPUT_RECORDS"] == first["counters"]["COMBINE_INPUT_RECORDS"] > 0
     assert first["counters"]["REDUCE_OUTPUT_RECORDS"] == second["counters"]["REDUCE_OUTPUT_RECORDS"] > 0
+
+
+def test_a_clients_files_get_their_modes_without_a_process(stack, tmp_path):
+    """The cluster's configuration names the classes of test_local_files.py."""
+    host = stack.clients[0].host
+    # FsShell asks ls for the mode before it sets another.
+    few = 'mkdir /tmp/few; ln -s "$(command -v java)" "$(command -v ls)" /tmp/few; touch /tmp/file'
+    host.run(["sh", "-c", few]).check()
+    client = Resident(host, stack.hdfs.installation, tmp_path / "log", environment={"PATH": "/tmp/few"})
+    client.wait_ready()
+    client.run(FS_SHELL, ["-chmod", "640", "file:///tmp/file"], timeout=120).check("chmod")
+    assert host.run(["stat", "-c", "%a", "/tmp/file"]).stdout.split() == [b"640"]
+    client.process.kill()
 
 
 CODED = {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}

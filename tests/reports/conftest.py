@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
 import os
 import re
 import shutil
@@ -49,21 +52,46 @@ WIDE = {
     "job_wire_high": "3.0",
 }
 """Bounds that depend on how busy this machine is."""
+CLONE = "wörk 'n wire"
+"""Name of the first hour's clone."""
 
 
 @pytest.fixture(scope="session")
-def first_hour() -> Iterator[SimpleNamespace]:
+def first_hour(tmp_path_factory) -> Iterator[SimpleNamespace]:
     """A smoke run as users begin: a clone, `make papers`, and an ordinary user with their own PATH, locale and umask.
 
     The bounds that depend on how busy this machine is are wide, and two clusters run side by side: here it matters that
-    all of it works, not the numbers.
-    `folder` is the clone, `home` the user's home, `lines` what was printed, each with the seconds since the start.
+    all of it works, not the numbers. Of two processes that run tests one makes it, while the other waits and leaves it
+    the machine; the last to end removes it.
+    `folder` is the clone, `home` the user's home, `lines` what was printed, each with the seconds since the start;
+    `results` is a copy of the results, for tests that look at them while others start the clone again.
     """
-    # Not below pytest's folders: those are open to nobody but who runs the tests.
-    top = Path(tempfile.mkdtemp(prefix="whitewire-"))
-    top.chmod(0o755)
-    try:
-        home, folder = top / "home", top / "wörk 'n wire"
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    record, results = shared / "first-hour.json", shared / "results"
+    with (shared / "first-hour.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not record.exists():
+            record.write_text(json.dumps(_make_papers(results)))
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        top, status, lines = json.loads(record.read_text())
+        try:
+            assert status == 0, "\n".join(f"{seconds:6.1f} {line}" for seconds, line in lines[-60:])
+            yield SimpleNamespace(folder=Path(top) / CLONE, home=Path(top) / "home", lines=lines, results=results)
+        finally:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(top, ignore_errors=True)
+
+
+def _make_papers(kept: Path) -> tuple[str, int, list[tuple[float, str]]]:
+    """Folder, status and lines of the first hour; a copy of its results goes to `kept`."""
+    with contextlib.ExitStack() as undo:
+        # Not below pytest's folders: those are open to nobody but who runs the tests.
+        top = Path(tempfile.mkdtemp(prefix="whitewire-"))
+        undo.callback(shutil.rmtree, top)
+        top.chmod(0o755)
+        home, folder = top / "home", top / CLONE
         home.mkdir()
         user.give(home)
         user.clone(folder)
@@ -82,10 +110,10 @@ def first_hour() -> Iterator[SimpleNamespace]:
         )  # fmt: skip
         lines = [(time.monotonic() - begin, line.rstrip("\n")) for line in process.stdout]
         status = process.wait(timeout=60)
-        assert status == 0, "\n".join(f"{seconds:6.1f} {line}" for seconds, line in lines[-60:])
-        yield SimpleNamespace(folder=folder, home=home, lines=lines)
-    finally:
-        shutil.rmtree(top)
+        if status == 0:
+            shutil.copytree(folder / "results", kept)
+        undo.pop_all()
+        return str(top), status, lines
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +128,7 @@ def reports_dir(request) -> Path:
     asked = os.environ.get("WHITEWIRE_REPORTS")
     if asked:
         return Path(asked).resolve()
-    return request.getfixturevalue("project") / "results" / "emulated" / "reports"
+    return request.getfixturevalue("first_hour").results / "emulated" / "reports"
 
 
 @pytest.fixture(scope="session")

@@ -140,11 +140,11 @@ def test_the_report_says_which_quarto_made_it(both) -> None:
     assert f"Rendered with Quarto {version}" in (both["quarto"] / "emulex-2012.html").read_text()
 
 
-def test_a_comparison_looks_as_without_quarto(project: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_comparison_looks_as_without_quarto(project: Path, reports_dir: Path, tmp_path: Path, monkeypatch) -> None:
     shutil.copytree(project / "config", tmp_path / "config")
     (tmp_path / "results").mkdir()
     for name in ("a", "b"):
-        shutil.copytree(project / "results" / "emulated", tmp_path / "results" / name)
+        shutil.copytree(reports_dir.parent, tmp_path / "results" / name)
     monkeypatch.chdir(tmp_path)
     quarto = words_of_page(compare("a", "b"))
     without_quarto(monkeypatch)
@@ -164,14 +164,14 @@ def test_a_page_without_our_template_is_no_report(tmp_path: Path, monkeypatch) -
         module.render(folder / "left-out.qmd", tmp_path / "results", tmp_path / "reports", ("html",))
 
 
-def test_quarto_leaves_nothing_in_the_home(project: Path, tmp_path: Path) -> None:
+def test_quarto_leaves_nothing_in_the_home(reports_dir: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
             patch.delenv(name, raising=False)
-        module.render(module.document("index"), project / "results" / "emulated", tmp_path / "out", ("html",))
+        module.render(module.document("index"), reports_dir.parent, tmp_path / "out", ("html",))
     assert not any(home.iterdir())
 
 

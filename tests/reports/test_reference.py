@@ -147,25 +147,12 @@ def test_compare_takes_the_reference_by_its_name(project) -> None:
     assert "All claims 4 4 100 % 1.00 0 0 0 0" in text
 
 
-def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path) -> None:
-    done = run(project, "crate")
-    assert (done.returncode, done.stdout) == (0, "results/crates/emulated.zip\n"), done
-    other = kept.project(tmp_path / "other")
-    shutil.copy(project / "results" / "crates" / "emulated.zip", other / "sent.zip")
-    done = run(other, "report", "--crate", "sent.zip")
-    assert (done.returncode, done.stdout) == (0, "results/opened/sent/reports/index.html\n"), done
-    opened, own = other / "results" / "opened" / "sent" / "results" / "emulated", project / "results" / "emulated"
-    for path in (own / PAPER / "analysis").iterdir():
-        assert (opened / PAPER / "analysis" / path.name).read_bytes() == path.read_bytes(), path.name
-    assert (other / "results" / "opened" / "sent" / "reports" / f"{PAPER}.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, capsys) -> None:
-    """The paper asks for more now: nothing is measured again, and what is judged otherwise is named. Its pages, which
-    the tests above make, are left out."""
+@pytest.fixture
+def without_pages(monkeypatch) -> None:
+    """`report` judges and makes no pages, which the tests above make by the same command."""
     stage = rebuild._said
 
-    def without_pages(top: Path, argv: list[str]) -> list[str]:
+    def said(top: Path, argv: list[str]) -> list[str]:
         if argv[0] != "render":
             return stage(top, argv)
         page = top / rebuild.REPORTS / f"{argv[2]}.html"
@@ -173,6 +160,24 @@ def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, c
         page.touch()
         return []
 
+    monkeypatch.setattr(rebuild, "_said", said)
+
+
+def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path, monkeypatch, without_pages, capsys) -> None:
+    done = run(project, "crate")
+    assert (done.returncode, done.stdout) == (0, "results/crates/emulated.zip\n"), done
+    other = kept.project(tmp_path / "other")
+    shutil.copy(project / "results" / "crates" / "emulated.zip", other / "sent.zip")
+    monkeypatch.chdir(other)
+    assert main(["report", "--crate", "sent.zip"]) == 0
+    assert capsys.readouterr().out == "results/opened/sent/reports/index.html\n"
+    opened, own = other / "results" / "opened" / "sent" / "results" / "emulated", project / "results" / "emulated"
+    for path in (own / PAPER / "analysis").iterdir():
+        assert (opened / PAPER / "analysis" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, without_pages, capsys) -> None:
+    """The paper asks for more now: nothing is measured again, and what is judged otherwise is named."""
     other = kept.project(tmp_path / "other")
     shutil.copytree(project / "results" / "reference", other / "results" / "reference")
     paper = other / "config" / "papers" / f"{PAPER}.yaml"
@@ -180,7 +185,6 @@ def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, c
     assert text.count("    relative: 0.1\n") == 1
     paper.write_text(text.replace("    relative: 0.1\n", "    relative: 0.0001\n"))
     monkeypatch.chdir(other)
-    monkeypatch.setattr(rebuild, "_said", without_pages)
     assert main(["report", "--testbed", "reference"]) == 0
     line = rf"^judged otherwise than where it comes from: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$"
     assert re.search(line, capsys.readouterr().out, re.MULTILINE)

@@ -211,20 +211,27 @@ def test_the_tolerance_slider_judges_by_the_rule(page, verdicts) -> None:
         row["claim"]: row for row in verdicts if row["low"] and row["route"] in ("emulated", "measured")
         and row["relation"] == "within" and row["asks"] == "size"
     }  # fmt: skip
-    assert page.locator("#verdicts tr[data-rule]").count() == len(sized)
+    ruled_rows = page.locator("#verdicts tr[data-rule]")
+
+    def shown() -> list[tuple[str, str, str]]:
+        """Claim, verdict and what the slider says of each."""
+        return ruled_rows.evaluate_all(
+            "rows => rows.map(r => [r.cells[1].innerText, r.querySelector('.badge').innerText, "
+            "r.querySelector('.flip').textContent])"
+        )
+
+    assert ruled_rows.count() == len(sized)
     none = {claim: tests[claim].get("no_effect") for claim in sized}
     bounds = {claim: [float(row["expected_low"]), float(row["expected_high"])] for claim, row in sized.items()}
-    badges = {row.locator("td:nth-child(2)").inner_text(): row.locator(".badge").inner_text()
-            for row in page.locator("#verdicts tr[data-rule]").all()}  # fmt: skip
+    badges = {claim: badge for claim, badge, _ in shown()}
     ruled = {claim for claim, row in sized.items() if by_rule(row, none[claim], *bounds[claim]) == badges[claim]}
     flips = Counter()
     for percent in range(5, 51, 5):
         page.locator("#tolerance").evaluate(
             "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }", str(percent)
         )
-        for row in page.locator("#verdicts tr[data-rule]").all():
-            claim, said = row.locator("td:nth-child(2)").inner_text(), row.locator(".flip").text_content()
-            assert row.locator(".badge").inner_text() == badges[claim], "the registered verdict stays"
+        for claim, badge, said in shown():
+            assert badge == badges[claim], "the registered verdict stays"
             expected = float(sized[claim]["expected"])
             half = abs(expected) * percent / 100
             right = by_rule(sized[claim], none[claim], expected - half, expected + half)

@@ -1,12 +1,14 @@
 """Starts of Snakemake and `whitewire` that find their imports done: a process that has them makes a copy of itself.
 
-Importing is most of what a dry run takes, or a command that is refused. The copy gets folder, environment, arguments
-and output of its own, and ends as the program does.
+Importing is most of what a dry run takes, or a command that is refused; most of the rest are checks of the papers and
+simulations of run times, so the process has planned the paper of most tests once. The copy gets folder, environment,
+arguments and output of its own, and ends as the program does.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,12 +16,19 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from whitewire.paths import HOME
+
+PLANNED = {"PAPERS": "emulex-2012", "EFFORT": "smoke"}
 SERVER = """
 import json, os, sys
+from tests.support import once
+from whitewire.description import checks
+checks.load_paper = once.loading(checks.load_paper)  # before other modules take it from there
 import snakemake.cli
 import whitewire.cli
 from whitewire.workflow import documents, plan  # which both programs import when they are called
 
+plan.Plan.load()
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -41,7 +50,8 @@ sys.exit({"snakemake": snakemake, "whitewire": whitewire}[os.path.basename(sys.a
 
 @cache
 def _server() -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    argv, environment = [sys.executable, "-c", SERVER], {**os.environ, **PLANNED}
+    return subprocess.Popen(argv, cwd=HOME, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def run(argv: list[str], cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
 
 from whitewire.description.testbed import OF_SITES, OF_THIS_MACHINE
+from whitewire.measure import idle
+from whitewire.records import processors
 
 WIDE = {"link_error": 0.2, "drive_error": 0.5, "job_wire_low": -1.0, "job_wire_high": 5.0, "retransmit_share": 0.5,
         "queue_drop_share": 0.5}  # fmt: skip
@@ -21,3 +27,12 @@ def of_kind(limits: Mapping[str, float], kind: str) -> dict[str, float]:
 def wide(limits: Mapping[str, float], kind: str = "emulated") -> dict[str, float]:
     """These bounds wide open, but for those that no load of this machine changes."""
     return of_kind(limits, kind) | WIDE
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Let blocks of this process begin, and their overhead runs count, beside any load."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(idle, "IDLE", math.inf)
+        patch.setattr(processors, "OVERHEAD_SHARE", math.inf)
+        yield

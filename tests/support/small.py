@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.limits import of_kind
+from tests.support.limits import beside_others, of_kind
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.stack import Stack
 from whitewire.description import project
@@ -112,4 +112,5 @@ def small_block(
 
 
 if __name__ == "__main__":
-    small_block(Path(sys.argv[1])).measure()
+    with beside_others():
+        small_block(Path(sys.argv[1])).measure()
