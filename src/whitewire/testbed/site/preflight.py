@@ -368,11 +368,16 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     return found
 
 
-def _on_one_drive(folders: Sequence[Folder]) -> str:
+def by_drive(folders: Iterable[Folder]) -> dict[str, list[str]]:
+    """Drive → paths of the folders on it."""
     drives: dict[str, list[str]] = {}
     for folder in folders:
         drives.setdefault(folder.drive, []).append(folder.path)
-    return "; ".join(" and ".join(paths) for paths in drives.values() if len(paths) > 1)
+    return drives
+
+
+def _on_one_drive(folders: Sequence[Folder]) -> str:
+    return "; ".join(" and ".join(paths) for paths in by_drive(folders).values() if len(paths) > 1)
 
 
 def _on_the_systems(folders: Sequence[Folder]) -> str:
