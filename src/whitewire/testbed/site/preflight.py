@@ -26,6 +26,7 @@ from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
+from whitewire.units import GIB
 
 ANSWER_S = 10.0
 """Longest time in seconds for a host to connect, and then to answer all questions."""
@@ -37,7 +38,6 @@ WORK_GIB = 0.5
 """Free space in `work` for software, configuration and scratch files, in GiB."""
 BARE_GIB = 1.0
 """Free space in each data folder where only links and drives are measured (fio's file), in GiB."""
-GIB = 2**30
 Found = TypeVar("Found")
 
 PORTS = {
