@@ -1,4 +1,4 @@
-"""Rates of links, from the names of fabrics, and in bytes."""
+"""Rates of links, from the names of fabrics, and in bytes; multiples of a byte."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from whitewire.errors import UserError
 from whitewire.text import quoted
 
+KIB, MIB, GIB = 2**10, 2**20, 2**30
 MB_PER_GBIT = 125.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from whitewire.description.paper import Paper, cells_of
@@ -14,9 +14,6 @@ from whitewire.text import canonical, quoted, suggestion
 
 MOST_SHOWN = 300
 """Characters of what was found."""
-
-Problem = tuple[str, object, str, Collection[str]]
-"""Key below an experiment, what was found, what was expected, and the names that are near."""
 
 
 def fault(paper: Paper, key: str, found: object, expected: str, names: Iterable[str] = ()) -> UserError:

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from whitewire import workloads
-from whitewire.description.faults import Problem
 from whitewire.description.paper import Paper, cells_of
+from whitewire.estimands.base import Problem
 from whitewire.paths import HOME
 from whitewire.text import one_of
 from whitewire.tools.erasure_coding import BUILT_IN, Policy

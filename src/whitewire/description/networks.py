@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from whitewire.description.faults import Problem
+from whitewire.estimands.base import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
 LEAST_MTU, MOST_MTU = 576, 9000

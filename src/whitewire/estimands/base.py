@@ -15,7 +15,7 @@ from whitewire.levels import Cell, cell_name
 from whitewire.statistics import FEWEST
 
 Problem = tuple[str, Any, str, Collection[str]]
-"""(key below the test's or empty, what it holds, what was expected, valid names): a fault of a paper."""
+"""A fault of a paper: key below the test's or experiment's (or empty), value, what was expected, valid names."""
 
 METRIC = {"description": "Metric that is compared.", "$ref": "#/$defs/metric"}
 LEVEL = {"type": ["string", "number", "integer", "boolean"]}

@@ -26,8 +26,8 @@ from whitewire.install.quarto import quarto_lacks
 from whitewire.paths import HOME, root
 from whitewire.tools import Unreadable, iperf3, link
 from whitewire.tools.hibench import MICRO
+from whitewire.units import GIB
 
-GIB = 2**30
 R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
 QDISCS = {
     "htb": "root handle 1: htb default 1",

@@ -22,8 +22,8 @@ from whitewire import atomic
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
+from whitewire.units import GIB, KIB, MIB
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
 PREFIX = "whitewire-fio."
 BEYOND = 10
 """Least calls beyond a percentile for it to be reported: with fewer it is chance."""

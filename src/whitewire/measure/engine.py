@@ -20,8 +20,14 @@ from whitewire import atomic, budget, paths
 from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
 from whitewire.records.schema import Broken
+from whitewire.testbed.base import CommandFailed, ProcessDied
+from whitewire.tools import Unreadable
 
 TIME_UP = "the time was up"
+LOST = 3
+"""Tests in a row without a result, after which a host, or a pair of hosts, is given up."""
+TEST_FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
+"""Errors after which a test is made again (TimeoutError is an OSError). One that does not end is not."""
 
 
 def _now() -> float:

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import atomic
+from whitewire.measure.engine import LOST, TEST_FAILURES
 from whitewire.records.checked import RDMA_ALL
-from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, last_line
+from whitewire.testbed.base import CommandFailed, Host, Process, last_line
 from whitewire.tools import Unreadable, ibv_devinfo, perftest
 
 ATTEMPTS = 5
 """Attempts at a test of one message size: perftest's clock calibration sometimes fails, mostly on a busy machine."""
-LOST = 3
-"""Tests in a row without a result, after which a pair of hosts is given up."""
 SECONDS, SLOWER = 60.0, 20.0
 """A test may take SECONDS, plus SLOWER times what its bytes need at the port's rate."""
 SETTLE = 1.0
@@ -46,9 +45,6 @@ METRICS: dict[type, dict[str, tuple[str, str]]] = {
         "latency_p99_9": ("p99_9", "us"),
     },
 }
-
-FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
-"""Errors after which a test is tried again (TimeoutError is an OSError). A test that does not end is not."""
 
 
 class NoRdma(Exception):
@@ -180,7 +176,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
             except subprocess.TimeoutExpired:
                 why = f"{test} did not end in {patience:.0f} s"
                 break
-            except FAILURES as fault:
+            except TEST_FAILURES as fault:
                 why = _line(fault)
                 continue
             for metric, (name, unit) in METRICS[type(found)].items():
@@ -198,7 +194,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
 
 def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: int, tcp_port: int, patience: float,
           stem: Path) -> perftest.Bandwidth | perftest.Latency:  # fmt: skip
-    """Run one server and one client; returns the one row. Raises one of FAILURES, or TimeoutExpired."""
+    """Run one server and one client; returns the one row. Raises one of TEST_FAILURES, or TimeoutExpired."""
     waits = perftest.server(test, size, count, tcp_port, **destination.arguments)
     measures = perftest.client(destination.host.address, test, size, count, tcp_port, **source.arguments)
     server = destination.host.start(waits, stem.with_name(f"{stem.name}-server.txt"))

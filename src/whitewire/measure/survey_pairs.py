@@ -14,21 +14,20 @@ from pathlib import Path
 
 from whitewire import atomic, budget
 from whitewire.measure import engine, links
-from whitewire.measure.engine import TIME_UP, Attempts, Unit
+from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.schedule import Pair, Planned
 from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, OVERHEAD_S, Survey
 from whitewire.records import links as records
 from whitewire.records import outliers
 from whitewire.records.links import FabricPlan, PairRow
-from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied
-from whitewire.tools import Unreadable, iperf3
+from whitewire.testbed.base import Fabric, Host
+from whitewire.tools import iperf3
 
-TRIES, LOST = 3, 3
-"""Attempts at a test, and tests in a row without a result after which a host is given up."""
+TRIES = 3
+"""Attempts at a test."""
 AGAIN_TIMES = 2.0
 """Factor by which a pair's test is longer when it is measured again."""
-FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
 
 
 class Pairs:
@@ -117,7 +116,7 @@ class Pairs:
             except subprocess.TimeoutExpired as fault:
                 why = f"iperf3 did not end in {fault.timeout:.0f} s"
                 break
-            except FAILURES as fault:
+            except TEST_FAILURES as fault:
                 why = " ".join(str(fault).split())[:300]
                 continue
             self.attempts.succeeded(source.name, destination.name)

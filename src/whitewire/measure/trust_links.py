@@ -17,21 +17,19 @@ import numpy as np
 
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, links
-from whitewire.measure.engine import Deadline, Unit
+from whitewire.measure.engine import TEST_FAILURES, Deadline, Unit
 from whitewire.measure.trust_plan import TEST_S
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.records.trust import COUNTERS, IPERF3, LinkRow
-from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Fabric, Host, ProcessDied
+from whitewire.testbed.base import FRAME_SHARE, Fabric, Host
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.samples import Repeated
-from whitewire.tools import Unreadable
 
 GLANCE_S, STEADY = 0.02, (0.2, 0.8)
 """Seconds between two readings of counters; range of a test's bytes, as shares, over which its rate is taken."""
-FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError, TimeoutExpired)
 
 
 def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
@@ -81,7 +79,7 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
                          "why": ""}  # fmt: skip
         try:
             sent = links.send(testbed, client, server, fabric, 1, size, folder / f"{client.name}.json")
-        except FAILURES as fault:
+        except (*TEST_FAILURES, TimeoutExpired) as fault:
             return {**base, "why": " ".join(str(fault).split())[:300]}
         return {**base, "goodput": sent.result.goodput, "expected": sent.expected}
 

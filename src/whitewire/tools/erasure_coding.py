@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-KIB = 1024
-"""HDFS accepts cells of whole KiB only, up to 4 MiB."""
+from whitewire.units import KIB
+
 MOST_KIB = 4096
+"""HDFS accepts cells of whole KiB only, up to 4 MiB."""
 NAME = re.compile(r"(?P<codec>RS|RS-LEGACY|XOR)-(?P<data>[1-9]\d?)-(?P<parity>[1-9]\d?)-(?P<kib>[1-9]\d{0,3})k")
 BUILT_IN = ("RS-3-2-1024k", "RS-6-3-1024k", "RS-10-4-1024k", "RS-LEGACY-6-3-1024k", "XOR-2-1-1024k")
 """Policies that are part of HDFS."""

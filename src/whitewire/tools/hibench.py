@@ -12,9 +12,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from whitewire.units import MIB
+
 PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
-ROW_BYTES, MIB = 100, 1 << 20
-"""Bytes of a row of `terasort`, whose sizes are numbers of rows; bytes of a MiB, the unit of `dfsioe`'s file sizes."""
+ROW_BYTES = 100
+"""Bytes of a row of `terasort`, whose sizes are numbers of rows."""
 SIZES: dict[str, tuple[int, ...]] = {
     "sort": (32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000),
     "terasort": (32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000),

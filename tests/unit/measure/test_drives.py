@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
-from whitewire.measure.drives import KIB, MIB, Effort, Place
+from whitewire.measure.drives import Effort, Place
 from whitewire.testbed.base import Completed, Host, Process
 from whitewire.tidy import tables
 from whitewire.tools import Unreadable, fio
+from whitewire.units import KIB, MIB
 
 DATA = Path(__file__).parents[2] / "data"
 FILES = {

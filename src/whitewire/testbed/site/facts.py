@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from whitewire.testbed.site import shell
-from whitewire.testbed.site.preflight import by_interface, java_version, memory_of
+from whitewire.testbed.site.preflight import Folder, by_interface, java_version, memory_of
 from whitewire.tools import link
 
 INTERFACE = re.compile(r"[!-.0-~]{1,15}")
@@ -38,18 +38,9 @@ class Nic:
 
 
 @dataclass(frozen=True)
-class Folder:
-    """A writable folder on a local drive; `drive` identifies that drive on its host."""
-
-    path: str
-    free_gib: float
-    drive: str
-
-
-@dataclass(frozen=True)
 class Facts:
     """A host's properties. `default`: interface of its default route; `fallback`: free GiB in /var/tmp; `disks`: a
-    description of each."""
+    description of each; `folders`: writable ones on local drives."""
 
     nics: tuple[Nic, ...] = ()
     default: str = ""
@@ -122,7 +113,7 @@ def _folders(said: str) -> Iterator[Folder]:
         free, device, drive, path = (line.split(" ", 3) + [""] * 3)[:4]
         if FOLDER.fullmatch(path) and not OF_THE_SYSTEM.fullmatch(path) and device not in seen and _gib(free):
             seen.add(device)
-            yield Folder(path, _gib(free), drive)
+            yield Folder(path, _gib(free), writable=True, present=True, drive=drive)
 
 
 def _disks(said: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.tools import Unreadable, history, iperf3, link, site_xml
+from whitewire.units import GIB
 
 ANSWER_S = 10.0
 """Longest time in seconds for a host to connect, and then to answer all questions."""
@@ -37,7 +38,6 @@ WORK_GIB = 0.5
 """Free space in `work` for software, configuration and scratch files, in GiB."""
 BARE_GIB = 1.0
 """Free space in each data folder where only links and drives are measured (fio's file), in GiB."""
-GIB = 2**30
 Found = TypeVar("Found")
 
 PORTS = {
@@ -368,11 +368,16 @@ def notes(hosts: Sequence[Report]) -> list[str]:
     return found
 
 
-def _on_one_drive(folders: Sequence[Folder]) -> str:
+def by_drive(folders: Iterable[Folder]) -> dict[str, list[str]]:
+    """Drive → paths of the folders on it."""
     drives: dict[str, list[str]] = {}
     for folder in folders:
         drives.setdefault(folder.drive, []).append(folder.path)
-    return "; ".join(" and ".join(paths) for paths in drives.values() if len(paths) > 1)
+    return drives
+
+
+def _on_one_drive(folders: Sequence[Folder]) -> str:
+    return "; ".join(" and ".join(paths) for paths in by_drive(folders).values() if len(paths) > 1)
 
 
 def _on_the_systems(folders: Sequence[Folder]) -> str:

@@ -18,7 +18,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.errors import UserError
 from whitewire.testbed.site.facts import Facts, Nic
 from whitewire.testbed.site.listing.base import Listed
-from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY
+from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY, Folder, by_drive
 
 LEAST_HOSTS = 3
 """A NameNode, a DataNode and a client."""
@@ -238,9 +238,9 @@ def data_folders(site: Site) -> list[str]:
     return sorted(path for path, count in paths.items() if count == len(site.hosts))
 
 
-def _drives(facts: Facts, folders: Sequence[str]) -> int:
-    """Number of distinct drives that these folders of a host are on."""
-    return len({folder.drive for folder in facts.folders if folder.path in folders})
+def _chosen(facts: Facts, paths: Sequence[str]) -> list[Folder]:
+    """A host's folders of these paths."""
+    return [folder for folder in facts.folders if folder.path in paths]
 
 
 def _paths(site: Site) -> str:
@@ -249,7 +249,7 @@ def _paths(site: Site) -> str:
     note = "one a drive"
     if not found:
         note = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
-    elif shared := site.where(lambda facts: _drives(facts, found) < len(found)):
+    elif shared := site.where(lambda facts: len(by_drive(_chosen(facts, found))) < len(found)):
         note = f"look: some are on one drive on {site.words(shared)}; keep one of each drive"
     listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
     return (
@@ -281,7 +281,7 @@ def _only(name: str) -> str:
 def _room(site: Site) -> str:
     memory = int(site.least("memory_gib"))
     found = data_folders(site)
-    free = min((folder.free_gib for facts in site.facts.values() for folder in facts.folders if folder.path in found),
+    free = min((folder.free_gib for facts in site.facts.values() for folder in _chosen(facts, found)),
                default=site.least("fallback"))  # fmt: skip
     disk = int(max(FREE_GIB, min(MOST_GIB, free / 2)))
     least = f"free in each data folder; the least is {free:.0f} GiB"
