@@ -119,16 +119,16 @@ docs: setup-report ## write the generated pages of documentation to build/docs: 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests without timing run two at once, the longest first. Tests of rates follow, two at once as well: most of the time
-# they wait, and they measure again beside a load. The others look at a run from a clone to its reports, which one of two
-# processes makes while the other waits.
+# Tests without timing run two at once, the longest first. Tests of rates have the machine to themselves. The others look
+# at a run from a clone to its reports, which one of two processes makes while the other waits.
 TWO_AT_ONCE := tests/integration/test_block.py tests/contract \
 	$(addprefix tests/integration/test_,small_jobs.py existing.py workflow.py workloads.py networks.py lab.py \
 	local_files.py prepare.py) \
 	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py calibration_page.py \
 	counts.py options.py) tests/containers tests/unit
 TIMED := $(addprefix tests/integration/test_,cephfs.py drive.py page_cache.py segment.py slow_links.py survey.py)
-tested := python -m pytest -m 'not slow' --numprocesses 2 --dist loadscope --durations 25
+tested := python -m pytest -m 'not slow' --durations 25
+two_at_once := --numprocesses 2 --dist loadscope
 
 # --keep-going: further groups run even if tests of an earlier one fail.
 test: setup-tests ## all tests but the slow ones
@@ -139,13 +139,13 @@ else
 endif
 
 test-two-at-once:
-	@$(bound) $(tested) --no-loadscope-reorder $(TWO_AT_ONCE)
+	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(TWO_AT_ONCE)
 
 test-timed:
-	@$(bound) $(tested) --no-loadscope-reorder $(TIMED)
+	@$(bound) $(tested) $(TIMED)
 
 test-reports:
-	@$(bound) $(tested) $(addprefix --ignore ,$(TWO_AT_ONCE) $(TIMED))
+	@$(bound) $(tested) $(two_at_once) $(addprefix --ignore ,$(TWO_AT_ONCE) $(TIMED))
 
 test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
