@@ -8,9 +8,9 @@ themselves?
 The first makes each cell of the experiments so often, in random order, and prints their medians. The second makes an
 A/A control for every pair of networks or stores that a claim compares, whose right ratio is 1: each cell of the pair
 runs under its own name on the other's network or store, among runs of the cell that it then is. The third measures a
-description that is no paper of the workflow, at its own numbers of runs: it prints each claim's ratio with its interval,
-and of each cell the bytes into the busiest worker over those into the mean one. All keep what they measured in --folder
-and go on from there when they are started again; --dry-run prints runs and minutes.
+description that is no paper of the workflow, at its own numbers of runs: it prints each claim's ratio with its
+interval, and of each cell the bytes into the busiest worker over those into the mean one. All keep what they measured
+in --folder and go on from there when they are started again; --dry-run prints runs and minutes.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def show_claims(paper: Paper, runs: Runs, status: str) -> None:
             " to ".join(f"{row[end]:.3g}" for end in ends if row[end] is not None)
             for ends in (("estimate",), ("low", "high"), ("expected_low", "expected_high"))
         )
-        print(f"| {row['claim']}: {row['statement']} | {row['relation']} {predicted} | {estimate} | {interval} | {row['n']} "
-              f"| {row['unit']} | {row['verdict']} |")  # fmt: skip
+        print(f"| {row['claim']}: {row['statement']} | {row['relation']} {predicted} | {estimate} | {interval} "
+              f"| {row['n'] or 0} | {row['unit']} | {row['verdict']} |")  # fmt: skip
     for row in rows:
         print(f"{row['claim']}: {row['reason']}")
 
@@ -121,8 +121,8 @@ def show_links(block: Path) -> None:
         cell = cell_name(record["experiment"], record["factors"])
         uneven[cell].append(max(into) * len(into) / sum(into))
         full[cell].append(max(into) / seconds / (record["fabric"]["rate"] * 1e6 / 8) if seconds > 0 else math.nan)
-    print("\nbytes into the busiest worker over those into the mean one (unit 1), and over what its link carries in the net "
-          "time\n| cell | busiest over mean | 95 % interval | runs | busiest over link |\n|---|---|---|---|---|")  # fmt: skip
+    print("\nbytes into the busiest worker over those into the mean one, and over what its link carries in the net time")
+    print("| cell | busiest over mean, 1 | 95 % interval | runs | busiest over link, 1 |\n|---|---|---|---|---|")
     for cell, values in uneven.items():
         estimate, interval = mean_of(values)
         print(f"| {cell} | {estimate:.3f} | {interval} | {len(values)} | {np.nanmedian(full[cell]):.2f} |")
@@ -143,7 +143,8 @@ def show_plan(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow
     made = [BlockPlan(paper, testbed, effort).run(row) for row in rows]
     clusters = len(groups.clusters(paper, made, testbed))
     seconds = seconds_of(paper, rows, testbed) + (clusters - 1) * START_UP_S
-    print(f"{len(rows)} runs on {clusters} cluster{'s' if clusters > 1 else ''}: {seconds / 60:.0f} min by the model of times")
+    plural = "s" if clusters > 1 else ""
+    print(f"{len(rows)} runs on {clusters} cluster{plural}: {seconds / 60:.0f} min by the model of times")
 
 
 def main() -> None:
