@@ -34,6 +34,7 @@ FOLDER = "calibration"
 TUNE, SCORE, BOTH = "tune", "score", "both"
 """Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0017)."""
 OPERATION, ABSOLUTE = "operation", "absolute"
+ESTIMANDS = ("ratio", "share")
 KINDS = {
     "fabric": "network", "replication": "copies", "nodes": "nodes", "count": "drives", "drive": "drives",
     "block_size_bytes": "block size", "store": "coding",
@@ -49,7 +50,7 @@ RATIOS = (
 )  # fmt: skip
 SUMMARY = (
     "half", "by", "name", "of", "measured", "independent", "asked_before", "inside", "share", "low", "high",
-    "without_effect", "published_inside", "median_off", "off_without_effect", "large", "small", "other",
+    "without_effect", "published_inside", "median_off", "off_without_effect", "large", "small", "other", "says",
 )  # fmt: skip
 RATES = ("paper", "claim", "half", "rate", "published", "n", "estimate", "low", "high", "off", "reason")
 ASSUMPTIONS = ("paper", "half", "what", "why")
@@ -57,6 +58,8 @@ FOUND = ("n", "estimate", "low", "high", "expected", "verdict", "reason")
 VERDICTS = ("claim", "asked", "expected_low", "expected_high", *FOUND)
 READINGS = ("claim", "reading", *FOUND)
 NUMBERS = dict.fromkeys(("estimate", "low", "high", "expected", "expected_low", "expected_high"), "number")
+USED = {TUNE: " that may be used for tuning", SCORE: ", none of them used for tuning", BOTH: ""}
+DIRECTIONS = {"large": "too large", "small": "too small", "other": "in the other direction"}
 COUNTED = {LARGE: "large", HIGH: "large", SMALL: "small", LOW: "small", OTHER: "other", NONE: "large"}
 
 
@@ -92,11 +95,13 @@ def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: flo
 
 
 def ratios(paper: Paper, verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
-    """A row for each claim with its verdict's; of one that is not measured, what is published alone.
+    """A row for each claim of a size, with its verdict's; of one that is not measured, what is published alone.
 
     Whether it is inside is empty where there is no estimate.
     """
-    return [_ratio(paper, claim, verdicts.get(claim["id"])) for claim in paper.claims]
+    sized = [claim for claim in paper.claims
+             if claim["test"]["estimand"] in ESTIMANDS and claim["test"]["relation"] == "within"]  # fmt: skip
+    return [_ratio(paper, claim, verdicts.get(claim["id"])) for claim in sized]
 
 
 def _ratio(paper: Paper, claim: Mapping[str, Any], verdict: Mapping[str, str] | None) -> Cells:
@@ -131,10 +136,12 @@ def _off(estimate: float, published: float) -> str:
 
 
 def summary(rows: Sequence[Cells]) -> Iterator[Cells]:
-    """Shares inside with intervals, the median distance and the misses: of each half, by kind and by set."""
+    """Shares inside with intervals, the median distance and the misses: of each half, by kind and by set; of each half
+    in words too."""
     for half in (SCORE, TUNE, BOTH):
         own = [row for row in rows if half in (BOTH, row["half"])]
-        yield _shares(half, "all", "", own)
+        whole = _shares(half, "all", "", own)
+        yield {**whole, "says": sentence(whole)}
         for by, column in (("kind", "kind"), ("set", "paper")):
             for name in dict.fromkeys(str(row[column]) for row in own):
                 yield _shares(half, by, name, [row for row in own if row[column] == name])
@@ -177,18 +184,21 @@ def independent(rows: Sequence[Cells]) -> int:
     return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
 
 
-def sentence(rows: Iterable[Mapping[str, Any]]) -> str:
-    """How the sets that score came out, by the rows of summary.csv, in one sentence for README."""
-    found = next((row for row in rows if row["half"] == SCORE and row["by"] == "all"), None)
-    if found is None or not int(found["measured"]):
+def sentence(row: Mapping[str, Any]) -> str:
+    """A row of summary.csv in words, without an end: for README and the first screen of the page."""
+    measured, of = row["measured"], row["of"]
+    if not measured:
         return "no published ratio of a real cluster is compared yet"
-    share, low, high = (f"{100 * float(found[name]):.0f}" for name in ("share", "low", "high"))
-    count = found["of"] if int(found["of"]) == int(found["measured"]) else f"{found['measured']} of the {found['of']}"
-    return (
-        f"of {count} published ratios of real clusters, none of them used for tuning, {found['inside']} came out "
-        f"within tolerance ({share} %, 95 % interval {low} to {high}); {found['without_effect']} would if nothing had "
-        f"an effect. Half are off by less than a factor of {float(found['median_off']):.3g}"
+    count, used = measured if measured == of else f"{measured} of the {of}", USED[row["half"]]
+    share, low, high = (f"{100 * float(row[name]):.0f}" for name in ("share", "low", "high"))
+    said = (
+        f"of {count} published ratios of real clusters{used}, {row['inside']} came out within tolerance ({share} %, "
+        f"95 % interval {low} to {high}); {row['without_effect']} would if nothing had an effect. Half are off by less "
+        f"than a factor of {float(row['median_off']):.3g}"
     )
+    misses = {words: row[name] for name, words in DIRECTIONS.items()}
+    most = max(misses, key=misses.__getitem__)
+    return f"{said}, and {misses[most]} of {sum(misses.values())} misses are {most}" if misses[most] else said
 
 
 def rates(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
