@@ -58,7 +58,8 @@ FOUND = ("n", "estimate", "low", "high", "expected", "verdict", "reason")
 VERDICTS = ("claim", "asked", "expected_low", "expected_high", *FOUND)
 READINGS = ("claim", "reading", *FOUND)
 NUMBERS = dict.fromkeys(("estimate", "low", "high", "expected", "expected_low", "expected_high"), "number")
-USED = {TUNE: " that may be used for tuning", SCORE: ", none of them used for tuning", BOTH: ""}
+USED = {TUNE: " that may be used for tuning", SCORE: ", none used for tuning", BOTH: ""}
+NONE_YET = "no published ratio of a real cluster is compared yet"
 DIRECTIONS = {"large": "too large", "small": "too small", "other": "in the other direction"}
 COUNTED = {LARGE: "large", HIGH: "large", SMALL: "small", LOW: "small", OTHER: "other", NONE: "large"}
 
@@ -188,13 +189,13 @@ def sentence(row: Mapping[str, Any]) -> str:
     """A row of summary.csv in words, without an end: for README and the first screen of the page."""
     measured, of = row["measured"], row["of"]
     if not measured:
-        return "no published ratio of a real cluster is compared yet"
+        return NONE_YET
     count, used = measured if measured == of else f"{measured} of the {of}", USED[row["half"]]
     share, low, high = (f"{100 * float(row[name]):.0f}" for name in ("share", "low", "high"))
     said = (
         f"of {count} published ratios of real clusters{used}, {row['inside']} came out within tolerance ({share} %, "
-        f"95 % interval {low} to {high}); {row['without_effect']} would if nothing had an effect. Half are off by less "
-        f"than a factor of {float(row['median_off']):.3g}"
+        f"95 % interval {low} to {high}); without any effect {row['without_effect']} would. The median is off by a "
+        f"factor of {float(row['median_off']):.3g}"
     )
     misses = {words: row[name] for name, words in DIRECTIONS.items()}
     most = max(misses, key=misses.__getitem__)

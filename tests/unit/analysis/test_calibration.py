@@ -160,9 +160,9 @@ def test_a_half_in_words_says_how_many_how_far_and_in_which_direction():
     halves = [row for name in ("osu-hibd", "jikelab-2016") for row in rows_of(name)]
     says = {row["half"]: row["says"] for row in calibration.summary(halves) if row["by"] == "all"}
     assert says["score"] == (
-        "of 5 of the 6 published ratios of real clusters, none of them used for tuning, 1 came out within tolerance "
-        "(20 %, 95 % interval 1 to 72); 1 would if nothing had an effect. Half are off by less than a factor of 1.96, "
-        "and 3 of 4 misses are too large"
+        "of 5 of the 6 published ratios of real clusters, none used for tuning, 1 came out within tolerance (20 %, "
+        "95 % interval 1 to 72); without any effect 1 would. The median is off by a factor of 1.96, and 3 of 4 misses "
+        "are too large"
     )
     assert says["tune"].startswith("of 5 of the 6 published ratios of real clusters that may be used for tuning, 1 ")
     assert says["both"].startswith("of 10 of the 12 published ratios of real clusters, 2 came")
