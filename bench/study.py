@@ -176,7 +176,8 @@ def main() -> None:
     if not rows:
         parser.error(f"no run of {', '.join(args.experiments) or 'any pair'} at {args.effort} effort")
     if args.dry_run:
-        return show_plan(paper, testbed, rows, args.effort)
+        show_plan(paper, testbed, rows, args.effort)
+        return
     (folder / block).mkdir(parents=True, exist_ok=True)
     Block(paper, testbed, block, rows, folder / block).measure()
     made, overheads = tables_of(paper, folder / block)
