@@ -97,14 +97,14 @@ def show_controls(table: pd.DataFrame, paper: Paper, seed: int) -> None:
 
 
 def show_claims(paper: Paper, runs: Runs, status: str) -> None:
-    print("\n| claim | predicted | ratio | 95 % interval | runs | unit | verdict |\n|---|---|---|---|---|---|---|")
+    print("\n| claim | asked for | ratio | 95 % interval | runs | unit | verdict |\n|---|---|---|---|---|---|---|")
     rows = judging.claims_judged(paper, runs, status)
     for row in rows:
-        estimate, interval, predicted = (
+        estimate, interval, wanted = (
             " to ".join(f"{row[end]:.3g}" for end in ends if row[end] is not None)
             for ends in (("estimate",), ("low", "high"), ("expected_low", "expected_high"))
         )
-        print(f"| {row['claim']}: {row['statement']} | {row['relation']} {predicted} | {estimate} | {interval} "
+        print(f"| {row['claim']}: {row['statement']} | {row['relation']} {wanted} | {estimate} | {interval} "
               f"| {row['n'] or 0} | {row['unit']} | {row['verdict']} |")  # fmt: skip
     for row in rows:
         print(f"{row['claim']}: {row['reason']}")
