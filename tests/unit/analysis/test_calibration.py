@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from whitewire import statistics
 from whitewire.analysis import calibration
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -154,6 +155,16 @@ def test_shares_count_what_was_measured_by_half_kind_and_set():
     assert found["score", "set", "osu-hibd"]["measured"] == 5
     unmeasured = found["tune", "kind", "drives"]
     assert (unmeasured["measured"], unmeasured["share"], unmeasured["median_off"]) == (0, "", "")
+
+
+@pytest.mark.parametrize(("held", "count"), [(0, 5), (5, 5), (14, 22)])
+def test_the_interval_of_a_share_is_the_exact_one_where_all_ratios_are_independent(held, count):
+    assert statistics.share_interval_of(held / count, count) == pytest.approx(statistics.share_interval(held, count))
+
+
+def test_the_interval_of_a_share_is_wider_where_fewer_are_independent():
+    (low, high), (least, most) = statistics.share_interval(14, 22), statistics.share_interval_of(14 / 22, 19)
+    assert 0 < least < low < high < most < 1
 
 
 def test_a_half_in_words_says_how_many_how_far_and_in_which_direction():
