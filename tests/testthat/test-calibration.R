@@ -1,3 +1,4 @@
+library(ggplot2)
 functions_of("calibration")
 
 test_that("an interval is cut at the end of its panel, and a missing one stays missing", {
