@@ -126,7 +126,7 @@ def _ratio(paper: Paper, claim: Mapping[str, Any], verdict: Mapping[str, str] | 
     limits = float(verdict["expected_low"]), float(verdict["expected_high"])
     miss = miss_of(test, estimate, published, *limits)
     row |= {"inside": flag(not miss), "off": _off(estimate, published), "miss": miss}
-    if verdict["low"]:
+    if verdict["low"] and verdict["high"]:
         row["published_inside"] = flag(float(verdict["low"]) <= published <= float(verdict["high"]))
     return row
 
