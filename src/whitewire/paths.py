@@ -50,9 +50,14 @@ def root() -> Path:
 MAKE_PAPERS = "make papers"
 
 
+def is_calibration() -> bool:
+    """Whether the folder in use is that of scripts/calibrate, whose papers are sets of published measurements."""
+    return root() == HOME / ".cache" / "calibration"
+
+
 def start_command() -> str:
-    """The command that makes the results of the folder in use; scripts/calibrate has its own folder and command."""
-    made = "make calibrate" if root() == HOME / ".cache" / "calibration" else MAKE_PAPERS
+    """The command that makes the results of the folder in use."""
+    made = "make calibrate" if is_calibration() else MAKE_PAPERS
     return f"{made}{asked_testbed()}"
 
 

@@ -70,6 +70,16 @@ test_that("a set of published measurements has the command of sets, and none for
   expect_identical(going_on(row(command = set)), sprintf(": `%s`", set))
 })
 
+test_that("the start page of sets has a title of its own", {
+  titled <- function(command) {
+    withr::local_envvar(WHITEWIRE_START = command)
+    head <- readLines(file.path(root, "paper", "index.qmd"), 3)
+    paste(knitr::knit(text = c(head, "---", "", "```{r}", "```"), quiet = TRUE), collapse = "\n")
+  }
+  expect_match(titled("make calibrate TESTBED=lab"), "title: \"Published measurements, emulated\"\n", fixed = TRUE)
+  expect_match(titled("make papers"), "title: \"Papers, measured again\"\n", fixed = TRUE)
+})
+
 test_that("a citation says what made the runs, what is claimed, what was found and the verdict; a badge goes with it", {
   cited <- row(route = "emulated", relation = "within", asks = "size", unit = "1", estimand = "throughput: a / b", n = 3,
                estimate = 6.24, low = 4.9, high = 7.95, expected = 4, expected_low = 3.5, expected_high = 4.5,

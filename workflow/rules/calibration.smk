@@ -11,15 +11,20 @@ localrules:
 CALIBRATION = [
     "calibration.csv",
     "summary.csv",
+    "rates.csv",
     "assumptions.csv",
     "manifest.json",
 ]
 
 
 rule calibration_tables:
-    """From the verdicts of all sets to ratios, shares inside and assumptions."""
+    """From the verdicts of all sets to ratios, shares inside, rates and assumptions."""
     input:
-        expand(f"{RESULTS}/{{paper}}/analysis/verdicts.csv", paper=plan.papers),
+        expand(
+            f"{RESULTS}/{{paper}}/analysis/{{table}}",
+            paper=plan.papers,
+            table=["verdicts.csv", "readings.csv"],
+        ),
         expand(f"{RESULTS}/{{paper}}/logs/analysis.done", paper=plan.papers),
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         program=program("analysis.calibration"),

@@ -29,11 +29,18 @@ onstart:
         shutil.rmtree(".snakemake/backups", ignore_errors=True)
 
 
-# The start page is made even if a paper could not be measured; it shows the others, and what happened to this one.
+# The start page is made even if a paper could not be measured; it shows the others, and what happened to this one. So is
+# the calibration's page, where the papers are sets.
 onerror:
     if workflow.is_main_process and plan.has_verdicts:
         shell(
             "setpriv --pdeathsig KILL whitewire render --paper index"
+            " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
+        )
+    if workflow.is_main_process and plan.has_verdicts and is_calibration():
+        shell(
+            "setpriv --pdeathsig KILL whitewire calibration --results {RESULTS:q}"
+            " && setpriv --pdeathsig KILL whitewire render --paper calibration"
             " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
         )
     if workflow.is_main_process:

@@ -1,4 +1,5 @@
-"""Published ratios of real clusters against the same ratios of emulated ones: a row per claim, shares, assumptions.
+"""Published ratios of real clusters against the same ratios of emulated ones: a row per claim, shares, rates,
+assumptions.
 
 The papers are those of config/calibration (`make calibrate`). The functions but `tables` know no files.
 """
@@ -11,11 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import atomic, statistics
+import numpy as np
+
+from whitewire import atomic, estimands, statistics
+from whitewire.analysis import claims
+from whitewire.analysis.asked import AFTER
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
+from whitewire.levels import cell_name
 from whitewire.paths import shown
 from whitewire.records import checked, manifest, schema
 from whitewire.records.samples import Torn
@@ -27,6 +34,7 @@ FOLDER = "calibration"
 TUNE, SCORE, BOTH = "tune", "score", "both"
 """Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0017)."""
 OPERATION, ABSOLUTE = "operation", "absolute"
+ESTIMANDS = ("ratio", "share")
 KINDS = {
     "fabric": "network", "replication": "copies", "nodes": "nodes", "count": "drives", "drive": "drives",
     "block_size_bytes": "block size", "store": "coding",
@@ -35,17 +43,24 @@ KINDS = {
 LARGE, SMALL, OTHER, NONE = "effect too large", "effect too small", "other direction", "effect where none is printed"
 HIGH, LOW = "too high", "too low"
 ASSUMED = "assumption: "
+ANEW = "make it anew with `.venv/bin/whitewire analyse`"
 RATIOS = (
-    "paper", "claim", "half", "kind", "statement", "published", "published_low", "published_high", "n", "estimate",
-    "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason",
+    "paper", "claim", "half", "kind", "statement", "above", "below", "published", "published_low", "published_high",
+    "asked", "n", "estimate", "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason",
 )  # fmt: skip
 SUMMARY = (
-    "half", "by", "name", "of", "measured", "inside", "share", "low", "high", "without_effect", "published_inside",
-    "median_off", "large", "small", "other",
+    "half", "by", "name", "of", "measured", "independent", "asked_before", "inside", "share", "low", "high",
+    "without_effect", "published_inside", "median_off", "off_without_effect", "large", "small", "other", "says",
 )  # fmt: skip
+RATES = ("paper", "claim", "half", "rate", "published", "n", "estimate", "low", "high", "off", "reason")
 ASSUMPTIONS = ("paper", "half", "what", "why")
-VERDICTS = ("claim", "n", "estimate", "low", "high", "expected", "expected_low", "expected_high", "verdict", "reason")
-NUMBERS = dict.fromkeys(VERDICTS[2:8], "number")
+FOUND = ("n", "estimate", "low", "high", "expected", "verdict", "reason")
+VERDICTS = ("claim", "asked", "expected_low", "expected_high", *FOUND)
+READINGS = ("claim", "reading", *FOUND)
+NUMBERS = dict.fromkeys(("estimate", "low", "high", "expected", "expected_low", "expected_high"), "number")
+USED = {TUNE: " that may be used for tuning", SCORE: ", none used for tuning", BOTH: ""}
+NONE_YET = "no published ratio of a real cluster is compared yet"
+DIRECTIONS = {"large": "too large", "small": "too small", "other": "in the other direction"}
 COUNTED = {LARGE: "large", HIGH: "large", SMALL: "small", LOW: "small", OTHER: "other", NONE: "large"}
 
 
@@ -80,33 +95,54 @@ def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: flo
     return LARGE if abs(found) > abs(printed) else SMALL
 
 
-def ratios(paper: str, claims: Iterable[Mapping[str, Any]], verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
-    """A row for each claim with its verdict's; whether it is inside is empty where there is no estimate."""
-    return [_ratio(paper, claim, verdicts[claim["id"]]) for claim in claims]
+def ratios(paper: Paper, verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
+    """A row for each claim of a size, with its verdict's; of one that is not measured, what is published alone.
+
+    Whether it is inside is empty where there is no estimate.
+    """
+    sized = [claim for claim in paper.claims
+             if claim["test"]["estimand"] in ESTIMANDS and claim["test"]["relation"] == "within"]  # fmt: skip
+    return [_ratio(paper, claim, verdicts.get(claim["id"])) for claim in sized]
 
 
-def _ratio(paper: str, claim: Mapping[str, Any], verdict: Mapping[str, str]) -> Cells:
-    row: dict[str, object] = {
-        "paper": paper, "claim": claim["id"], "half": half_of(paper), "kind": kind_of(claim["test"]),
-        "statement": claim["statement"], "published": verdict["expected"], "published_low": verdict["expected_low"],
-        "published_high": verdict["expected_high"], "inside": "", "published_inside": "", "off": "", "miss": "",
-    } | {name: verdict[name] for name in ("n", "estimate", "low", "high", "verdict", "reason")}  # fmt: skip
+def _ratio(paper: Paper, claim: Mapping[str, Any], verdict: Mapping[str, str] | None) -> Cells:
+    test = claim["test"]
+    estimand, target = estimands.of(test), claims.resolve(paper, test)
+    cells = [(name, {factor: levels[factor] for factor in paper.factors if factor in levels})
+             for name, levels in estimand.cells()]  # fmt: skip
+    sides = [f"{cell_name(*cell)} {metric}" for cell, metric in zip(cells, estimand.metrics(), strict=True)]
+    row: dict[str, object] = dict.fromkeys(RATIOS, "") | {
+        "paper": paper.id, "claim": claim["id"], "half": half_of(paper.id), "kind": kind_of(test),
+        "statement": claim["statement"], **dict(zip(("above", "below"), sides, strict=False)),
+        "published": target.expected, "published_low": target.lower, "published_high": target.upper,
+    }  # fmt: skip
+    if verdict is None:
+        return row | {"reason": "not measured"}
+    row |= {name: verdict[name] for name in ("asked", "n", "estimate", "low", "high", "verdict", "reason")}
+    row |= {f"published{end}": verdict[f"expected{end}"] for end in ("", "_low", "_high")}
     if not verdict["estimate"]:
         return row
     estimate, published = float(verdict["estimate"]), float(verdict["expected"])
     limits = float(verdict["expected_low"]), float(verdict["expected_high"])
-    miss = miss_of(claim["test"], estimate, published, *limits)
-    row |= {"inside": flag(not miss), "off": f"{math.exp(abs(math.log(estimate / published))):.4g}", "miss": miss}
-    if verdict["low"]:
+    miss = miss_of(test, estimate, published, *limits)
+    row |= {"inside": flag(not miss), "off": _off(estimate, published), "miss": miss}
+    if verdict["low"] and verdict["high"]:
         row["published_inside"] = flag(float(verdict["low"]) <= published <= float(verdict["high"]))
     return row
 
 
+def _off(estimate: float, published: float) -> str:
+    """The factor between two numbers, at least 1."""
+    return f"{math.exp(abs(math.log(estimate / published))):.4g}"
+
+
 def summary(rows: Sequence[Cells]) -> Iterator[Cells]:
-    """Shares inside with exact intervals, the median distance and the misses: of each half, by kind and by set."""
+    """Shares inside with intervals, the median distance and the misses: of each half, by kind and by set; of each half
+    in words too."""
     for half in (SCORE, TUNE, BOTH):
         own = [row for row in rows if half in (BOTH, row["half"])]
-        yield _shares(half, "all", "", own)
+        whole = _shares(half, "all", "", own)
+        yield {**whole, "says": sentence(whole)}
         for by, column in (("kind", "kind"), ("set", "paper")):
             for name in dict.fromkeys(str(row[column]) for row in own):
                 yield _shares(half, by, name, [row for row in own if row[column] == name])
@@ -114,58 +150,115 @@ def summary(rows: Sequence[Cells]) -> Iterator[Cells]:
 
 def _shares(half: str, by: str, name: str, rows: Sequence[Cells]) -> Cells:
     measured = [row for row in rows if row["inside"]]
-    inside = sum(row["inside"] == flag(True) for row in measured)
-    limits = statistics.share_interval(inside, len(measured))
-    off = sorted(math.log(float(str(row["off"]))) for row in measured)
+    inside, fewer = sum(row["inside"] == flag(True) for row in measured), independent(measured)
+    limits = statistics.share_interval_of(inside / len(measured), fewer) if measured else None
     misses = [COUNTED[str(row["miss"])] for row in measured if row["miss"]]
     return {
-        "half": half, "by": by, "name": name, "of": len(rows), "measured": len(measured), "inside": inside,
+        "half": half, "by": by, "name": name, "of": len(rows), "measured": len(measured), "independent": fewer,
+        "asked_before": sum(row["asked"] not in ("", AFTER) for row in measured), "inside": inside,
         "share": f"{inside / len(measured):.4g}" if measured else "",
         "low": f"{limits[0]:.4g}" if limits else "", "high": f"{limits[1]:.4g}" if limits else "",
         "without_effect": sum(
             float(str(row["published_low"])) <= 1 <= float(str(row["published_high"])) for row in measured
         ),
         "published_inside": sum(row["published_inside"] == flag(True) for row in measured),
-        "median_off": f"{math.exp((off[(len(off) - 1) // 2] + off[len(off) // 2]) / 2):.4g}" if off else "",
+        "median_off": _median([float(str(row["off"])) for row in measured]),
+        "off_without_effect": _median([float(_off(1, float(str(row["published"])))) for row in measured]),
     } | {word: misses.count(word) for word in ("large", "small", "other")}  # fmt: skip
 
 
+def _median(factors: Sequence[float]) -> str:
+    """Median of factors, between the two middle ones their geometric mean; empty without any."""
+    return f"{math.exp(float(np.median(np.log(factors)))):.4g}" if factors else ""
+
+
+def independent(rows: Sequence[Cells]) -> int:
+    """Number of ratios that do not follow from each other: the rank of their logarithms as differences of cells.
+
+    Two ratios of one pair of cells count once, as do three ratios of three cells twice.
+    """
+    sides = [[(row["paper"], row[side]) for side in ("above", "below") if row[side]] for row in rows]
+    cells = {cell: number for number, cell in enumerate(dict.fromkeys(cell for pair in sides for cell in pair))}
+    matrix = np.zeros((len(rows), len(cells)))
+    for line, pair in zip(matrix, sides, strict=True):
+        line[[cells[cell] for cell in pair]] = (1, -1)[: len(pair)]
+    return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
+
+
+def sentence(row: Mapping[str, Any]) -> str:
+    """A row of summary.csv in words, without an end: for README and the first screen of the page."""
+    measured, of = row["measured"], row["of"]
+    if not measured:
+        return NONE_YET
+    count, used = measured if measured == of else f"{measured} of the {of}", USED[row["half"]]
+    share, low, high = (f"{100 * float(row[name]):.0f}" for name in ("share", "low", "high"))
+    said = (
+        f"of {count} published ratios of real clusters{used}, {row['inside']} came out within tolerance ({share} %, "
+        f"95 % interval {low} to {high}); without any effect {row['without_effect']} would. The median is off by a "
+        f"factor of {float(row['median_off']):.3g}"
+    )
+    misses = {words: row[name] for name, words in DIRECTIONS.items()}
+    most = max(misses, key=misses.__getitem__)
+    return f"{said}, and {misses[most]} of {sum(misses.values())} misses are {most}" if misses[most] else said
+
+
+def rates(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
+    """Absolute checks of a set: its claims that compare no two cells, and its claims' readings."""
+    found: list[dict[str, object]]
+    found = [{**row, "rate": row["statement"]} for row in rows if row["kind"] == ABSOLUTE]
+    found += [{**each, "rate": each["reading"], "published": each["expected"]} for each in readings]
+    for each in found:
+        off = _off(float(str(each["estimate"])), float(str(each["published"]))) if each["estimate"] else ""
+        own = {"paper": paper, "half": half_of(paper), "off": off}
+        yield own | {name: each[name] for name in RATES if name not in own}
+
+
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
-    """Assumptions of a set: its set-up (`testbed.assumed`), its drives, and what its source leaves out."""
+    """Assumptions of a set: its set-up (`testbed.assumed`), its drives, and what its source leaves out.
+
+    What experiments assume alike of a drive is one assumption.
+    """
     found: dict[str, str] = dict(raw["testbed"].get("assumed", {}))
+    alike: dict[tuple[str, str, str], list[str]] = {}
     for experiment in raw["experiments"]:
         hardware = experiment.get("hardware", {})
         named = {name: drive["sources"] for name, drive in hardware.get("drives", {}).items()}
         for drive, sources in {"drive": hardware.get("sources", {}), **named}.items():
             for name, source in sources.items():
                 if source.startswith(ASSUMED):
-                    found.setdefault(f"{experiment['id']}: {drive}: {name}", source.removeprefix(ASSUMED))
+                    why = source.removeprefix(ASSUMED)
+                    alike.setdefault((drive, name, why), []).append(experiment["id"])
+    found |= {f"{', '.join(names)}: {drive}: {name}": why for (drive, name, why), names in alike.items()}
     for name in raw["testbed"].get("not_stated", []):
         found.setdefault(name, "not stated by the source")
     yield from ({"paper": paper, "half": half_of(paper), "what": what, "why": why} for what, why in found.items())
 
 
 def tables(results: Path) -> None:
-    """Read the verdicts of the sets of config.yaml in `results`, write `results`/calibration/analysis.
+    """Read the verdicts of all sets that are described in `results`, write `results`/calibration/analysis.
 
-    Raises UserError for a table that is damaged.
+    A set without verdicts, such as one that this start leaves out, counts as not measured. Raises UserError for a table
+    that is damaged, or of an earlier description of the set.
     """
-    config = project.load_config()
-    fabrics = fabric_names(load_testbed(config["testbed"]))
+    fabrics = fabric_names(load_testbed(project.load_config()["testbed"]))
     rows: list[Cells] = []
+    checks: list[Cells] = []
     assumed: list[Cells] = []
-    for name in config["papers"]:
-        paper = load_paper(project.paper_path(name), fabrics)
+    for name in project.papers():
+        paper, folder = load_paper(project.paper_path(name), fabrics), results / name / "analysis"
+        own = ratios(paper, _verdicts(folder / "verdicts.csv", paper))
+        rows += own
+        checks += rates(own, _table(folder / "readings.csv", READINGS, ("claim", "reading")), name)
         assumed += assumptions(name, paper.raw)
-        rows += ratios(name, paper.claims, _verdicts(results / name / "analysis" / "verdicts.csv"))
-    write(results / FOLDER / "analysis", rows, assumed)
+    write(results / FOLDER / "analysis", rows, assumed, checks)
 
 
-def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells]) -> None:
-    """Write the three tables and their manifest."""
+def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks: Sequence[Cells] = ()) -> None:
+    """Write the four tables and their manifest."""
     made = {
         "calibration.csv": as_csv(RATIOS, rows, "calibration.csv"),
         "summary.csv": as_csv(SUMMARY, summary(rows), "summary.csv"),
+        "rates.csv": as_csv(RATES, checks, "rates.csv"),
         "assumptions.csv": as_csv(ASSUMPTIONS, assumed, "assumptions.csv"),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,10 +267,20 @@ def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells]) -> None
     atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
 
 
-def _verdicts(path: Path) -> dict[str, Mapping[str, str]]:
-    """Rows of a table of verdicts by claim. Raises UserError."""
+def _verdicts(path: Path, paper: Paper) -> dict[str, Mapping[str, str]]:
+    """Rows of a set's table of verdicts by claim, empty where there is no table. Raises UserError."""
+    found: dict[str, Mapping[str, str]] = {row["claim"]: row for row in _table(path, VERDICTS, ("claim",))}
+    lacking = [claim["id"] for claim in paper.claims if claim["id"] not in found]
+    if found and lacking:
+        raise UserError(f"{shown(path)}: found no row of {lacking[0]}, expected one; {ANEW}")
+    return found
+
+
+def _table(path: Path, columns: Sequence[str], filled: Sequence[str]) -> list[dict[str, str]]:
+    """Rows of a set's table, none where it is not there. Raises UserError."""
+    if not path.exists():
+        return []
     try:
-        found = checked.table(schema.read(path), VERDICTS, ("claim",), NUMBERS)
+        return checked.table(schema.read(path), columns, filled, NUMBERS)
     except (Broken, Torn) as why:
-        raise UserError(f"{shown(path)}: {why}; make it anew with `.venv/bin/whitewire analyse`") from None
-    return {row["claim"]: row for row in found}
+        raise UserError(f"{shown(path)}: {why}; {ANEW}") from None

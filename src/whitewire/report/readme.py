@@ -1,4 +1,4 @@
-"""README's counts and figures, from the reference results."""
+"""README's counts and figures, from the reference results and docs/calibration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import atomic
-from whitewire.analysis import claims
+from whitewire.analysis import calibration, claims
 from whitewire.analysis.asked import AGAIN, BEFORE
 from whitewire.analysis.claims import (
     BY_RUNS,
@@ -27,7 +28,7 @@ from whitewire.analysis.claims import (
     NOT_TESTABLE,
     REPRODUCED,
 )
-from whitewire.errors import UserError
+from whitewire.errors import Faults, UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import manifest
 from whitewire.report import agreement, bundle, rebuild, reference
@@ -42,6 +43,11 @@ PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (PAPER, "response")}
 """Images of docs/images, and which figures of which page they are."""
 SUMMARY = "trust/tables/summary.csv"
+KEPT = HOME / "docs" / "calibration"
+"""The calibration's tables, as `make calibrate` left them."""
+COMPARED = HOME / "results" / "calibration" / "emulated" / calibration.FOLDER / "analysis"
+"""Where it leaves them."""
+CALIBRATION = "calibration/summary.csv"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
@@ -49,13 +55,14 @@ INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ p
 ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
 TWICE = re.compile(r"\d+ of them twice")
 TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
+CALIBRATED = re.compile(r"^- \*\*Calibrated\*\*: .*?(?=\n- \*\*|\n\n)", re.MULTILINE | re.DOTALL)
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 SCALE = re.compile(r"divided by k = [\d.]+,")
 HERE = re.compile(r"Here it is .*", re.DOTALL)
 
 
 def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> str:
-    """README with the numbers of reference results (a bundle's record and files).
+    """README with the numbers of reference results (a bundle's record and files), and of the calibration beside them.
 
     Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
     """
@@ -83,6 +90,7 @@ def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> 
     asked, twice = _asked(files, papers)
     text = _put(TWICE, twice, _put(ASKED, asked, text))
     text = _put(TRUST, _trust(files), text)
+    text = _put(CALIBRATED, _calibrated(files), text)
     (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
     (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
     found = HEADLINE.search(text)
@@ -108,6 +116,14 @@ def _trust(files: Mapping[str, bytes]) -> str:
     outcomes = Counter(row["outcome"] for row in _table(files, SUMMARY)) if SUMMARY in files else Counter[str]()
     missed = outcomes.total() - outcomes["met"] - outcomes["open"]
     return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
+
+
+def _calibrated(files: Mapping[str, bytes]) -> str:
+    """How the sets that score came out, as a line of README's list."""
+    rows = _table(files, CALIBRATION) if CALIBRATION in files else []
+    scored = (row["says"] for row in rows if row["half"] == calibration.SCORE and row["by"] == "all")
+    line = f"- **Calibrated**: {next(scored, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
+    return textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _headline(claim: Mapping[str, str]) -> str:
@@ -161,9 +177,10 @@ def faults() -> list[str]:
     """Differences of README from the reference results, a line each."""
     record, files = reference.read()
     text = README.read_text(encoding="utf-8")
-    pairs = zip_longest(text.splitlines(), made(text, record, files).splitlines(), fillvalue="")
+    pairs = zip_longest(text.splitlines(), made(text, record, files | _kept()).splitlines(), fillvalue="")
     differ = (each for each in enumerate(pairs, start=1) if each[1][0] != each[1][1])
     found = [f"README.md: line {n}: found {found!r}, expected {wanted!r}" for n, (found, wanted) in islice(differ, 1)]
+    found += [f"{shown(path)}: {why}" for path, why in manifest.faults(KEPT) or ()]
     listed = manifest.faults(IMAGES)
     if listed is None:
         found.append(f"{shown(IMAGES)}: found no {manifest.NAME}, expected one")
@@ -173,8 +190,30 @@ def faults() -> list[str]:
     return found
 
 
+def _kept() -> dict[str, bytes]:
+    """The calibration's summary, for `made`; nothing where none is kept."""
+    path = KEPT / Path(CALIBRATION).name
+    return {CALIBRATION: path.read_bytes()} if path.is_file() else {}
+
+
+def _keep() -> list[Path]:
+    """Copy the calibration's tables to where README's sentence is made of them; nothing where none were made here.
+
+    Raises Faults for tables that are not as they were written.
+    """
+    faults = manifest.faults(COMPARED)
+    if faults is None:
+        return []
+    if faults:
+        raise Faults([f"{shown(path)}: {why}" for path, why in faults])
+    with atomic.folder(KEPT) as part:
+        shutil.copytree(COMPARED, part, dirs_exist_ok=True)
+    return [KEPT]
+
+
 def write() -> list[Path]:
-    """Write README.md and docs/images from the reference results and their reports; return what was written.
+    """Write README.md and docs/images from the reference results and their reports, and docs/calibration from what
+    `make calibrate` left; return what was written.
 
     UserError where the reports are not there, or are of other results.
     """
@@ -188,11 +227,12 @@ def write() -> list[Path]:
             f"{shown(project)}: found no reports of these reference results, expected them; "
             "`make report TESTBED=reference` makes them"
         )
-    text = made(README.read_text(encoding="utf-8"), record, files)
+    kept = _keep()
+    text = made(README.read_text(encoding="utf-8"), record, files | _kept())
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
         atomic.write(IMAGES / name, content)
     listed = {"of": digest(), **manifest.of(images)}
     atomic.write(IMAGES / manifest.NAME, atomic.as_json(listed))
     atomic.write(README, text)
-    return [README, *(IMAGES / name for name in images)]
+    return [README, *(IMAGES / name for name in images), *kept]

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from whitewire import statistics
 from whitewire.analysis import calibration
 from whitewire.description.checks import load_paper
+from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
@@ -19,38 +22,50 @@ from whitewire.records import checked
 SETS = sorted((HOME / "config" / "calibration").glob("*.yaml"))
 
 
-def claim(name, numerator, denominator, **more):
-    test = {"numerator": {"where": numerator}, "denominator": {"where": denominator}} | more
-    return {"id": name, "statement": f"statement of {name}", "test": test}
+def claim(name, numerator, denominator, expected, **more):
+    sides = {name: {"experiment": "a", "where": where}
+             for name, where in (("numerator", numerator), ("denominator", denominator))}  # fmt: skip
+    test = {"estimand": "ratio", "metric": "completion_time_net", "relation": "within", "expected": expected,
+            "relative": 0.2}  # fmt: skip
+    return {"id": name, "statement": f"statement of {name}", "test": test | sides | more}
 
 
+RATE = {"estimand": "share", "metric": "throughput", "cell": {"experiment": "a", "where": {}},
+        "over": {"link_of": "10gbe"}, "relation": "within", "expected": 0.25, "relative": 0.35}  # fmt: skip
 CLAIMS = [
-    claim("A-C01", {"fabric": "1gbe", "nodes": 6}, {"fabric": "10gbe", "nodes": 6}),
-    claim("A-C02", {"replication": 3}, {"replication": 1}),
-    claim("A-C03", {"replication": 3}, {"replication": 2}, lower=0.85, upper=1.15),
-    claim("A-C04", {"nodes": 4}, {"nodes": 6}),
-    {"id": "A-C05", "statement": "statement of A-C05", "test": {"cell": {"where": {}}, "over": {"link_of": "10gbe"}}},
-    claim("A-C06", {"drive": "ssd"}, {"drive": "sata"}),
+    claim("A-C01", {"fabric": "1gbe", "nodes": 6}, {"fabric": "10gbe", "nodes": 6}, 4),
+    claim("A-C02", {"replication": 3}, {"replication": 1}, 0.5),
+    claim("A-C03", {"replication": 3}, {"replication": 2}, 0.98, lower=0.85, upper=1.15),
+    claim("A-C04", {"nodes": 4}, {"nodes": 6}, 1.5),
+    {"id": "A-C05", "statement": "statement of A-C05", "test": RATE},
+    claim("A-C06", {"drive": "ssd"}, {"drive": "sata"}, 2, relative=0.35),
 ]
 
 
-def verdict(expected, limits, estimate="", interval=("", ""), word="inconclusive"):
-    return {"n": "3", "estimate": estimate, "low": interval[0], "high": interval[1], "expected": expected,
-            "expected_low": limits[0], "expected_high": limits[1], "verdict": word, "reason": ""}  # fmt: skip
+def verdict(expected, limits, estimate="", interval=("", ""), word="inconclusive", asked="before", reason=""):
+    return {"asked": asked, "n": "3", "estimate": estimate, "low": interval[0], "high": interval[1],
+            "expected": expected, "expected_low": limits[0], "expected_high": limits[1], "verdict": word,
+            "reason": reason}  # fmt: skip
 
 
 VERDICTS = {
     "A-C01": verdict("4", ("3.2", "4.8"), "8", ("7", "9")),  # twice as large
     "A-C02": verdict("0.5", ("0.4", "0.6"), "0.55", ("0.45", "0.65")),  # inside
     "A-C03": verdict("0.98", ("0.85", "1.15"), "0.5", ("0.4", "0.6")),  # none is printed
-    "A-C04": verdict("1.5", ("1.2", "1.8"), "0.9", ("0.8", "1.0")),  # the other way
-    "A-C05": verdict("0.25", ("0.1625", "0.3375"), "0.9"),  # no interval
-    "A-C06": verdict("2", ("1.3", "2.7")),  # not measured
+    "A-C04": verdict("1.5", ("1.2", "1.8"), "0.9", ("1e-30", "1e30")),  # the other way
+    "A-C05": verdict("0.25", ("0.1625", "0.3375"), "0.9", asked="after"),  # no interval
+    "A-C06": verdict("2", ("1.3", "2.7"), reason="only 0.1 s beyond the startup overhead"),  # a guard rejects it
 }
 
 
-def rows_of(paper):
-    return calibration.ratios(paper, CLAIMS, VERDICTS)
+def made_up(name, claims=CLAIMS):
+    factors = dict.fromkeys(("fabric", "nodes", "replication", "drive"), ())
+    raw = {"id": name, "claims": claims, "values": [], "experiments": [{"id": "a", "factors": factors}]}
+    return Paper(raw, Path("a.yaml"))
+
+
+def rows_of(name, verdicts=VERDICTS):
+    return calibration.ratios(made_up(name), verdicts)
 
 
 def test_each_claim_is_a_row_with_its_kind_distance_and_miss():
@@ -61,10 +76,43 @@ def test_each_claim_is_a_row_with_its_kind_distance_and_miss():
         "A-C01": ("false", "false", "2", calibration.LARGE),
         "A-C02": ("true", "true", "1.1", ""),
         "A-C03": ("false", "false", "1.96", calibration.NONE),
-        "A-C04": ("false", "false", "1.667", calibration.OTHER),
+        "A-C04": ("false", "true", "1.667", calibration.OTHER),
         "A-C05": ("false", "", "3.6", calibration.HIGH),
         "A-C06": ("", "", "", ""),
     }
+    assert rows["A-C06"]["reason"] == "only 0.1 s beyond the startup overhead"
+    assert (rows["A-C01"]["above"], rows["A-C01"]["below"]) == (
+        "a 1gbe 6 completion_time_net", "a 10gbe 6 completion_time_net",
+    )  # fmt: skip
+    assert (rows["A-C05"]["above"], rows["A-C05"]["below"]) == ("a throughput", "")
+
+
+def test_what_is_not_measured_is_a_row_with_what_is_published():
+    rows = rows_of("a", {})
+    assert [(row["published"], row["published_low"], row["published_high"]) for row in rows[:3]] == [
+        (4, 3.2, 4.8), (0.5, 0.4, 0.6), (0.98, 0.85, 1.15),
+    ]  # fmt: skip
+    assert {row["inside"] for row in rows} == {""} and {row["reason"] for row in rows} == {"not measured"}
+    (whole,) = (row for row in calibration.summary(rows) if (row["half"], row["by"]) == ("both", "all"))
+    assert (whole["of"], whole["measured"], whole["independent"]) == (6, 0, 0)
+    assert (whole["share"], whole["low"], whole["median_off"], whole["off_without_effect"]) == ("", "", "", "")
+
+
+def test_claims_of_no_size_are_no_ratios():
+    claims = [{"id": "A-C01", "statement": "", "test": {"estimand": "nothing"}},
+              {"id": "A-C02", "statement": "", "test": CLAIMS[0]["test"] | {"relation": "above"}}]  # fmt: skip
+    assert calibration.ratios(made_up("a", claims), {}) == []
+
+
+def test_ratios_that_follow_from_others_count_once():
+    a, b, c = ({"nodes": n} for n in (1, 2, 3))
+    pairs = [(a, b), (b, c), (a, c), (b, a), (a, b)]
+    claims = [claim(f"A-C{number}", *pair, 2) for number, pair in enumerate(pairs)]
+    rows = calibration.ratios(made_up("a", claims), {})
+    assert [calibration.independent(rows[:count]) for count in range(6)] == [0, 1, 2, 2, 2, 2]
+    assert calibration.independent([*rows, *calibration.ratios(made_up("b", claims), {})]) == 4
+    times = claim("A-C07", a, b, 2, metric="throughput_net")
+    assert calibration.independent(calibration.ratios(made_up("a", [*claims, times]), {})) == 3
 
 
 @pytest.mark.parametrize(("numerator", "denominator", "kind"), [
@@ -76,7 +124,7 @@ def test_each_claim_is_a_row_with_its_kind_distance_and_miss():
     ({"maps": 1}, {"maps": 2}, "maps"),
 ])  # fmt: skip
 def test_a_ratio_is_of_what_its_cells_differ_in(numerator, denominator, kind):
-    assert calibration.kind_of(claim("A-C01", numerator, denominator)["test"]) == kind
+    assert calibration.kind_of(claim("A-C01", numerator, denominator, 2)["test"]) == kind
 
 
 @pytest.mark.parametrize(("test", "estimate", "published", "low", "high", "miss"), [
@@ -99,13 +147,53 @@ def test_shares_count_what_was_measured_by_half_kind_and_set():
     assert (one["of"], one["measured"], one["inside"], one["share"]) == (6, 5, 1, "0.2")
     assert (both["of"], both["measured"], both["inside"]) == (12, 10, 2)
     assert float(one["low"]) < 0.2 < float(one["high"])
-    assert (one["large"], one["small"], one["other"], one["published_inside"]) == (3, 0, 1, 1)
+    assert (one["large"], one["small"], one["other"], one["published_inside"]) == (3, 0, 1, 2)
+    assert (one["independent"], one["asked_before"], both["independent"]) == (5, 4, 10)
     assert one["without_effect"] == 1, "the range of A-C03 alone holds 1"
-    assert one["median_off"] == "1.96"
+    assert (one["median_off"], one["off_without_effect"]) == ("1.96", "2")
     assert found["score", "kind", "copies"]["measured"] == 2
     assert found["score", "set", "osu-hibd"]["measured"] == 5
     unmeasured = found["tune", "kind", "drives"]
     assert (unmeasured["measured"], unmeasured["share"], unmeasured["median_off"]) == (0, "", "")
+
+
+@pytest.mark.parametrize(("held", "count"), [(0, 5), (5, 5), (14, 22)])
+def test_the_interval_of_a_share_is_the_exact_one_where_all_ratios_are_independent(held, count):
+    assert statistics.share_interval_of(held / count, count) == pytest.approx(statistics.share_interval(held, count))
+
+
+def test_the_interval_of_a_share_is_wider_where_fewer_are_independent():
+    (low, high), (least, most) = statistics.share_interval(14, 22), statistics.share_interval_of(14 / 22, 19)
+    assert 0 < least < low < high < most < 1
+
+
+def test_a_half_in_words_says_how_many_how_far_and_in_which_direction():
+    halves = [row for name in ("osu-hibd", "jikelab-2016") for row in rows_of(name)]
+    says = {row["half"]: row["says"] for row in calibration.summary(halves) if row["by"] == "all"}
+    assert says["score"] == (
+        "of 5 of the 6 published ratios of real clusters, none used for tuning, 1 came out within tolerance (20 %, "
+        "95 % interval 1 to 72); without any effect 1 would. The median is off by a factor of 1.96, and 3 of 4 misses "
+        "are too large"
+    )
+    assert says["tune"].startswith("of 5 of the 6 published ratios of real clusters that may be used for tuning, 1 ")
+    assert says["both"].startswith("of 10 of the 12 published ratios of real clusters, 2 came")
+    inside = [row for row in rows_of("osu-hibd") if row["inside"] == "true"]
+    (one,) = (row["says"] for row in calibration.summary(inside) if (row["half"], row["by"]) == ("score", "all"))
+    assert one.startswith("of 1 published ratios") and one.endswith("a factor of 1.1")
+    assert {row["says"] for row in calibration.summary([]) if row["by"] == "all"} == {
+        "no published ratio of a real cluster is compared yet"
+    }
+
+
+def test_rates_are_those_of_claims_without_a_second_cell_and_of_readings():
+    reading = {"claim": "A-C01", "reading": "inbound over a link", "n": "3", "estimate": "0.9", "low": "0.8",
+               "high": "1", "expected": "0.6", "verdict": "not reproduced", "reason": "x"}  # fmt: skip
+    rejected = reading | {"estimate": "", "low": "", "high": "", "reason": "too short"}
+    one, two, three = calibration.rates(rows_of("a"), [reading, rejected], "a")
+    assert (one["claim"], one["rate"], one["published"], one["off"]) == ("A-C05", "statement of A-C05", "0.25", "3.6")
+    assert (two["rate"], two["published"], two["low"], two["off"]) == ("inbound over a link", "0.6", "0.8", "1.5")
+    assert (three["estimate"], three["off"], three["reason"]) == ("", "", "too short")
+    assert set(one) == set(two) == set(calibration.RATES)
 
 
 def test_no_set_makes_empty_shares():
@@ -118,11 +206,12 @@ def test_assumptions_are_those_of_set_up_and_drives_and_what_is_not_stated():
         "experiments": [
             {"id": "a", "hardware": {"sources": {"count": "page", "rate_mb_per_s": "assumption: SATA"}}},
             {"id": "b", "hardware": {"drives": {"ssd": {"sources": {"count": "assumption: one"}}}}},
+            {"id": "c", "hardware": {"sources": {"rate_mb_per_s": "assumption: SATA"}}},
         ],
     }
     found = {row["what"]: row["why"] for row in calibration.assumptions("a", raw)}
     assert found == {
-        "copies": "three, Hadoop's own", "a: drive: rate_mb_per_s": "SATA", "b: ssd: count": "one",
+        "copies": "three, Hadoop's own", "a, c: drive: rate_mb_per_s": "SATA", "b: ssd: count": "one",
         "runs": "not stated by the source",
     }  # fmt: skip
 
@@ -146,29 +235,52 @@ def results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("PAPERS", "TESTBED", "EFFORT"):
         monkeypatch.delenv(name, raising=False)
-    folder = tmp_path / "results" / "emulated"
-    table = folder / "craysun-iosig" / "analysis" / "verdicts.csv"
-    table.parent.mkdir(parents=True)
-    rows = csv.DictWriter(stream := io.StringIO(), ["claim", *VERDICTS["A-C01"]], lineterminator="\n")
-    rows.writeheader()
-    rows.writerow({"claim": "I-C01"} | verdict("0.385", ("0.25", "0.52"), "0.4", ("0.3", "0.5")))
-    table.write_text(stream.getvalue())
-    return folder
+    folder = tmp_path / "results" / "emulated" / "craysun-iosig" / "analysis"
+    folder.mkdir(parents=True)
+    found = verdict("0.385", ("0.25", "0.52"), "0.4", ("0.3", "0.5"))
+    write(folder / "verdicts.csv", {"claim": "I-C01"} | found)
+    write(folder / "readings.csv", {"claim": "I-C01", "reading": "inbound over a link"} | found | {"estimate": "0.77"})
+    return tmp_path / "results" / "emulated"
 
 
-def test_tables_are_made_of_the_verdicts_of_the_sets_of_the_configuration(results):
+def write(path, row):
+    table = csv.DictWriter(stream := io.StringIO(), list(row), lineterminator="\n")
+    table.writeheader()
+    table.writerow(row)
+    path.write_text(stream.getvalue())
+
+
+def read(results, name):
+    return list(csv.DictReader((results / "calibration" / "analysis" / name).open()))
+
+
+def test_tables_are_made_of_all_sets_and_of_the_verdicts_that_there_are(results):
     calibration.tables(results)
-    folder = results / "calibration" / "analysis"
-    (row,) = csv.DictReader((folder / "calibration.csv").open())
+    rows = read(results, "calibration.csv")
+    assert {row["paper"] for row in rows} == {path.stem for path in SETS}
+    (row,) = (row for row in rows if row["inside"])
     assert (row["paper"], row["kind"], row["inside"], row["half"]) == ("craysun-iosig", "operation", "true", "score")
-    assumed = [each["what"] for each in csv.DictReader((folder / "assumptions.csv").open())]
-    assert {"network", "dfsio: drive: rate_mb_per_s", "runs"} <= set(assumed)
+    (score,) = (row for row in read(results, "summary.csv") if (row["half"], row["by"]) == ("score", "all"))
+    assert (score["of"], score["measured"]) == ("22", "1")
+    assert score["says"].startswith("of 1 of the 22 published ratios")
+    rates = {row["paper"]: row for row in read(results, "rates.csv")}
+    assert (rates["craysun-iosig"]["rate"], rates["craysun-iosig"]["off"]) == ("inbound over a link", "2")
+    assert (rates["jikelab-2016"]["claim"], rates["jikelab-2016"]["reason"]) == ("J-C05", "not measured")
+    assumed = {each["what"] for each in read(results, "assumptions.csv")}
+    assert {"network", "dfsio: drive: rate_mb_per_s", "runs"} <= assumed
 
 
 def test_a_damaged_table_is_named(results):
     path = results / "craysun-iosig" / "analysis" / "verdicts.csv"
     path.write_text(path.read_text().replace("0.385", "about"))
     with pytest.raises(UserError, match=r"verdicts\.csv: line 2: expected: found \"about\""):
+        calibration.tables(results)
+
+
+def test_a_table_of_an_earlier_description_is_named(results):
+    path = results / "craysun-iosig" / "analysis" / "verdicts.csv"
+    path.write_text(path.read_text().replace("I-C01", "I-C09"))
+    with pytest.raises(UserError, match=r"verdicts\.csv: found no row of I-C01, expected one; make it anew with"):
         calibration.tables(results)
 
 
