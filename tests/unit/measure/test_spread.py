@@ -21,6 +21,7 @@ from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.scale_candidate import TooHeavy
 from whitewire.measure.session import Session
@@ -78,7 +79,7 @@ def die(session, run):
 class Toys:
     """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
 
-    _beside, _lead = Block._beside, Block._lead
+    _beside = Block._beside
 
     def __init__(self, folder, rounds, analyses=(), interim=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
@@ -101,11 +102,16 @@ class Toys:
         campaign = self._campaign(Progress("quick-1", [RUN_S] * len(runs)), lane)
         return Toy(campaign, runs, self.happens if os.getpid() == self.pid else self.of_worker)
 
-    def _on_one_cluster(self, campaign, shared, runs, number, team, task):
-        time.sleep(self.start_s)
-        session = Toy(campaign, runs, self.of_worker)
-        session.turns.rounds.ahead = list(task.ahead)
-        return session.make(number, team)
+    def _one_cluster(self, campaign):
+        """The cluster of the worker."""
+
+        def make(runs, number, task, team):
+            time.sleep(self.start_s)
+            session = Toy(campaign, runs, self.of_worker)
+            session.turns.rounds.ahead = list(task.ahead)
+            return session.make(number, team)
+
+        return SimpleNamespace(make=make)
 
     def measure(self):
         """What becomes of its runs, at the first k that is not too heavy."""
@@ -115,7 +121,8 @@ class Toys:
                 while True:
                     self.made = session = self.session()
                     try:
-                        self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
+                        cluster = OneCluster(session.campaign, self.candidates, "testbed", workers=self.workers)
+                        cluster.lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
                         return session.campaign
                     except TooHeavy:
                         for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):
