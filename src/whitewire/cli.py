@@ -36,28 +36,9 @@ class Subcommand(Protocol):
 
 def validate(args: argparse.Namespace) -> None:
     """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
-    from whitewire.analysis.claims import kinds_said
-    from whitewire.description.drafts import open_to_dos
-    from whitewire.description.project import document_path
-    from whitewire.description.testbed import load_testbed
-    from whitewire.install.doctor import preflight
-    from whitewire.paths import shown
-    from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan, outlook_of
+    from whitewire.workflow.validation import validated
 
-    plan = Plan.load()
-    testbed = load_testbed(plan.testbed)
-    if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
-        print(f"whitewire: {left_out}", file=sys.stderr)
-    preflight(testbed)
-    for name, lines in plan.left_out.items():
-        for line in lines:
-            print(f"whitewire: {name}: left out: {line}", file=sys.stderr)
-    print(outlook_of(plan, testbed), flush=True)
-    for paper in plan.described.values():
-        print(kinds_said(paper))
-        for number, what in open_to_dos(paper.path):
-            print(f"{shown(paper.path)}: line {number}: to do: {what}")
+    validated()
 
 
 def design(args: argparse.Namespace) -> None:
@@ -261,32 +242,25 @@ def hibench(args: argparse.Namespace) -> None:
 
 def plan(args: argparse.Namespace) -> None:
     """Say what would be measured and how long it takes."""
-    from whitewire.workflow.plan import print_plan
+    from whitewire.workflow.ahead import print_plan
 
     print_plan()
 
 
-def again(args: argparse.Namespace) -> None:
-    """Print what of earlier starts is outdated, and with AGAIN the blocks that a busy machine disturbed: for `snakemake
-    --forcerun`."""
-    from whitewire.workflow.plan import print_again
-
-    print_again()
-
-
 def papers(args: argparse.Namespace) -> int:
-    """Run the workflow, and once more with the time that papers left, for those whose budget had ended."""
+    """Measure, judge and report all papers: check the configuration, run Snakemake, and continue with papers whose
+    budget ended while time is left."""
+    print("checking the papers, the testbed and this machine", flush=True)  # takes seconds
     from whitewire.workflow.papers import run
 
     return run(args.options)
 
 
-def claim(args: argparse.Namespace) -> None:
-    """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
-    is to be measured."""
-    from whitewire.workflow.one_claim import print_claim
+def claim(args: argparse.Namespace) -> int:
+    """Measure and judge one claim and its controls, or print its answer if nothing is to be measured."""
+    from whitewire.workflow.one_claim import run
 
-    print_claim()
+    return run(args.options)
 
 
 def check(args: argparse.Namespace) -> None:
@@ -436,8 +410,8 @@ WRITERS: tuple[Subcommand, ...] = (
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, again,
-        claim, ending,
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, claim,
+        ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, docs, citations),
 }  # fmt: skip
@@ -557,10 +531,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
-    sub = command(papers)
-    sub.add_argument("options", nargs="*", metavar="OPTION", help="of Snakemake, after --")
-    command(again)
-    command(claim)
+    for function in (papers, claim):
+        command(function).add_argument("options", nargs="*", metavar="OPTION", help="of Snakemake, after --")
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)

@@ -118,7 +118,7 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
     """The testbed's HiBench, checked for the programs of the runs, and the runs whose programs it lacks.
 
     None if the testbed has no HiBench or no run wants it. Raises UserError for what would stop a run; see also
-    workflow/plan.py.
+    workflow/checked_paper.py.
     """
     own = [run for run in runs if run.workload.of_suite]
     if not own or not config.get("hibench"):

@@ -22,7 +22,7 @@ from whitewire.paths import HOME, root, shown, temporary
 from whitewire.printed import Ratio
 from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 TEMPLATE = HOME / "docs" / "template"
 TESTBED = "emulated"

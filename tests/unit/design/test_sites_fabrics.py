@@ -16,7 +16,7 @@ from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
 from whitewire.estimands import of
 from whitewire.paths import HOME
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench",
           "cisco-ucs-2015")  # fmt: skip

@@ -23,7 +23,7 @@ from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal
-from whitewire.workflow import plan
+from whitewire.workflow.checked_paper import check_programs
 
 EXPERIMENT = {
     "id": "hib", "workload": "hibench", "roles": {"namenode": 1, "datanode": 3, "client": 1},
@@ -101,19 +101,19 @@ def test_testbeds_may_name_a_home():
 def test_a_program_that_cannot_run_is_refused_before_hosts_are_up(change, testbed, said):
     testbed, paper = TESTBED | testbed, paper_with(**change)
     with pytest.raises(UserError, match=rf"\.yaml: experiments\[0\]\.{said}") as raised:
-        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
+        check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
     assert "\n" not in str(raised.value)
 
 
 def test_programs_that_can_run_are_not_refused():
     home = {"hibench": {"home": "/opt/HiBench"}}
     for testbed in (TESTBED, TESTBED | home | {"kind": "ssh", "scale": 20}):
-        plan.check_programs(paper_with(), make_design(paper_with(), testbed, "smoke", 1), testbed)
+        check_programs(paper_with(), make_design(paper_with(), testbed, "smoke", 1), testbed)
     real = TESTBED | home | {"kind": "ssh"}
     paper = paper_with(factors={"fabric": ["10gbe"], "program": ["pagerank"]})
     rows = make_design(paper, real, "smoke", 1)
     assert rows
-    plan.check_programs(paper, rows, real)
+    check_programs(paper, rows, real)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_programs_that_can_run_are_not_refused():
 def test_what_a_tree_lacks_is_reported_before_hosts_are_up(change, said):
     testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
     with pytest.raises(UserError, match=said):
-        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
+        check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
 
 
 @pytest.fixture
@@ -145,9 +145,9 @@ def half_built(tmp_path, monkeypatch):
 
 def test_a_program_that_a_tree_lacks_is_left_out_and_stops_no_other(half_built):
     paper, testbed, rows = half_built
-    (line,) = plan.check_programs(paper, rows, testbed)
+    (line,) = check_programs(paper, rows, testbed)
     assert line.startswith("dfsioe of HiBench 7.1.1-layout: needs ") and "mvn -Phadoopbench" in line
-    assert plan.check_programs(paper, rows, TESTBED) == []
+    assert check_programs(paper, rows, TESTBED) == []
 
 
 def test_its_runs_are_left_out_and_the_block_says_why(half_built, tmp_path, capsys):
