@@ -15,12 +15,13 @@ from whitewire.analysis import prospects
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import most_hosts
+from whitewire.design.rows import effort_of, most_hosts
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, OTHERS
 from whitewire.records.run import DesignRow
+from whitewire.report import comparison
 from whitewire.workflow import outlook, speed
 from whitewire.workflow.missing import START_UP_S, lacking, least, seconds_of
 from whitewire.workflow.plan import Plan
@@ -62,13 +63,21 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
     paper, rows = plan.described[name], plan.designs[name]
     if not rows:
         return
-    table = root() / "results" / plan.testbed / name / "analysis" / "verdicts.csv"
-    judged = pd.read_csv(table) if table.is_file() else None
+    judged = _judged(root() / "results" / plan.testbed / name, plan.effort)
     analyses = paper.analyses(plan.effort)
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
     yield from prospects.lines(
         paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
     )
+
+
+def _judged(results: Path, effort: str) -> pd.DataFrame | None:
+    """A paper's verdicts; None if there are none, or only from runs of another effort. Raises UserError."""
+    runs = comparison.read_table(results / "tidy" / "runs.csv", ("block",), needed=False)
+    if runs.empty or effort_of(runs["block"].iloc[0]) != effort:
+        return None
+    table = results / "analysis" / "verdicts.csv"
+    return pd.read_csv(table) if table.is_file() else None
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:

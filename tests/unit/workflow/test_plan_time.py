@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.support import kept
 from tests.support.blocks import BLOCK
 from whitewire import budget
 from whitewire.budget import Budget
@@ -286,6 +287,14 @@ def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
     (folder / "block.json").write_text(json.dumps(BLOCK | record | {"start_budget_seconds": 6000.0}))
     found = missing.by_block(designs, "nowhere", again, seconds)
     assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found
+
+
+def test_a_plan_knows_what_is_open_from_verdicts_of_its_own_effort_alone(tmp_path):
+    own = kept.results(kept.project(tmp_path)) / kept.PAPER
+    assert not ahead._judged(own, "quick").empty
+    assert ahead._judged(own, "full") is None
+    (own / "tidy" / "runs.csv").unlink()
+    assert ahead._judged(own, "quick") is None
 
 
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):
