@@ -38,7 +38,7 @@ def run(options: Sequence[str]) -> int:
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
-    handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds, began)
+    handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds)
     os.environ |= {GOES_ON: "yes", budget.VARIABLE: handed_on.text()}
     return run_workflow(options, [_file(plan, block) for block in blocks])
 
@@ -54,8 +54,7 @@ def again(plan: Plan) -> list[str]:
     return [*plan.outdated, *found]
 
 
-def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float,
-            began: float) -> Budget:  # fmt: skip
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
     """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
     whole = plan.whole()
     return Budget(
@@ -63,7 +62,6 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: record["seconds"] for block, record in blocks.items()},
         {block: record.get("spent", {}) for block, record in blocks.items()},
-        began=began,
     )  # fmt: skip
 
 
