@@ -98,7 +98,7 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     verdict = claims.decide(target, evidence)
     if evidence.missing:
         none = f"no model predicts it: {evidence.missing}" if evidence.source == "model" else ""
-        if why := none or runs.why_missing(test) or _reported_by_none(runs, test):
+        if why := none or runs.here.why_missing(test) or _reported_by_none(runs, test):
             verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
 
@@ -177,7 +177,7 @@ def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:
     reason = estimands.of(claim["test"]).untestable()
-    if not reason and runs.why_missing(claim["test"]) == transports.NEEDED:
+    if not reason and runs.here.why_missing(claim["test"]) == transports.NEEDED:
         reason = transports.NEEDED
     if not reason and status == "emulated" and "measured" in claim["routes"]:
         reason = "no emulated run can show it, because what decides does not shrink with k; runs on real hardware can"
