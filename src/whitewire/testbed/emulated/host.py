@@ -1,0 +1,85 @@
+"""A host of the emulated testbed: namespaces that a process of the sandbox holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
+from whitewire.testbed.base import Argv, Completed, Host, Process
+
+ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
+ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
+"""The environment of every host's commands: they find the same programs as this process, such as conda's."""
+
+
+class EmulatedHost(Host):
+    """A host of the sandbox, entered by `nsenter` through the process that holds its namespaces."""
+
+    def __init__(self, name: str, role: str, address: str, folder: str) -> None:
+        self.name, self.role, self.address, self.folder = name, role, address, folder
+        self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
+        self.port = ""
+        """Name of its switch port; empty before the testbed starts."""
+        self.carrier: subprocess.Popen[bytes] | None = None
+        """The command that keeps its namespaces alive. `holder` is the process inside: its PID here, and in the
+        sandbox."""
+        self.holder = 0
+        self.holder_inside = 0
+
+    def argv(self, argv: Argv, env: Mapping[str, str] | None = None) -> list[str]:
+        """The command line that runs `argv` on this host and ends with the process that started it.
+
+        `env` is set on the host, not for `nsenter`, because files that it names (LD_PRELOAD) exist only there.
+        """
+        enter = ["nsenter", "--target", str(self.holder), *ALL_NAMESPACES, "--wdns=/tmp", "--"]
+        inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
+        return [*enter, *KILLED_WITH_THIS, *inside, *map(str, argv)]
+
+    def run(
+        self,
+        argv: Argv,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+    ) -> Completed:
+        done = subprocess.run(
+            self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
+            capture_output=True, timeout=timeout,
+        )  # fmt: skip
+        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+
+    def network(self, argv: Argv) -> Completed:
+        """Run a command in the host's network namespace only, which is faster to enter than all of them."""
+        enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
+        done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
+
+    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
+              stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            position = output.tell()
+            popen = subprocess.Popen(
+                self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, stdin=stdin, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        return Process(name or f"{argv[0]} on {self.name}", popen, log, position)
+
+    def put(self, content: bytes, path: str) -> None:
+        self.run(["mkdir", "-p", str(Path(path).parent)]).check()
+        self.run(["dd", f"of={path}", "status=none"], stdin=content).check()
+
+    def get(self, path: str) -> bytes:
+        return self.run(["cat", path]).check().stdout
+
+    @property
+    def drive_root(self) -> str:
+        """The folder that holds the host's drives."""
+        return f"{self.folder}/drives"
+
+    def drive(self, number: int) -> str:
+        """The folder of one of the host's drives (1, 2, …)."""
+        return f"{self.drive_root}/{number}"
