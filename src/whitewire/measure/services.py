@@ -125,7 +125,7 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
         return None, []
     wanted = [(run.parameters["program"], run.parameters["profile"]) for run in own]
     found = hibench_of(testbed, config["hibench"], wanted, logs)
-    lost = {program: why for program, _ in wanted if (why := found.lacks(program))}
+    lost = {program: why for program, _ in wanted if (why := found.tree.lacks(program))}
     return found, [([run.row["run_id"] for run in own if run.parameters["program"] == program], why)
                    for program, why in lost.items()]  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from whitewire import workloads
 from whitewire.analysis import sweeps
-from whitewire.cluster.hibench import on_this_machine
+from whitewire.cluster.built_hibench import on_this_machine
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -71,9 +71,9 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
             raise UserError(f"{shown(paper.path)}: experiments[{index}].{place}.program: {why}")
         wanted[parameters["program"], parameters["profile"]] = None
     if wanted and "hibench" in testbed and capabilities_of(testbed).local:
-        suite = on_this_machine(testbed["hibench"])
-        suite.check(wanted, ["worker"])
-        return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := suite.lacks(program))]
+        tree = on_this_machine(testbed["hibench"])
+        tree.check(wanted, ["worker"])
+        return [why for program in dict.fromkeys(program for program, _ in wanted) if (why := tree.lacks(program))]
     return []
 
 

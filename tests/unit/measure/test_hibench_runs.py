@@ -9,7 +9,8 @@ import pytest
 from tests.support.papers import PAPER, TESTBED
 from tests.unit.measure.test_jobs import CPU, LIMITS, of, samples, sorted_run
 from whitewire import workloads
-from whitewire.cluster import hibench as suites
+from whitewire.cluster.built_hibench import BuiltHiBench, on_this_machine
+from whitewire.cluster.hibench import HiBench
 from whitewire.description.checks import _check_experiment, load_paper
 from whitewire.description.files import validate
 from whitewire.description.paper import Paper
@@ -133,7 +134,7 @@ def test_what_a_tree_lacks_is_reported_before_hosts_are_up(change, said):
 def half_built(tmp_path, monkeypatch):
     """A testbed whose HiBench is there but for the jar that dfsioe needs, and runs of dfsioe and sleep on it."""
     home = shutil.copytree(Path(__file__).parents[2] / "data" / "hibench-tree", tmp_path / "HiBench")
-    monkeypatch.setattr(suites.HiBench, "_missing_programs", lambda _: ())  # bc, which this machine may lack
+    monkeypatch.setattr(BuiltHiBench, "_missing_programs", lambda _: ())  # bc, which this machine may lack
     size = {"smoke": 1 << 20, "quick": 1 << 20, "full": 1 << 20}
     made = paper_with(
         factors={"fabric": ["10gbe"], "program": ["dfsioe", "sleep"]},
@@ -155,7 +156,7 @@ def test_its_runs_are_left_out_and_the_block_says_why(half_built, tmp_path, caps
     plan_of = BlockPlan(paper, testbed, "smoke")
     runs = [plan_of.run(row) for row in rows]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "hibench_of", lambda *_: suites.on_this_machine(testbed["hibench"]))
+        patch.setattr(services, "hibench_of", lambda *_: HiBench(on_this_machine(testbed["hibench"]), tmp_path))
         suite, lacking = services.suite(None, testbed, runs, tmp_path)
     made = Campaign(plan_of, rows, Journal(tmp_path / "smoke-1"), Progress("smoke-1", []), attempts=2)
     made.leave_out(lacking)
