@@ -224,12 +224,11 @@ class Block:
             rows, plan = {row["run_id"]: row for row in self.rows}, self.plan
             runs = [plan.run(rows[run_id]) for run_id in task.ids]
             self.spent = defaultdict(float)
-            campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
-                run.expected_seconds for run in runs]), lane)  # fmt: skip
-            campaign.deadline = task.deadline.earlier(-CLOSING_S)
-            campaign.give_up_at = NEVER  # runs of the first lane counted, so not every attempt is disturbed
-            campaign.unavailable |= task.unavailable
-            campaign.progress.lanes = task.lanes
+            progress = Progress(f"{plan.paper.id} {self.name}, lane {lane}", [run.expected_seconds for run in runs])
+            progress.lanes = task.lanes
+            # Runs of the first lane counted, so not every attempt is disturbed.
+            self.deadline, self.give_up_at = task.deadline.earlier(-CLOSING_S), NEVER
+            campaign = self._campaign(progress, lane, task.unavailable)
             with campaign.progress.going():
                 self._one_cluster(campaign).make(runs, 0, task, team)
             lacking = {run_id: Reason(LACKING, {"why": why})
@@ -237,10 +236,10 @@ class Block:
             report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
             return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
-    def _campaign(self, progress: Progress, lane: int) -> Campaign:
+    def _campaign(self, progress: Progress, lane: int, unavailable: Mapping[str, str] | None = None) -> Campaign:
         return Campaign(
             self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.interim, self.around,
-            self.deadline, self.give_up_at, self.spent, lane, others=self.others,
+            self.deadline, self.give_up_at, self.spent, lane, others=self.others, unavailable=dict(unavailable or {}),
         )  # fmt: skip
 
     def _one_cluster(self, campaign: Campaign) -> OneCluster:

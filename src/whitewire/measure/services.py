@@ -48,11 +48,6 @@ class Services:
 
         Runs without modelled drives may use the cluster of others.
         """
-        found = self._stack()
-        found.hibench = suite
-        return found
-
-    def _stack(self) -> Stack:
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
@@ -67,7 +62,7 @@ class Services:
         if "cluster" in self.config:
             site = self.config["cluster"]
             there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
-            return Stack(there, there if jobs else None, above)
+            return Stack(there, there if jobs else None, above, suite)
         values = self._hdfs_settings()
         if jobs:
             place = above.mount if above else cephfs.MOUNT
@@ -77,7 +72,8 @@ class Services:
             values |= yarn.topology(testbed, self.racks)
         values |= transport.settings
         below = Hdfs(testbed, installation, values, drive, self.logs, software.IMAGE)
-        return Stack(below, Yarn(testbed, installation, below, drive, self.logs) if jobs else None, above)
+        above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
+        return Stack(below, above_hdfs, above, suite)
 
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]

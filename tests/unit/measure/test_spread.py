@@ -87,15 +87,16 @@ class Toys:
         self.journal, self.analyses, self.interim = Journal(folder / "raw" / "quick-1"), analyses, interim
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.candidates = "quick-1", SimpleNamespace(stay=lambda candidate: None)
-        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
+        self.spent, self.pid = defaultdict(float), os.getpid()
+        self.deadline = self.give_up_at = NEVER
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.analyses),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
         )  # fmt: skip
 
-    def _campaign(self, progress, lane):
+    def _campaign(self, progress, lane, unavailable=None):
         return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, interim=self.interim, lane=lane,
-                        give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
+                        deadline=self.deadline, give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
     def session(self, runs=None, lane=1):
         runs = [self.plan.run(row) for row in self.rows] if runs is None else runs
