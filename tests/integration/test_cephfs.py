@@ -81,9 +81,9 @@ def test_a_file_gets_the_rate_of_its_stripes(store, count):
     def write_rate():
         return size / write(store, store.clients[0], path, size, "conv=fsync")
 
-    before = store.drive_bytes()
+    before = store.drives.moved()
     first = write_rate()
-    moved = [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
+    moved = [after - earlier for after, earlier in zip(store.drives.moved().values(), before.values(), strict=True)]
     rates = itertools.chain([first], iter(write_rate, None))
     comes_to(RATE * count, 0.1, lambda: next(rates))
     readers = iter(store.clients[1:])  # who have none of it in a cache
@@ -95,12 +95,12 @@ def test_a_file_gets_the_rate_of_its_stripes(store, count):
 
 def test_files_of_one_stripe_spread_over_the_osts(store):
     store.layout("many", 1, MIB)
-    before = store.drive_bytes()
+    before = store.drives.moved()
     names = " ".join(f"{MOUNT}/many/{number}" for number in range(16))
     script = f"for f in {names}; do head -c 131072 /dev/zero > $f; done; sync"
     store.clients[0].run(["sh", "-c", script]).check()
     time.sleep(1)
-    moved = [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
+    moved = [after - earlier for after, earlier in zip(store.drives.moved().values(), before.values(), strict=True)]
     # Two on each, give or take one: how many numbers folders took in between shifts the turn.
     assert all(131072 < count < 3.5 * 131072 for count in moved), moved
 
@@ -124,7 +124,7 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
     writers, reader = store.clients[:2], store.clients[2]
     script = f"for n in 0 1 2; do echo small > {MOUNT}/busy/small$n; done; sync {MOUNT}/busy/small*"
     writers[0].run(["sh", "-c", script]).check()
-    store.set_rate(RATE / 8)
+    store.drives.set_rate(RATE / 8)
     try:
         with ThreadPoolExecutor(2) as pool:
             writing = [pool.submit(write, store, host, f"busy/{host.name}", 4 * MIB, "conv=fsync") for host in writers]
@@ -134,7 +134,7 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
             for job in writing:
                 job.result()
     finally:
-        store.set_rate(RATE)
+        store.drives.set_rate(RATE)
     assert sorted(seconds)[1] < 2, seconds  # where drives know no turns, several seconds
 
 
@@ -146,10 +146,10 @@ def test_its_drives_take_another_rate_while_it_runs(store):
         return size / write(store, store.clients[0], "rates/file", size, "conv=fsync")
 
     try:
-        store.set_rate(RATE / 2)
+        store.drives.set_rate(RATE / 2)
         comes_to(4 * RATE, 0.1, rate)
     finally:
-        store.set_rate(RATE)
+        store.drives.set_rate(RATE)
     comes_to(8 * RATE, 0.1, rate)
 
 

@@ -120,7 +120,7 @@ class Stack:
         """
         self.testbed.k, self.drive, self.slow_drives = k, drive, slow_drives
         if isinstance(self.mounted, CephFs) and drive.limits:
-            self.mounted.set_rate(drive.rate)
+            self.mounted.drives.set_rate(drive.rate)
 
     def work_on(self, at_work: tuple[int, int] | None) -> None:
         """Let tasks run on the first workers only: (number of workers, tasks at once on each). None: on all again."""
