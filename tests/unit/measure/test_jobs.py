@@ -492,6 +492,20 @@ def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
     assert made[3:] == [(1, "input of rows")], "only the last one made is there"
 
 
+def test_no_run_reads_an_input_from_the_caches_of_its_writers(monkeypatch):
+    """A round's first sort on CephFS read 1.5 of its 3.2 MB so, and took 5.6 s where an equal one took 6.4 s."""
+    did = []
+    monkeypatch.setattr(Shaping, "lift", lambda *arguments: None)
+    monkeypatch.setattr(Client, "tool", lambda *said: did.append(said[-1]))
+    store = SimpleNamespace(remount=lambda: did.append("remount"), remove=lambda path: None)
+    stack = SimpleNamespace(made={}, mounted=store)
+    scale = SimpleNamespace(file_bytes=8, block_bytes=4)
+    run = SimpleNamespace(row={"replicate": 1}, store={"kind": "cephfs"}, parameters={}, scale=scale)
+    for _ in range(2):
+        Bench(stack, run).jobs.input("rows", lambda path: ("tool", [path]))
+    assert did == ["input of rows", "remount"]
+
+
 @pytest.mark.parametrize(("way", "rate", "valid"), [
     ("copy_out_rate", 2.17, False), ("copy_in_rate", 4.6, False), ("copy_out_rate", 0.52, True)])  # fmt: skip
 def test_a_copy_that_its_clients_drive_cannot_have_made_does_not_count(way, rate, valid):
