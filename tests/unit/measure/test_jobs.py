@@ -174,7 +174,7 @@ def test_tasks_at_once(spans, expected, busy, best):
 def test_processors_are_short_while_tasks_write():
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    # No lateness is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    # No wake-up latency is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
     busy = workloads.of("testdfsio").while_busy(dfsio_run(spans))
