@@ -69,7 +69,9 @@ rule trust_tables:
     params:
         results=subpath(input.record, ancestor=2),
         # Not inputs, so that no paper is measured or judged for this rule.
-        papers=results.state(plan.testbed, "*/tidy/datapackage.json", "*/analysis/manifest.json"),
+        papers=results.state(
+            plan.testbed, "*/tidy/datapackage.json", "*/analysis/manifest.json"
+        ),
     shell:
         "exec setpriv --pdeathsig KILL whitewire trust-tables"
         " --results {params.results:q}"
