@@ -8,11 +8,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
-from whitewire.testbed.base import Argv, Completed, Host, Process
+from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, piped, read_line
 
 ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """The environment of every host's commands: they find the same programs as this process, such as conda's."""
+
+HOST = """
+set -e
+hostname "$1"
+mkdir -p "$2/tmp" "$2/drives"
+chmod 1777 "$2/tmp"
+mount --bind "$2/tmp" /tmp
+mount --bind "$3" /etc/hosts
+ip link set lo up
+echo ready
+exec sleep infinity
+"""
+"""Arguments: the host's name, its folder, the hosts file."""
 
 
 class EmulatedHost(Host):
@@ -22,12 +35,31 @@ class EmulatedHost(Host):
         self.name, self.role, self.address, self.folder = name, role, address, folder
         self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
         self.port = ""
-        """Name of its switch port; empty before the testbed starts."""
+        """Name of its switch port, which the testbed makes."""
         self.carrier: subprocess.Popen[bytes] | None = None
         """The command that keeps its namespaces alive. `holder` is the process inside: its PID here, and in the
         sandbox."""
         self.holder = 0
         self.holder_inside = 0
+
+    def open(self, sandbox: int, hosts_file: str) -> None:
+        """Start the process that holds the host's namespaces, inside the sandbox with this PID."""
+        self.carrier = subprocess.Popen(
+            ["nsenter", "--target", str(sandbox), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS,
+             "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", self.name, self.folder,
+             hosts_file],
+            env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+
+    def await_open(self, deadline: float) -> None:
+        """Wait, until the (monotonic) deadline, for the host to be up. Raises CommandFailed."""
+        carrier = self.carrier
+        if carrier is None or read_line(piped(carrier.stdout), deadline).strip() != b"ready":
+            raise CommandFailed(f"testbed emulated: host {self.name} did not come up")
+        children = Path(f"/proc/{carrier.pid}/task/{carrier.pid}/children").read_text().split()
+        self.holder = int(children[0])
+        status = Path(f"/proc/{self.holder}/status").read_text()
+        self.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
 
     def argv(self, argv: Argv, env: Mapping[str, str] | None = None) -> list[str]:
         """The command line that runs `argv` on this host and ends with the process that started it.

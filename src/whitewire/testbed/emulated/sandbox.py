@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Testbed, piped, read_line
+from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, piped, read_line
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost
@@ -55,19 +55,6 @@ echo ready
 exec cat
 """
 """Arguments: size of the file system, its root, then pairs of name and folder to bind there read-only."""
-
-HOST = """
-set -e
-hostname "$1"
-mkdir -p "$2/tmp" "$2/drives"
-chmod 1777 "$2/tmp"
-mount --bind "$2/tmp" /tmp
-mount --bind "$3" /etc/hosts
-ip link set lo up
-echo ready
-exec sleep infinity
-"""
-"""Arguments: the host's name, its folder, the hosts file."""
 
 Found = TypeVar("Found")
 
@@ -176,20 +163,9 @@ class EmulatedTestbed(Testbed):
         hosts_file = f"{ROOT}/hosts/hosts"
         self.share(hosts_file, table.encode())
         for host in self.hosts:
-            host.carrier = subprocess.Popen(
-                ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS,
-                 "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", host.name, host.folder,
-                 hosts_file],
-                env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
-            )  # fmt: skip
+            host.open(self.init_pid, hosts_file)
         for host in self.hosts:
-            carrier = host.carrier
-            if carrier is None or read_line(piped(carrier.stdout), time.monotonic() + READY_S).strip() != b"ready":
-                raise CommandFailed(f"testbed emulated: host {host.name} did not come up")
-            children = Path(f"/proc/{carrier.pid}/task/{carrier.pid}/children").read_text().split()
-            host.holder = int(children[0])
-            status = Path(f"/proc/{host.holder}/status").read_text()
-            host.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
+            host.await_open(time.monotonic() + READY_S)
 
     def _wire(self) -> None:
         lines = []
