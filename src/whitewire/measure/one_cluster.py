@@ -52,17 +52,13 @@ class OneCluster:
         With `team`, this is a further lane, which does `task`; without it, `task` is what further lanes get. Raises
         CannotMake, TooHeavy, UserError.
         """
-        campaign, config = self.campaign, self.campaign.plan.config
+        campaign = self.campaign
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return number
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.overheads_of_lane if team else campaign.known_overheads
-        roles, *_ = json.loads(task.shared)
-        mounted = any(run.store["kind"] == "cephfs" for run in runs)
-        if not (mounted and capabilities_of(config).starts_file_system):
-            roles = without_servers(roles)
-        testbed = testbeds.open_testbed(config, roles, runs[0].scale.k, self.source, campaign.lane)
+        testbed = self._testbed(task.shared, runs)
         if number == 0:
             testbed.preflight()
         campaign.progress.cluster()
@@ -88,6 +84,15 @@ class OneCluster:
                 return session.make(number, team)
             started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
             return self.lead(session, number, task, started)
+
+    def _testbed(self, shared: str, runs: Sequence[Run]) -> Testbed:
+        """The testbed of a start, not yet up."""
+        config = self.campaign.plan.config
+        roles, *_ = json.loads(shared)
+        mounted = any(run.store["kind"] == "cephfs" for run in runs)
+        if not (mounted and capabilities_of(config).starts_file_system):
+            roles = without_servers(roles)
+        return testbeds.open_testbed(config, roles, runs[0].scale.k, self.source, self.campaign.lane)
 
     def _start(self, up: contextlib.ExitStack, testbed: Testbed, shared: str, runs: Sequence[Run], logs: Path
                ) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip
