@@ -69,27 +69,18 @@ hibench: ## make a private copy of HiBench for the runs that ask for it: HIBENCH
 	@$(bound) scripts/setup hibench
 	@exec whitewire hibench -- "$$HIBENCH"
 
-# Sets of published measurements are papers in a separate folder.
-calibrate: within := scripts/calibrate
-define measured
-	@$(exclusive) true
-	@echo 'checking the papers, the testbed and this machine' # takes seconds if they were not read recently
-	@$(within) whitewire validate
-	@again=$$($(within) whitewire again) || exit; \
-	$(bound) $(exclusive) $(within) whitewire papers -- $(filter calibrate,$@) $${again:+--forcerun $$again --rerun-incomplete} $(dry_run) $(ARGS)
-endef
-
 papers: setup ## measure, judge and write the reports
-	$(measured)
+	@$(bound) $(exclusive) whitewire papers -- $(dry_run) $(ARGS)
 
 # Other commands get the claim by this variable: they ignore CLAIM.
 claim: export WHITEWIRE_CLAIM := $(CLAIM)
 claim: setup ## measure one claim and its controls, in minutes, and judge it: CLAIM=E-C02
-	@blocks=$$($(exclusive) whitewire claim) || exit; [ -z "$$blocks" ] || { \
-	$(bound) $(exclusive) snakemake claim --forcerun $$blocks --rerun-incomplete $(dry_run) $(ARGS); }
+	@$(bound) $(exclusive) whitewire claim -- $(dry_run) $(ARGS)
 
+# Sets of published measurements are papers in a separate folder.
+calibrate: within := scripts/calibrate
 calibrate: setup ## measure ratios that others published of real clusters in an hour, and set them beside theirs
-	$(measured)
+	@$(bound) $(exclusive) $(within) whitewire papers -- calibrate $(dry_run) $(ARGS)
 
 testbed: asked ## measure links, drives and RDMA alone, and write the testbed's page
 	@$(bound) scripts/setup testbed

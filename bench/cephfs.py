@@ -50,7 +50,7 @@ def timed(host: Host, argv: Argv) -> float:
 
 def rates(store: CephFs, count: int, size: int, number: int) -> dict[str, float]:
     """Errors of the rates, CPU seconds per 100 MB, and bytes on the drives' wires for one of data."""
-    folder, wanted = f"stripes{count}", store.ost_rate * count
+    folder, wanted = f"stripes{count}", store.drives.rate * count
     found: dict[str, float] = {}
     store.layout(folder, count, MIB)
     file = f"{store.mount}/{folder}/{number}"
@@ -60,11 +60,11 @@ def rates(store: CephFs, count: int, size: int, number: int) -> dict[str, float]
         "read": (store.clients[1], ["dd", f"if={file}", "of=/dev/null", "bs=1M"]),
     }  # fmt: skip
     for way, (host, argv) in ways.items():
-        moved, cpu = sum(store.drive_bytes().values()), own_cpu_seconds(store)
+        moved, cpu = sum(store.drives.moved().values()), own_cpu_seconds(store)
         seconds = timed(host, argv)
         found[f"{way} error"] = size / seconds / wanted - 1
         found[f"{way} CPU s"] = (own_cpu_seconds(store) - cpu) / size * 1e8
-        found[f"{way} wire"] = (sum(store.drive_bytes().values()) - moved) / size
+        found[f"{way} wire"] = (sum(store.drives.moved().values()) - moved) / size
     store.remove(folder)
     return found
 

@@ -5,13 +5,13 @@
     .venv/bin/python bench/contention.py --of results/reference OTHER
 
 The same cells (one put, eight puts, eighteen puts, a job on two networks, a copy) are made while so many processors
-are burnt by another program, in random order. For each candidate (idle share in the worst second, mean idle share, how
-late a timer of 1 ms wakes, how long the cluster's threads that are ready wait for a processor, pressure) the largest
-bound is searched that keeps the bias of what it lets pass below 2 %. What was measured stays in --folder, one row per
-run in runs.csv; --show only reads that.
+are burnt by another program, in random order. For each candidate (idle share in the worst second, mean idle share,
+wake-up latency of a timer of 1 ms, how long the cluster's threads that are ready wait for a processor, pressure) the
+largest bound is searched that keeps the bias of what it lets pass below 2 %. What was measured stays in --folder, one
+row per run in runs.csv; --show only reads that.
 
 --of takes whole results instead, of one k and design: by how much runs take longer than the undisturbed runs of their
-cell, by how late processes woke in them, and by what other programs used.
+cell, by their wake-up latency, and by what other programs used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What makes the startup overhead of a job longer: other programs, late wake-ups, segments sent again?
+"""What makes the startup overhead of a job longer: other programs, wake-up latency, segments sent again?
 
     .venv/bin/python bench/overheads.py [--runs 6] [--loads 0 0.5 1 2] [--minutes 8] [--folder results/overheads]
     .venv/bin/python bench/overheads.py --show

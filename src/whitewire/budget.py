@@ -70,8 +70,8 @@ class Allowance:
 
     first, further: seconds left until its first interim analysis, and after it, from the moment of the call; spare: the
     same after it for runs that hardly decide a claim; own: planned seconds until its first interim analysis; start: the
-    budget of the whole start; began: when the start began, by the wall clock; earlier: seconds that the block took
-    earlier in this start; spent: those seconds by activity.
+    budget of the whole start; earlier: seconds that the block took earlier in this start; spent: those seconds by
+    activity.
     """
 
     first: Callable[[], float] = _without_end
@@ -79,7 +79,6 @@ class Allowance:
     spare: Callable[[], float] = _without_end
     own: float = math.inf
     start: float = math.inf
-    began: float = field(default_factory=time.time)
     earlier: float = 0.0
     spent: Mapping[str, float] = field(default_factory=dict)
 
@@ -107,8 +106,6 @@ class Budget:
     """Seconds that each block took earlier in this start."""
     spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Those seconds by activity (runs, start, warm-up)."""
-    began: float = field(default_factory=time.time, compare=False)
-    """When the start began, by the wall clock, which also dates the records."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,
@@ -122,8 +119,8 @@ class Budget:
         until = None if ends is None else time.time() + ends - time.monotonic()
         return json.dumps({"ends": ends, "until": until, "machine": boot_id(), "seconds": seconds, "lanes": self.lanes,
                            "expected": dict(self.expected), "claims": dict(self.claims),
-                           "whole": dict(self.whole), "earlier": dict(self.earlier), "spent": dict(self.spent),
-                           "began": self.began})  # fmt: skip
+                           "whole": dict(self.whole), "earlier": dict(self.earlier),
+                           "spent": dict(self.spent)})  # fmt: skip
 
     @classmethod
     def read(cls, text: str) -> Budget:
@@ -135,7 +132,7 @@ class Budget:
         if math.isfinite(ends) and stored["machine"] != boot_id():
             ends = time.monotonic() + stored["until"] - time.time()
         return cls(ends, stored["expected"], stored["claims"], seconds, stored["lanes"], stored["whole"],
-                   stored["earlier"], stored["spent"], stored["began"])  # fmt: skip
+                   stored["earlier"], stored["spent"])  # fmt: skip
 
     def first(self, block: str, now: float | None = None) -> float:
         """Seconds from now within which a block (`<paper>/<block>`) may begin runs that its first analysis needs."""
@@ -149,7 +146,7 @@ class Budget:
         """The part of the budget that a block (`<paper>/<block>`) gets."""
         return Allowance(
             partial(self.first, block), partial(self.further, block), partial(self.spare, block), self.own(block),
-            self.seconds, self.began, self.earlier.get(block, 0.0), self.spent.get(block, {}),
+            self.seconds, self.earlier.get(block, 0.0), self.spent.get(block, {}),
         )  # fmt: skip
 
     def own(self, block: str) -> float:

@@ -1,4 +1,4 @@
-"""The command `whitewire`: one subcommand a stage, each a thin call of its module."""
+"""The command `whitewire`: one subcommand per stage, each a thin call of its module."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from whitewire import __version__
 from whitewire.errors import Faults, PlainOutput, UserError, of_system
 
 TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
-"""Environment variable that lets an unexpected error end in its traceback; without it, the error's exit status."""
+"""Environment variable for tracebacks of unexpected errors, and the exit status of such errors without it."""
 NO_ENVIRONMENT = 3
 """Exit status of `scripts/software --folder` outside a rule's environment and image."""
 RECORD = "record"
-"""Given in place of a part, it makes `links` join all measured parts into one record."""
+"""Value of `links --part` that joins all measured parts into one record."""
 
 
 class Subcommand(Protocol):
-    """A function below: its name is the subcommand's, its docstring the help; it may return an exit status."""
+    """A function below. Its name is that of the subcommand, its docstring the help; it may return an exit status."""
 
     __name__: str
 
@@ -35,40 +35,21 @@ class Subcommand(Protocol):
 
 
 def validate(args: argparse.Namespace) -> None:
-    """Check every file that a run would use, and that this machine can do it; say what each paper's claims ask for."""
-    from whitewire.analysis.claims import kinds_said
-    from whitewire.description.drafts import open_to_dos
-    from whitewire.description.project import document_path
-    from whitewire.description.testbed import load_testbed
-    from whitewire.install.doctor import preflight
-    from whitewire.paths import shown
-    from whitewire.workflow import documents
-    from whitewire.workflow.plan import Plan, outlook_of
+    """Check every file of a run and this machine, and print the outlook and the kinds of claims."""
+    from whitewire.workflow.validation import validated
 
-    plan = Plan.load()
-    testbed = load_testbed(plan.testbed)
-    if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
-        print(f"whitewire: {left_out}", file=sys.stderr)
-    preflight(testbed)
-    for name, lines in plan.left_out.items():
-        for line in lines:
-            print(f"whitewire: {name}: left out: {line}", file=sys.stderr)
-    print(outlook_of(plan, testbed), flush=True)
-    for paper in plan.described.values():
-        print(kinds_said(paper))
-        for number, what in open_to_dos(paper.path):
-            print(f"{shown(paper.path)}: line {number}: to do: {what}")
+    validated()
 
 
 def design(args: argparse.Namespace) -> None:
-    """Write design.csv of a paper."""
+    """Write the design.csv of a paper."""
     from whitewire.design.rows import design
 
     design(args.paper, args.testbed, args.effort, args.output)
 
 
 def links(args: argparse.Namespace) -> None:
-    """Measure links, drives and RDMA ports of a testbed by themselves: needs no paper, no Java and no Hadoop."""
+    """Measure the links, drives and RDMA ports of a testbed, without paper, Java and Hadoop."""
     from whitewire.description.project import load_config
     from whitewire.measure import survey
     from whitewire.paths import root
@@ -89,7 +70,7 @@ def links(args: argparse.Namespace) -> None:
 
 
 def tidy_links(args: argparse.Namespace) -> None:
-    """Turn what `links` measured into tables, with what is beyond its bound."""
+    """Convert the results of `links` to tables, including everything beyond its bound."""
     from whitewire.records.links import FOLDER
     from whitewire.tidy.links import tables
 
@@ -97,8 +78,7 @@ def tidy_links(args: argparse.Namespace) -> None:
 
 
 def trust(args: argparse.Namespace) -> None:
-    """Measure how far the emulated testbed can be trusted: links, runs of known ratio, one link under two names, and
-    what k, load from outside and the order of runs change."""
+    """Measure the accuracy of the emulated testbed: links, known ratios, A/A pairs, k, other load, run order."""
     make_software()
     from whitewire.description.project import load_config
     from whitewire.measure.trust import trust
@@ -114,7 +94,7 @@ def trust(args: argparse.Namespace) -> None:
 
 
 def trust_tables(args: argparse.Namespace) -> None:
-    """Turn what `trust` measured into tables: each question, its answer with an interval, whether its goal is met."""
+    """Convert the results of `trust` to tables: answers with intervals, and whether their goals are met."""
     from whitewire.analysis.trust import tables
     from whitewire.records.trust import FOLDER
 
@@ -122,7 +102,7 @@ def trust_tables(args: argparse.Namespace) -> None:
 
 
 def calibration(args: argparse.Namespace) -> None:
-    """Set published ratios of real clusters beside the emulated ones: shares inside, misses, assumptions."""
+    """Compare published ratios of real clusters with emulated ones: coverage, misses, assumptions."""
     from whitewire.analysis.calibration import tables
 
     tables(args.results)
@@ -150,7 +130,7 @@ def measure(args: argparse.Namespace) -> None:
 
 
 def make_software() -> None:
-    """Make the software of measurements in a rule's environment or image; elsewhere the set-up has made it."""
+    """Build the software of measurements in a rule's environment or image; elsewhere the set-up has built it."""
     from whitewire.paths import HOME, KILLED_WITH_THIS
 
     script = [*KILLED_WITH_THIS, "sh", str(HOME / "scripts" / "software")]
@@ -164,7 +144,7 @@ def make_software() -> None:
 
 
 def tidy(args: argparse.Namespace) -> None:
-    """Turn raw results into tables."""
+    """Convert raw results to tables."""
     from whitewire.progress import Pulse
     from whitewire.tidy.tables import tidy
 
@@ -174,7 +154,7 @@ def tidy(args: argparse.Namespace) -> None:
 
 
 def analyse(args: argparse.Namespace) -> None:
-    """Turn tables into estimates and verdicts."""
+    """Compute estimates and verdicts from tables."""
     from whitewire.analysis.analyse import analyse
     from whitewire.progress import Pulse
 
@@ -184,10 +164,10 @@ def analyse(args: argparse.Namespace) -> None:
 
 
 def render(args: argparse.Namespace) -> None:
-    """Render documents: all that have results, or the named ones only."""
+    """Render all documents with results, or the given ones."""
     from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
 
-    # On SIGTERM it still removes unfinished files; after a kill the next start of the workflow does.
+    # SIGTERM: remove unfinished files before the end. After a kill the next start of the workflow removes them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
@@ -196,26 +176,26 @@ def render(args: argparse.Namespace) -> None:
     if args.start_page and lacking(args.results):
         try:
             render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
-        except LeftOut as others:  # no reason against the report that was asked for
+        except LeftOut as others:  # the requested report is there
             print(*(f"whitewire: {line}" for line in others.lines), sep="\n", file=sys.stderr)
 
 
 def citations(args: argparse.Namespace) -> None:
-    """Print the papers' entries of the bibliography as BibTeX: for `quarto render` by hand."""
+    """Print the bibliography of the papers as BibTeX, for `quarto render` by hand."""
     from whitewire.report.render import citations
 
     print(citations(), end="")
 
 
 def ending(args: argparse.Namespace) -> None:
-    """Say what the last start came to: runs, verdicts and reports of each paper, what is missing, what to do."""
+    """Print the outcome of the last start: runs, verdicts and reports per paper, gaps and remedies."""
     from whitewire.report.ending import show
 
     show()
 
 
 def doctor(args: argparse.Namespace) -> int:
-    """Say what this machine, or every host of a site, can and cannot do."""
+    """Print the capabilities of this machine, or of every host of a site."""
     from whitewire.install.doctor import OF_KIND, doctor, packages
 
     if not packages().ok:
@@ -237,21 +217,21 @@ def doctor(args: argparse.Namespace) -> int:
 
 
 def lab(args: argparse.Namespace) -> int | None:
-    """Open a shell on the running testbed."""
+    """Open a shell on a running testbed."""
     from whitewire.measure.lab import lab
 
     return lab(args.testbed)
 
 
 def prepare(args: argparse.Namespace) -> None:
-    """Make what every cluster start shares."""
+    """Prepare files for all cluster starts: defaults, class archive, NameNode image."""
     from whitewire.install.prepare import prepare
 
     prepare()
 
 
 def hibench(args: argparse.Namespace) -> None:
-    """Make a private copy of HiBench that runs here: from a folder, an archive, an address or the pinned commit."""
+    """Build a private copy of HiBench from a folder, an archive, an address or the pinned commit."""
     from whitewire.install.hibench_tree import prepare
     from whitewire.testbed.emulated.software import HADOOP
 
@@ -260,51 +240,43 @@ def hibench(args: argparse.Namespace) -> None:
 
 
 def plan(args: argparse.Namespace) -> None:
-    """Say what would be measured and how long it takes."""
-    from whitewire.workflow.plan import print_plan
+    """Print the runs of a start, their expected time, and the prospects of open claims."""
+    from whitewire.workflow.ahead import print_plan
 
     print_plan()
 
 
-def again(args: argparse.Namespace) -> None:
-    """Print what of earlier starts is outdated, and with AGAIN the blocks that a busy machine disturbed: for `snakemake
-    --forcerun`."""
-    from whitewire.workflow.plan import print_again
-
-    print_again()
-
-
 def papers(args: argparse.Namespace) -> int:
-    """Run the workflow, and once more with the time that papers left, for those whose budget had ended."""
+    """Measure, judge and report all papers with Snakemake, within the budget."""
+    print("checking the papers, the testbed and this machine", flush=True)  # takes seconds
     from whitewire.workflow.papers import run
 
     return run(args.options)
 
 
-def claim(args: argparse.Namespace) -> None:
-    """Say what measuring one claim takes, and print its block.json files for `snakemake --forcerun`; none where nothing
-    is to be measured."""
-    from whitewire.workflow.one_claim import print_claim
+def claim(args: argparse.Namespace) -> int:
+    """Measure and judge one claim and its controls, or print its answer if nothing is to be measured."""
+    from whitewire.workflow.one_claim import run
 
-    print_claim()
+    return run(args.options)
 
 
 def check(args: argparse.Namespace) -> None:
-    """Say what of results is sound: sizes and digests, records, names and designs, block by block."""
+    """Check results block by block: sizes and digests, records, names, designs."""
     from whitewire.tidy.check import check
 
     check(args.folder)
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Set two result folders side by side."""
+    """Compare two result folders."""
     from whitewire.report.compare import compare
 
     print(compare(args.a, args.b))
 
 
 def appendix(args: argparse.Namespace) -> None:
-    """Write the artifact appendix of a run, which conferences ask for, in HTML, PDF and Markdown."""
+    """Write the artifact appendix of a run in HTML, PDF and Markdown, for conferences."""
     from whitewire.description.project import load_config
     from whitewire.paths import shown
     from whitewire.report.appendix import appendix
@@ -314,7 +286,7 @@ def appendix(args: argparse.Namespace) -> None:
 
 
 def reference(args: argparse.Namespace) -> None:
-    """Keep the tables of a complete run in results/reference, in place of the last one."""
+    """Store the tables of a complete run in results/reference, replacing the previous reference."""
     from whitewire.description.project import load_config
     from whitewire.paths import root, shown
     from whitewire.report import reference
@@ -324,7 +296,7 @@ def reference(args: argparse.Namespace) -> None:
 
 
 def report(args: argparse.Namespace) -> None:
-    """Judge and report results that were measured elsewhere: a crate, or the reference results. Nothing is measured."""
+    """Judge and report results from elsewhere, a crate or the reference, without measuring."""
     from whitewire.paths import shown
     from whitewire.report import bundle, crate, rebuild, reference
 
@@ -347,7 +319,7 @@ def report(args: argparse.Namespace) -> None:
 
 
 def crate(args: argparse.Namespace) -> None:
-    """Pack a testbed's results into one file, an RO-Crate, which `whitewire report` opens anywhere."""
+    """Pack a testbed's results into one file, an RO-Crate for `whitewire report`."""
     from whitewire.description.project import load_config
     from whitewire.paths import root, shown
     from whitewire.report import crate
@@ -369,7 +341,7 @@ def keeps_private(asked: str) -> bool:
 
 
 def readme(args: argparse.Namespace) -> None:
-    """Write README's counts and figures anew, from the reference results and their reports."""
+    """Update README's counts and figures from the reference results and their reports."""
     from whitewire.paths import shown
     from whitewire.report import readme
 
@@ -378,7 +350,7 @@ def readme(args: argparse.Namespace) -> None:
 
 
 def docs(args: argparse.Namespace) -> None:
-    """Write the generated pages of documentation to build/docs: all keys, all factors, and the papers' similitude."""
+    """Write generated documentation to build/docs: keys, factors, similitude of the papers."""
     from whitewire import atomic
     from whitewire.description import factor_page, keys
     from whitewire.paths import shown
@@ -392,7 +364,7 @@ def docs(args: argparse.Namespace) -> None:
 
 
 def new_paper(args: argparse.Namespace) -> None:
-    """Make the two files of a new paper, from answers to questions or from a file. Nothing is written over."""
+    """Create the two files of a new paper from answers to questions or from a file. Existing files are kept."""
     from whitewire.paths import shown
     from whitewire.workflow import new_paper
 
@@ -414,7 +386,7 @@ def new_paper(args: argparse.Namespace) -> None:
 
 
 def site(args: argparse.Namespace) -> None:
-    """Write the file of a new testbed, from a list of hosts or this job, and from what each host says of itself."""
+    """Create the file of a new testbed from a list of hosts or the current job, and from facts of each host."""
     from whitewire.paths import shown
     from whitewire.workflow import new_site
 
@@ -425,27 +397,27 @@ def site(args: argparse.Namespace) -> None:
 
 
 WITHOUT_CONFIGURATION: tuple[Subcommand, ...] = (hibench, check)
-"""Subcommands that read no configuration. The others print which one they read if not the current folder's."""
+"""Subcommands without configuration. The others name its folder if it is not the current one."""
 REPORTING: tuple[Subcommand, ...] = (tidy, tidy_links, analyse, render)
-"""Subcommands that a campaign runs beside its lanes: each takes one of the lanes' processors."""
+"""Subcommands that run beside the lanes of a campaign; each takes one of their processors."""
 WRITERS: tuple[Subcommand, ...] = (
     design, links, tidy_links, trust, trust_tables, calibration, measure, tidy, analyse, render, lab, hibench, compare,
     appendix, reference, report, crate, readme,
 )  # fmt: skip
-"""Subcommands that write results, or use the machine as a measurement does: one at a time (`lock`)."""
+"""Subcommands that write results or use the machine like a measurement: one at a time (`lock`)."""
 GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
-    "stages, which the workflow calls": (
-        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, again,
-        claim, ending,
+    "stages of the workflow": (
+        links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, claim,
+        ending,
     ),
     "set-up and maintenance": (prepare, hibench, reference, readme, docs, citations),
 }  # fmt: skip
-"""The subcommands as --help lists them."""
+"""The subcommands by group, for --help."""
 NEW_PAPER = """\
 examples:
-  whitewire new-paper                       asks one thing after the other
-  whitewire new-paper --from answers.yaml   takes the answers from a file, such as
+  whitewire new-paper                       asks questions
+  whitewire new-paper --from answers.yaml   reads a file such as
 
     id: acme-2019
     title: Faster Ingest with Acme Adapters
@@ -461,18 +433,18 @@ examples:
        printed: 1/2 the time, fabric: 10gbe, over: 1gbe}
     - {statement: The adapter takes load off the processors, form: not_testable, missing: the adapter}
 
-`make docs` writes every key of the answers to build/docs/keys.md.
+All keys of the answers: `make docs`, then build/docs/keys.md.
 """
 
 SITE = """\
 examples:
-  whitewire site mycluster --from hosts.txt        a host in each line: node01, alice@node01, 10.1.0.17
+  whitewire site mycluster --from hosts.txt        one host per line: node01, alice@node01, 10.1.0.17
   whitewire site mycluster --from manifest.xml     a CloudLab manifest
   whitewire site mycluster --from machines.yaml    hosts of EnOSlib: its static provider's file, or roles with hosts
   whitewire site mycluster --from outputs.json     tofu output -json > outputs.json
   whitewire site mycluster                         in a job of Slurm or another scheduler: its nodes
 
-Each host is asked in one command, and nothing is written there. Edit the file, then: make doctor TESTBED=mycluster
+One command runs on each host and writes nothing there. Edit the file, then: make doctor TESTBED=mycluster
 """
 
 
@@ -486,11 +458,11 @@ def _grouped() -> str:
     for group, functions in GROUPS.items():
         about = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
         lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in about.items()), ""]
-    return "\n".join([*lines, "Daily use is by make: `make help` lists its targets and variables."])
+    return "\n".join([*lines, "For daily use: `make help` lists targets and variables."])
 
 
 def _check_command(given: Sequence[str]) -> None:
-    """Raise a UserError where the first word names no subcommand."""
+    """Raise a UserError if the first word is no subcommand."""
     from whitewire.text import quoted, suggestion
 
     names = [_name(each) for functions in GROUPS.values() for each in functions]
@@ -504,7 +476,7 @@ def parser() -> argparse.ArgumentParser:
     from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
     top = argparse.ArgumentParser(
-        prog="whitewire", description="Re-measure papers and judge their claims.", epilog=_grouped(),
+        prog="whitewire", description="Measure the claims of papers again and judge them.", epilog=_grouped(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"whitewire {__version__}")
@@ -524,18 +496,18 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--testbed", help="default: that of config.yaml")
     sub.add_argument("--results", type=Path, help="the testbed's folder (default: results/<testbed>)")
     sub.add_argument("--effort", choices=("smoke", "quick", "full"), help="default: that of config.yaml")
-    sub.add_argument("--within", default="", metavar="TIME", help="how long it may take: 10m (default: by effort)")
-    more = "whose hosts and k an emulated testbed has (default: the largest of config.yaml's papers)"
+    sub.add_argument("--within", default="", metavar="TIME", help="time limit, such as 10m (default: by effort)")
+    more = "paper with the hosts and k of an emulated testbed (default: the largest of config.yaml's papers)"
     sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
-    more = f"that one alone; {RECORD}: what is measured of all, as one record (default: all, and their record)"
+    more = f"one part only; {RECORD}: the record of all measured parts (default: all parts and the record)"
     sub.add_argument("--part", choices=(*OF_LINKS, RECORD), default="", help=more)
     command(tidy_links, "--results")
     sub = command(trust)
-    sub.add_argument("--testbed", help="default: that of config.yaml; an emulated one")
+    sub.add_argument("--testbed", help="an emulated one (default: that of config.yaml)")
     sub.add_argument("--results", type=Path, help="the testbed's folder (default: results/<testbed>)")
     sub.add_argument("--parts", default="", metavar="NAMES", help=f"{','.join(PARTS)} (default: all)")
-    sub.add_argument("--within", default="", metavar="TIME", help=f"how long it may take: 20m (default: {WITHIN})")
-    sub.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
+    sub.add_argument("--within", default="", metavar="TIME", help=f"time limit, such as 20m (default: {WITHIN})")
+    sub.add_argument("--dry-run", action="store_true", help="print the plan and its time, measure nothing")
     command(trust_tables, "--results")
     command(calibration, "--results")
     command(design, "--paper", "--testbed", "--effort", "--output")
@@ -543,62 +515,60 @@ def parser() -> argparse.ArgumentParser:
     command(tidy, "--paper", "--results")
     command(analyse, "--paper", "--testbed", "--results")
     sub = command(render, "--results")
-    sub.add_argument("--paper", action="append", help="a paper, or index for the start page; may be repeated")
-    sub.add_argument("--output", type=Path, help="the folder of the reports (default: reports/ of the results)")
-    more = "also the start page, where a paper of config.yaml has no verdicts yet and nothing else would make it soon"
+    sub.add_argument("--paper", action="append", help="a paper, or index for the start page; repeatable")
+    sub.add_argument("--output", type=Path, help="folder of the reports (default: reports/ of the results)")
+    more = "also the start page, if it is missing because a paper of config.yaml has no verdicts yet"
     sub.add_argument("--start-page", action="store_true", help=more)
     command(citations)
     command(ending)
     sub = command(doctor)
-    sub.add_argument("--testbed", default=None, help="a site's name: its hosts, all at once")
+    sub.add_argument("--testbed", default=None, help="a site's name: check all of its hosts")
     sub = command(lab)
     sub.add_argument("--testbed", default=None)
     command(prepare)
     sub = command(hibench)
     sub.add_argument("source", nargs="?", default="", help="a folder, an archive or an address")
     command(plan)
-    sub = command(papers)
-    sub.add_argument("options", nargs="*", metavar="OPTION", help="of Snakemake, after --")
-    command(again)
-    command(claim)
+    for function in (papers, claim):
+        command(function).add_argument("options", nargs="*", metavar="OPTION", help="option of Snakemake, after --")
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
     sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
-    sub.add_argument("b", metavar="B", help="the one that is set against it")
+    sub.add_argument("b", metavar="B", help="the folder to compare with A")
     sub = command(appendix)
     sub.add_argument(
         "--testbed", default="", help="a folder of results/, a path, or reference (default: config.yaml's)"
     )
-    names = "keep: with names of hosts, users, addresses and folders as they are (default: they are replaced)"
+    names = "keep: leave names of hosts, users, addresses and folders (default: replace them)"
     sub = command(reference)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
     sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub = command(report)
-    sub.add_argument("--testbed", default="", help="reference, which is the default")
-    sub.add_argument("--crate", default="", metavar="FILE", help="a crate that `make crate` made")
+    sub.add_argument("--testbed", default="", help="reference (default)")
+    sub.add_argument("--crate", default="", metavar="FILE", help="a crate, from `make crate`")
     sub = command(crate)
     sub.add_argument("results", nargs="?", type=Path, metavar="FOLDER", help="results/<testbed>")
-    sub.add_argument("--raw", action="store_true", help="with all raw output")
+    sub.add_argument("--raw", action="store_true", help="include all raw output")
     sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
     command(readme)
     command(docs)
     sub = command(new_paper)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, NEW_PAPER
-    sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, in place of questions")
+    sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="answers as YAML, instead of questions")
     sub = command(site)
     sub.formatter_class, sub.epilog = argparse.RawDescriptionHelpFormatter, SITE
-    sub.add_argument("name", metavar="NAME", help="of the testbed: config/testbeds/NAME.yaml, which may not be there")
+    sub.add_argument("name", metavar="NAME", help="of the new testbed: config/testbeds/NAME.yaml")
     sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="a list of hosts (default: this job's)")
-    more = "a configuration of ssh in place of your own; the testbed's file names it"
+    more = "ssh configuration file instead of your own; the testbed's file refers to it"
     sub.add_argument("--ssh-config", default="", metavar="FILE", help=more)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its exit status; `ended` reports its errors. Control characters in the output are
-    escaped, whatever their source."""
+    """Run one subcommand and return its exit status; `ended` reports errors. Control characters in the output are
+    escaped."""
     with (
         contextlib.redirect_stdout(cast("Any", PlainOutput(sys.stdout))),
         contextlib.redirect_stderr(cast("Any", PlainOutput(sys.stderr))),
@@ -636,7 +606,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
-    """The lock that lets only one subcommand write at a time."""
+    """Lock for one writing subcommand at a time."""
     from whitewire.lock import exclusive
     from whitewire.paths import HOME, root
 
@@ -648,9 +618,8 @@ def _alone(args: argparse.Namespace) -> contextlib.AbstractContextManager[object
 def ended(error: Exception, command: str) -> int:
     """Print why a command failed and return its exit status; call this while the error is being handled.
 
-    Errors that the user can put right give one line per fault and status 2. Any other error is a fault of this program:
-    one line that names the file with the traceback, and status UNEXPECTED. With the environment variable TRACEBACK it
-    is raised again.
+    Errors of the user give one line per fault and status 2. Any other error is a fault of this program: one line with
+    the path of the traceback, and status UNEXPECTED; with the environment variable TRACEBACK it is raised again.
     """
     if isinstance(error, UserError | OSError):
         fault = of_system(error) if isinstance(error, OSError) else error
@@ -665,7 +634,7 @@ def ended(error: Exception, command: str) -> int:
 
 
 def _kept(command: str) -> str:
-    """Write the traceback of the error being handled to a file; returns its place in words."""
+    """Write the traceback of the current error to a file; returns its place in words."""
     from whitewire.paths import FAULTS, shown
 
     report = f"whitewire {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"

@@ -175,7 +175,7 @@ def finished_record(folder):
 
 @pytest.mark.slow
 def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulate, tmp_path, capfd):
-    """No process may wake late at all: no k is large enough, the last one is taken, and every run stays invalid."""
+    """No wake-up latency is allowed: no k is large enough, the last one is taken, and every run stays invalid."""
     folder = tmp_path / "quick-1"
     block = small_block(folder, "quick", 1, {"cpu_late_ms": 0.0, "attempts": 1})
     described(block, scale=block.paper.raw["scale"] | {"k": [128, 256]})
@@ -183,7 +183,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     block.measure()
     said = capfd.readouterr().err
     assert re.search(
-        r"k = 128 is too small for this machine \(a process woke \d.* ms late .*: taking the next one", said
+        r"k = 128 is too small for this machine \(mean wake-up latency \d.* ms, .*: taking the next one", said
     )
     assert re.search(r"even k = 256 is too small for this machine .* the rest is measured", said)
     chosen = json.loads((tmp_path / "scale.json").read_text())

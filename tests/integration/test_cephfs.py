@@ -48,9 +48,9 @@ def store(hosts, tmp_path_factory):
 
 def moved_in(store, action):
     """Bytes that each OST's drive moves during an action."""
-    before = store.drive_bytes()
+    before = store.drives.moved()
     action()
-    return [after - earlier for after, earlier in zip(store.drive_bytes().values(), before.values(), strict=True)]
+    return [after - earlier for after, earlier in zip(store.drives.moved().values(), before.values(), strict=True)]
 
 
 def write(store, host, name, size, *more):
@@ -130,7 +130,7 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
     writers, reader = store.clients[:2], store.clients[2]
     script = f"for n in 0 1 2; do echo small > {MOUNT}/busy/small$n; done; sync {MOUNT}/busy/small*"
     writers[0].run(["sh", "-c", script]).check()
-    store.set_rate(RATE / 8)
+    store.drives.set_rate(RATE / 8)
     try:
         with ThreadPoolExecutor(2) as pool:
             writing = [pool.submit(write, store, host, f"busy/{host.name}", 4 * MIB, "conv=fsync") for host in writers]
@@ -140,7 +140,7 @@ def test_a_small_read_waits_for_little_of_what_others_write(store):
             for job in writing:
                 job.result()
     finally:
-        store.set_rate(RATE)
+        store.drives.set_rate(RATE)
     assert sorted(seconds)[1] < 2, seconds  # where drives know no turns, several seconds
 
 
@@ -152,10 +152,10 @@ def test_its_drives_take_another_rate_while_it_runs(store):
         return size / write(store, store.clients[0], "rates/file", size, "conv=fsync")
 
     try:
-        store.set_rate(RATE / 2)
+        store.drives.set_rate(RATE / 2)
         comes_to(4 * RATE, 0.1, rate)
     finally:
-        store.set_rate(RATE)
+        store.drives.set_rate(RATE)
     comes_to(8 * RATE, 0.1, rate)
 
 

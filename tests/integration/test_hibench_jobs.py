@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.small import BLOCK, small_stack
+from whitewire.cluster.built_hibench import BuiltHiBench
 from whitewire.cluster.hibench import HiBench, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.description.testbed import HIBENCH
@@ -56,13 +57,13 @@ def tree(can_emulate):
 
 @pytest.fixture
 def bench(stack, tree, tmp_path):
-    return HiBench(stack.testbed.by_role("client")[0], str(tree), tmp_path)
+    return HiBench(BuiltHiBench(stack.testbed.by_role("client")[0], str(tree)), tmp_path)
 
 
 def configured(stack: Stack, bench: HiBench, program: str, size: int | None = None, profile: str = "tiny") -> None:
     """Checked and configured; `size` bytes instead of the profile's."""
     workers = [host.endpoint for host in stack.testbed.by_role("datanode")]
-    bench.check([(program, profile)], workers)
+    bench.tree.check([(program, profile)], workers)
     sizes = hibench.sizes(program, profile, size) if size is not None else {}
     masters = [stack.testbed.by_role("namenode")[0].endpoint]
     hadoop = hadoop_of(stack.hdfs, stack.yarn, bench, OPTIONS)
@@ -85,7 +86,7 @@ def jvms(stack: Stack) -> list[str]:
     ("dfsioe", None),
 ])  # fmt: skip
 def test_the_real_one_runs_its_micro_programs(stack, tmp_path, program, size):
-    bench = HiBench(stack.testbed.by_role("client")[0], str(HIBENCH / "tree"), tmp_path)
+    bench = HiBench(BuiltHiBench(stack.testbed.by_role("client")[0], str(HIBENCH / "tree")), tmp_path)
     configured(stack, bench, program, size)
     bench.prepare(SECONDS, stack.check)
     reports = bench.measure(SECONDS, stack.check)

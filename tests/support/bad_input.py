@@ -19,7 +19,8 @@ from whitewire.description import files
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow import new_paper
-from whitewire.workflow.plan import Plan, print_plan
+from whitewire.workflow.ahead import print_plan
+from whitewire.workflow.plan import Plan
 
 MADE_UP = "made-up-2026"
 MOST_SECONDS = {"refused": 2.0, "passed": 4.0}

@@ -22,7 +22,9 @@ from tests.support.limits import of_kind
 from whitewire.paths import HOME, SYSTEM_PATH
 from whitewire.testbed.base import piped
 from whitewire.testbed.emulated import software
-from whitewire.testbed.emulated.sandbox import EmulatedHost, EmulatedTestbed
+from whitewire.testbed.emulated.host import EmulatedHost
+from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.emulated.switch import shaped
 from whitewire.testbed.emulated.software import ROOT
 
 USER, UID = "researcher", 1000
@@ -96,10 +98,10 @@ class Site:
         testbed = self.testbed
         self._network(1, "10.78.0")
         rate = testbed.config["fabrics"]["10gbe"]["rate_mbit_per_s"] / testbed.k
-        buffer = testbed.port_buffer(rate)
+        buffer = testbed.switch.port_buffer(rate)
         for number, host in enumerate(testbed.hosts, start=1):
-            host.run(["tc", "-batch", "-"], stdin=testbed._shape("eth1", rate, buffer, "add")).check()
-            port = testbed._shape(f"port1x{number}", rate, buffer, "add")
+            host.run(["tc", "-batch", "-"], stdin=shaped("eth1", rate, buffer, "add")).check()
+            port = shaped(f"port1x{number}", rate, buffer, "add")
             testbed.inside(["tc", "-batch", "-"], stdin=port).check()
 
     def _network(self, which: int, prefix: str) -> None:

@@ -29,18 +29,18 @@ test_that("a job is held to its compute share, a put to its worst second", {
                                  "(the compute share)"))
 })
 
-test_that("where it is known how late a process woke, that is the rule, and idle seconds say nothing", {
+test_that("where wake-up latency is known, it is the rule, and idle seconds say nothing", {
   seen <<- data.frame(experiment = c("put", "put", "put"), metric = c("cpu_late", "cpu_idle_min", "cpu_outside"),
                       value = c(0.2, 0.1, 0))
   expect_equal(cpu_headroom()$metric, c("cpu_late", "cpu_outside"))
   read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6)))
-  expect_match(cpu_rule(), "woke no later than 0.6\u00a0ms on average", fixed = TRUE)
+  expect_match(cpu_rule(), "was at most 0.6\u00a0ms (beyond", fixed = TRUE)
   expect_equal(headroom_bounds()$bound, 0.6)
   read_environments <<- function() list(list(limits = list(cpu_late_ms = 0.6, cpu_outside = 0.5, compute_share = 0.4)))
   bounds <- headroom_bounds()
   expect_equal(bounds$bound, 0.6) # no panel is drawn for a bound alone
   expect_equal(as.character(bounds$what), headroom_words[["cpu_late"]])
-  expect_match(headroom_caption(), "By panel: how late a process woke, ms, mean of the run; used by other programs, processors. Dashed",
+  expect_match(headroom_caption(), "By panel: wake-up latency, ms, mean of the run; used by other programs, processors. Dashed",
                fixed = TRUE)
 })
 

@@ -84,14 +84,6 @@ def test_where_no_claims_are_counted_the_first_block_has_all_that_is_left():
     assert budget.further("b/1", 50.0) == 40
 
 
-def test_a_block_knows_when_its_start_began(monkeypatch):
-    text, began = Budget.of(1000.0, {"a/1": 3.0}, {"a/1": 1}).text(), time.time()
-    assert Budget(math.inf).began == pytest.approx(began, abs=5)
-    slept = began + 3600  # while the monotonic clock stood still
-    monkeypatch.setattr(time, "time", lambda: slept)
-    assert Budget.read(text).allowance("a/1").began == pytest.approx(began, abs=5)
-
-
 def test_others_disturb_a_block_only_until_its_first_interim_analysis():
     budget = Budget(90.0, {"a/1": 0.0, "b/1": 20.0})
     assert (budget.own("a/1"), budget.own("b/1"), budget.own("z/1")) == (math.inf, 20.0, math.inf)

@@ -121,7 +121,7 @@ def test_experiment_twice(project):
 
 
 def test_two_runs_with_one_id():
-    from whitewire.workflow.plan import check_unique
+    from whitewire.workflow.checked_paper import check_unique
 
     check_unique([{"run_id": "a"}, {"run_id": "b"}], "x.yaml")
     with pytest.raises(UserError, match='x.yaml: experiments: found 2 runs with the id "a", expected one'):
@@ -224,7 +224,7 @@ def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch, capsys):
     def refuse(_):
         raise PermissionError(13, "Permission denied", str(tmp_path / "x"))
 
-    monkeypatch.setattr("whitewire.workflow.plan.print_plan", lambda: refuse(None))
+    monkeypatch.setattr("whitewire.workflow.ahead.print_plan", lambda: refuse(None))
     assert main(["plan"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"whitewire: error: {tmp_path}/x: Permission denied: give yourself the right to it")
@@ -245,7 +245,7 @@ def raising(error):
 def test_what_nothing_foresaw_is_one_line_and_its_traceback_a_file(tmp_path, monkeypatch, capsys, error, said):
     monkeypatch.delenv(cli.TRACEBACK)
     monkeypatch.setattr("whitewire.paths.FAULTS", tmp_path / "faults")
-    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(error))
+    monkeypatch.setattr("whitewire.workflow.ahead.print_plan", raising(error))
     assert main(["plan"]) == 70
     output = capsys.readouterr()
     (kept,) = (tmp_path / "faults").iterdir()
@@ -262,7 +262,7 @@ def test_a_traceback_that_cannot_be_kept_is_shown(tmp_path, monkeypatch, capsys)
     (tmp_path / "file").write_text("")
     monkeypatch.delenv(cli.TRACEBACK)
     monkeypatch.setattr("whitewire.paths.FAULTS", tmp_path / "file" / "faults")
-    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(KeyError("nodes")))
+    monkeypatch.setattr("whitewire.workflow.ahead.print_plan", raising(KeyError("nodes")))
     assert main(["plan"]) == 70
     first, *others = capsys.readouterr().err.splitlines()
     assert first.startswith("whitewire plan: unexpected KeyError: 'nodes'; this is a fault of Whitewire: the traceback")
@@ -270,7 +270,7 @@ def test_a_traceback_that_cannot_be_kept_is_shown(tmp_path, monkeypatch, capsys)
 
 
 def test_tests_see_what_nothing_foresaw(monkeypatch):
-    monkeypatch.setattr("whitewire.workflow.plan.print_plan", raising(KeyError("nodes")))
+    monkeypatch.setattr("whitewire.workflow.ahead.print_plan", raising(KeyError("nodes")))
     with pytest.raises(KeyError, match="nodes"):
         main(["plan"])
 

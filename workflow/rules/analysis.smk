@@ -44,7 +44,7 @@ rule analysis:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         testbed=plan.testbed,
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",

@@ -39,7 +39,7 @@ rule calibration_tables:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(output.done, ancestor=2),
     shell:
@@ -55,7 +55,7 @@ rule calibration_page:
         f"{RESULTS}/logs/calibration-tables.done",
         document="paper/calibration.qmd",
         style=STYLE,
-        functions=plan.files("paper/R/papers/calibration/*.R"),
+        functions=files("paper/R/papers/calibration/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/calibration.html"),
@@ -71,7 +71,7 @@ rule calibration_page:
     conda:
         "../../envs/paper.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),

@@ -14,7 +14,7 @@ rule container:
     Its label org.opencontainers.image.revision is the commit of this checkout, in which the command whitewire lies.
     """
     input:
-        lambda wildcards: plan.recipe(wildcards.image),
+        lambda wildcards: made_of(wildcards.image),
     output:
         ".cache/containers/{image}.sif",
     log:
@@ -41,5 +41,5 @@ rule containers:
     """All images; with HiBench where there is a copy of it."""
     input:
         lambda wildcards: expand(
-            ".cache/containers/{image}.sif", image=filter(plan.can_make, IMAGES)
+            ".cache/containers/{image}.sif", image=filter(can_make, IMAGES)
         ),

@@ -20,7 +20,7 @@ rule design:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         testbed=plan.testbed,
         effort=plan.effort,

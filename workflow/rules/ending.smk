@@ -23,7 +23,7 @@ logger.addFilter(
 onstart:
     if workflow.is_main_process:
         try:
-            plan.begin()
+            start.begin()
         except Exception as error:
             sys.exit(ended(error, "snakemake"))
         shutil.rmtree(".snakemake/backups", ignore_errors=True)
@@ -32,7 +32,7 @@ onstart:
 # The start page is made even if a paper could not be measured; it shows the others, and what happened to this one. So is
 # the calibration's page, where the papers are sets.
 onerror:
-    if workflow.is_main_process and plan.has_verdicts:
+    if workflow.is_main_process and results.has_verdicts(plan.testbed):
         shell(
             "setpriv --pdeathsig KILL whitewire render --paper index"
             " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"

@@ -19,19 +19,19 @@ rule links_network:
     conda:
         "../../envs/measure.yaml"
     container:
-        plan.container("hadoop")
+        plan.images.of("hadoop")
     threads: workflow.cores
     resources:
         measuring=MACHINE,
         mpi="srun",
-        nodes=plan.most_nodes,
-        tasks=plan.most_nodes,
+        nodes=plan.needs.most_nodes,
+        tasks=plan.needs.most_nodes,
         runtime=15,
     params:
         part="network",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
-        effort=plan.survey_effort,
+        effort=results.survey_effort(plan),
         description=plan.description,
     shell:
         "exec setpriv --pdeathsig KILL whitewire links"
@@ -55,7 +55,7 @@ use rule links_network as links_drives with:
         part="drives",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
-        effort=plan.survey_effort,
+        effort=results.survey_effort(plan),
         description=plan.description,
 
 
@@ -72,7 +72,7 @@ use rule links_network as links_rdma with:
         part="rdma",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
-        effort=plan.survey_effort,
+        effort=results.survey_effort(plan),
         description=plan.description,
 
 
@@ -90,7 +90,7 @@ rule links:
     conda:
         "../../envs/measure.yaml"
     container:
-        plan.container("hadoop")
+        plan.images.of("hadoop")
     params:
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),

@@ -25,15 +25,15 @@ rule measure:
     conda:
         "../../envs/measure.yaml"
     container:
-        plan.container("hadoop")
+        plan.images.of("hadoop")
     threads: plan.threads(workflow.cores)
     resources:
         measuring=plan.share,
         # Requirements of a Slurm job (profiles/slurm), which a run on this machine ignores.
         mpi="srun",
-        nodes=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
-        tasks=lambda wildcards: plan.nodes(wildcards.paper, wildcards.block),
-        runtime=lambda wildcards: plan.minutes(wildcards.paper, wildcards.block),
+        nodes=lambda wildcards: plan.needs.nodes(wildcards.paper, wildcards.block),
+        tasks=lambda wildcards: plan.needs.nodes(wildcards.paper, wildcards.block),
+        runtime=lambda wildcards: plan.needs.minutes(wildcards.paper, wildcards.block),
     params:
         testbed=plan.testbed,
         rows=lambda wildcards: plan.digest(wildcards.paper, wildcards.block),

@@ -1,6 +1,6 @@
 # Stage 5: documents. They read tables, descriptions and records of the environment, and compute no estimate.
 
-STYLE = plan.files(
+STYLE = files(
     "paper/*.R",
     "paper/R/*.R",
     "paper/R/data/*.R",
@@ -27,7 +27,7 @@ rule paper:
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
-        functions=lambda wildcards: plan.files(f"paper/R/papers/{wildcards.paper}/*.R"),
+        functions=lambda wildcards: files(f"paper/R/papers/{wildcards.paper}/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/{{paper}}.html"),
@@ -51,7 +51,7 @@ rule paper:
     conda:
         "../../envs/paper.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),
@@ -76,8 +76,8 @@ rule index:
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         document="paper/index.qmd",
         style=STYLE,
-        functions=plan.files("paper/R/papers/index/*.R"),
-        reference=plan.reference(),
+        functions=files("paper/R/papers/index/*.R"),
+        reference=results.reference(),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/index.html"),
@@ -90,7 +90,7 @@ rule index:
     conda:
         "../../envs/paper.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),

@@ -41,7 +41,7 @@ rule links_tables:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(input.record, ancestor=2),
     shell:
@@ -57,7 +57,7 @@ rule testbed_page:
         f"{RESULTS}/logs/links-tables.done",
         document="paper/testbed.qmd",
         style=STYLE,
-        functions=plan.files("paper/R/papers/testbed/*.R"),
+        functions=files("paper/R/papers/testbed/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/testbed.html"),
@@ -73,12 +73,12 @@ rule testbed_page:
     conda:
         "../../envs/paper.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(output.html, ancestor=2),
         reports=subpath(output.html, parent=True),
         # Not an input: the page shows it if it exists, but does not require it.
-        trust=plan.state("trust/tables/datapackage.json"),
+        trust=results.state(plan.testbed, "trust/tables/datapackage.json"),
     shell:
         "exec setpriv --pdeathsig KILL whitewire render"
         " --paper testbed"

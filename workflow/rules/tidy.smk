@@ -45,7 +45,7 @@ rule tidy:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=lambda wildcards: f"{RESULTS}/{wildcards.paper}",
     shell:

@@ -35,7 +35,7 @@ rule trust_measured:
     conda:
         "../../envs/measure.yaml"
     container:
-        plan.container("hadoop")
+        plan.images.of("hadoop")
     threads: workflow.cores
     resources:
         measuring=MACHINE,
@@ -65,11 +65,13 @@ rule trust_tables:
     conda:
         "../../envs/analysis.yaml"
     container:
-        plan.container("publish")
+        plan.images.of("publish")
     params:
         results=subpath(input.record, ancestor=2),
         # Not inputs, so that no paper is measured or judged for this rule.
-        papers=plan.state("*/tidy/datapackage.json", "*/analysis/manifest.json"),
+        papers=results.state(
+            plan.testbed, "*/tidy/datapackage.json", "*/analysis/manifest.json"
+        ),
     shell:
         "exec setpriv --pdeathsig KILL whitewire trust-tables"
         " --results {params.results:q}"

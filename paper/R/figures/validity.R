@@ -1,6 +1,6 @@
 # How much of the processors was left while the runs were made.
 
-headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
+headroom_words <- c(cpu_late = "wake-up latency,\nms, mean of the run",
                     cpu_outside = "used by other programs,\nprocessors",
                     cpu_idle_mean = "idle, mean of the run,\nshare",
                     cpu_idle_min = "idle, worst second of the run,\nshare",
@@ -9,7 +9,7 @@ headroom_words <- c(cpu_late = "how late a process woke,\nms, mean of the run",
                     read_short_while_busy = "short while TestDFSIO's\ntasks read, share")
 
 # A job starts all its processes at once, so no second of it says much: it has a compute share in place of the worst.
-# Where it is known how late a process woke, that shows what idle time only suggests.
+# Where wake-up latency is known, it shows what idle time only suggests.
 cpu_headroom <- function() {
   runs <- read_runs()
   runs <- runs[runs$metric %in% names(headroom_words) & !is.na(runs$value), ]

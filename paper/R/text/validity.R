@@ -126,8 +126,8 @@ cpu_rule <- function() {
   bound <- function(name) if (is.null(limits[[name]])) "its bound" else percent(limits[[name]], 0)
   if ("cpu_late" %in% runs$metric) {
     most <- if (is.null(limits$cpu_late_ms)) "its bound" else paste0(trimmed(limits$cpu_late_ms, 2), "\u00a0ms")
-    return(paste0("a process that sleeps 2\u00a0ms again and again woke no later than ", most,
-                  " on average (later, and a result may be off by more than 2\u00a0%)"))
+    return(paste0("the mean wake-up latency of a process that sleeps 2\u00a0ms again and again was at most ", most,
+                  " (beyond that, a result may be off by more than 2\u00a0%)"))
   }
   listed(c(
     if ("cpu_idle_min" %in% runs$metric || nrow(runs) == 0) {

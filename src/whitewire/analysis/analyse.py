@@ -26,7 +26,8 @@ from whitewire.analysis import (
     similitude,
     sweeps,
 )
-from whitewire.analysis.runs import LANES, Runs, Scaling, at, on_testbed, status_on
+from whitewire.analysis.run_lanes import LANES
+from whitewire.analysis.runs import Runs, Scaling, at, on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -520,7 +521,7 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, ha
     # Of no runs an empty one: a budget may end before the first.
     tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     if LANE in table:
-        tables["lanes"] = pd.DataFrame(runs.lane_differences(), columns=list(LANES))
+        tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANES))
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         atomic.write(folder / name, content)

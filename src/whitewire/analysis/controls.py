@@ -187,7 +187,7 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
         "smallest_fault": None if error is None else _smallest(1, error),
         "p_value": _p(control, test, evidence, runs, paper),
         "error": error,
-        "missing": runs.why_missing(test) or evidence.missing,
+        "missing": runs.here.why_missing(test) or evidence.missing,
     }
 
 

@@ -98,7 +98,7 @@ def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
     verdict = claims.decide(target, evidence)
     if evidence.missing:
         none = f"no model predicts it: {evidence.missing}" if evidence.source == "model" else ""
-        if why := none or runs.why_missing(test) or _reported_by_none(runs, test):
+        if why := none or runs.here.why_missing(test) or _reported_by_none(runs, test):
             verdict = claims.Verdict(claims.NOT_TESTABLE, why)
     return target, evidence, verdict, said
 
@@ -113,7 +113,7 @@ def judged(
         reason += f"; {evidence.note}"
     if said:
         reason += f"; {said}"
-    theirs = paper.statistic_of(test.get("expected", ""))
+    theirs = _statistic_of(paper, test.get("expected", ""))
     if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
         reason += f"; the paper's number is its {theirs}, ours a {ours}"
     if evidence.source == "runs" and evidence.estimate is not None:
@@ -177,9 +177,18 @@ def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:
     reason = estimands.of(claim["test"]).untestable()
-    if not reason and runs.why_missing(claim["test"]) == transports.NEEDED:
+    if not reason and runs.here.why_missing(claim["test"]) == transports.NEEDED:
         reason = transports.NEEDED
     if not reason and status == "emulated" and "measured" in claim["routes"]:
         reason = "no emulated run can show it, because what decides does not shrink with k; runs on real hardware can"
     reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"
     return {"route": claims.NOT_TESTABLE, "verdict": claims.NOT_TESTABLE, "reason": reason}
+
+
+def _statistic_of(paper: Paper, expression: float | str) -> str:
+    """What the paper's own number is, `best of 3`, where an expression is one value that says so; else empty."""
+    for value in paper.raw["values"]:
+        if value["id"].replace("-", "_") == str(expression).strip() and "statistic" in value:
+            statistic = value["statistic"]
+            return f"{statistic['of']} of {statistic['runs']}" if "runs" in statistic else statistic["of"]
+    return ""

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import cached_property, partial, wraps
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands, propagation, sequential, statistics
-from whitewire.analysis import guards, lane_effect, net
+from whitewire import propagation, sequential, statistics
+from whitewire.analysis import guards, net
+from whitewire.analysis.cells_here import CellsHere
+from whitewire.analysis.run_lanes import RunLanes
 from whitewire.description import transports
-from whitewire.description.paper import Paper, cells_of, tests_of
+from whitewire.description.paper import Paper
 from whitewire.description.testbed import is_emulated
-from whitewire.design.rows import counts, effort_of, stem, stem_of
+from whitewire.design.rows import effort_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, text
-from whitewire.propagation import Errors
-from whitewire.records import metrics
 from whitewire.records.jobs import NET, WHOLE
 from whitewire.tidy.columns import LANE
 
 MORE_BYTES = "more bytes a run are needed"
-LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
-"""Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
-OF_MACHINE = {each.name for each in metrics.MACHINE}
 Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """Function from an experiment and the levels of its factors to the scale of a run."""
 
@@ -78,9 +75,6 @@ class Runs:
                               overheads=overheads, scaling=scaling, analyses=analyses, ways=ways)  # fmt: skip
         self.overheads = net.OverheadErrors(overheads)
         self.paper, self.seed, self.k = paper, seed, k
-        self.unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
-        """Why this machine cannot make a cell, by how the ids of its runs begin."""
-        self.fabrics, self.ways = fabrics, ways
         self.scaling = scaling
         table = table.copy()
         for factor in paper.factors:
@@ -93,67 +87,14 @@ class Runs:
         table["best"] = full.where(full.notna(), value)
         units = table["full_scale_unit"].where(full.notna(), table["unit"])
         table["best_unit"] = units.fillna("").astype(str)
-        self.lost: dict[tuple[str, str], int] = {}
-        """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
-        self.lane_errors: dict[tuple[str, str], dict[tuple[str, ...], tuple[pd.Series, int]]] = {}
-        """Errors of the lanes' effects, by name and metric: per source the part of each row, and degrees of freedom."""
-        self.confounded: dict[tuple[str, str], frozenset[str]] = {}
-        """Blocks whose lanes are confounded with cells, by name and metric."""
-        self._measured = table
-        self.table = table = self._without_lanes(table.copy()) if LANE in table else table
+        self.lanes = RunLanes(table, paper)
+        self.table = table = self.lanes.table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
+        self.here = CellsHere(paper, self.efforts, unavailable, fabrics, ways)
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
         self.invalid = table[~table["valid"]].drop_duplicates(attempts)
-
-    def _without_lanes(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table less what lanes add to the values of every metric that has a logarithm."""
-        columns = ["value", "full_scale_value", "best"]
-        table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
-        for (experiment, metric), rows in self._in_lanes(table):
-            found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
-            errors: dict[tuple[str, ...], tuple[pd.Series, int]] = {
-                ("lanes", experiment, metric, block, str(number)): (pd.Series(part, rows.index), freedom)
-                for (block, number), (part, freedom) in found.errors.items()
-            }
-            for name in self.paper.family(experiment):
-                key = name, metric
-                self.lost[key], self.lane_errors[key], self.confounded[key] = found.lost, errors, found.confounded
-            table.loc[rows.index, columns] = table.loc[rows.index, columns].mul(np.exp(-found.shift), axis=0)
-        return table
-
-    def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0.
-
-        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1. So is
-        whether the machine was short of processors, which belongs to the moment.
-        """
-        good = table[table["valid"] & table["best"].notna()].copy()
-        if good.empty:
-            return
-        good["cell"] = good[["experiment", *self.paper.factors]].astype(str).agg("\0".join, axis=1)
-        good[LANE] = pd.to_numeric(good[LANE]).fillna(1)
-        origin = good["experiment"].map(self.paper.origin)
-        for (experiment, metric), rows in good.groupby([origin, "metric"], sort=False):
-            if metric not in OF_MACHINE and rows["best_unit"].iloc[0] != "1" and rows["best"].min() > 0:
-                yield (str(experiment), str(metric)), rows
-
-    def lane_differences(self) -> list[dict[str, Any]]:
-        """Differences between the lanes of each block: a row of LANES per experiment and metric that claims use."""
-        if LANE not in self.table:
-            return []
-        tests = [test for claim in self.paper.claims for test in tests_of(claim)]
-        asked = {(self.paper.origin(name), test.get("metric")) for test in tests
-                 for name, _ in estimands.of(test).needed()}  # fmt: skip
-        found = []
-        for (experiment, metric), rows in self._in_lanes(self._measured):
-            for block, own in rows.groupby("block", sort=False):
-                effect = lane_effect.difference(own["best"], own["cell"], own[LANE])
-                if effect and (experiment, metric) in asked:
-                    of = {"block": block, "experiment": experiment, "metric": metric, "n": len(own)}
-                    found.append(of | asdict(effect))
-        return found
 
     def first(self, n: int) -> Runs:
         """The first n valid runs of each cell by their number, or all of them where there are fewer."""
@@ -165,7 +106,7 @@ class Runs:
         if not gone:
             return self.interim()
         kept = [each not in gone for each in zip(*(self.table[key] for key in (*keys, "replicate")), strict=True)]
-        return self._again(self._measured[kept])
+        return self._again(self.lanes.measured[kept])
 
     @once
     def as_measured(self, experiment: str, levels: Mapping[str, Any], metric: str) -> np.ndarray:
@@ -230,7 +171,7 @@ class Runs:
     @once
     def _left(self, experiment: str, metric: str) -> float:
         """Share of the degrees of freedom within cells that the effects of lanes leave."""
-        lost = self.lost.get((experiment, metric), 0)
+        lost = self.lanes.lost.get((experiment, metric), 0)
         return 1 - lost / sum(len(values) - 1 for values in self._family(experiment, metric)) if lost else 1.0
 
     @once
@@ -242,51 +183,6 @@ class Runs:
         rows = pd.concat([self.groups[key] for key in keys])
         cells = rows.groupby(["experiment", *self.paper.factors], sort=False)
         return [values for _, own in cells if len(values := self._values(own))]
-
-    def why_missing(self, test: Mapping[str, Any]) -> str:
-        """Why this machine cannot make the runs of a test at all; empty when it can."""
-        for named in estimands.of(test).needed():
-            reasons = [self._not_here(*cell) for cell in self.matched(*named)]
-            if reasons and all(reasons):
-                return reasons[0]
-        return ""
-
-    def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
-        """Why this machine cannot make the runs of a cell; empty when it can."""
-        parameters = self.paper.parameters(experiment, levels)
-        fabric, transport = parameters.get("fabric"), parameters.get("transport")
-        if transport and self.ways is not None and transport not in self.ways:
-            return transports.NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
-        if fabric and self.fabrics is not None and fabric not in self.fabrics:
-            return f"this testbed has no network {fabric}"
-        own = stem(experiment, levels)
-        if why := self.unavailable.get(own):
-            return why
-        # Of a cell that the effort does not make nobody has tried whether it can be made: but its file system cannot be
-        # had where no cell on it can.
-        kind = self.paper.store(experiment, levels)["kind"]
-        if own in self._made or kind == "hdfs":
-            return ""
-        alike = [self.unavailable.get(name, "") for name, store in self._made.items() if store == kind]
-        return alike[0] if alike and all(alike) else ""
-
-    def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """The cells with a level of every factor that one matches; levels left out match every level."""
-        cells = cells_of(self.paper.experiments[experiment])
-        return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
-
-    def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """Those cells that match a cell, that the effort makes and that this machine can make."""
-        found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
-        return [cell for cell in found if stem(*cell) in self._made] if self._made else found
-
-    @cached_property
-    def _made(self) -> dict[str, str]:
-        """How the ids of those runs begin that the efforts of the runs make, with the kind of their file system; none
-        where no effort is known."""
-        efforts = self.efforts & set(self.paper.raw.get("replicates", ()))
-        return {stem(experiment["id"], levels): self.paper.store(experiment["id"], levels)["kind"] for effort in efforts
-                for experiment, levels, count in counts(self.paper, effort) if count}  # fmt: skip
 
     def why_unusable(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the values of a metric in a cell are unusable; empty where they are not."""
@@ -330,18 +226,13 @@ class Runs:
         unit = good["best_unit"].iloc[0] if len(good) else ""
         spread, freedom = self.scatter(experiment, levels, metric)
         found = Sample(good["best"].to_numpy(dtype=float), invalid, unit, name, spread, freedom, metric)
-        found = replace(found, lanes=self._errors_of_lanes(experiment, metric, good.index))
+        found = replace(found, lanes=self.lanes.errors(experiment, metric, good.index))
         return self._with_overheads(found, experiment, levels, metric)
-
-    def _errors_of_lanes(self, experiment: str, metric: str, rows: pd.Index) -> Errors:
-        """Errors of the centre of some rows by what lanes add, which was taken off."""
-        known = self.lane_errors.get((experiment, metric), {})
-        return {source: (-float(part[rows].mean()), freedom) for source, (part, freedom) in known.items()}
 
     def confounded_lanes(self, experiment: str, levels: Mapping[str, Any], metric: str) -> frozenset[tuple[str, float]]:
         """Block and lane of each run of a cell, of blocks whose lanes are confounded with cells."""
         rows = self.groups.get((experiment, metric))
-        if rows is None or not (blocks := self.confounded.get((experiment, metric))):
+        if rows is None or not (blocks := self.lanes.confounded.get((experiment, metric))):
             return frozenset()
         good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels) & rows["block"].isin(blocks)]
         return frozenset(zip(good["block"], pd.to_numeric(good[LANE]).fillna(1), strict=True))

@@ -2,8 +2,7 @@
 
 A metadata server and a monitor run on the host of role `mds`, four object stores (OSTs; Ceph's OSDs with their data
 in memory) on each host of role `oss`, and ceph-fuse mounts the file system on the clients. Each OST sits behind a
-drive: a network namespace below its host, whose traffic in both directions passes one shaper at the drive's rate.
-What leaves or enters the host itself passes the host's link as the testbed's fabric shapes it.
+drive (ost_drives.py). What leaves or enters the host itself passes the host's link as the testbed's fabric shapes it.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from whitewire.cluster.ost_drives import Ost, OstDrives
 from whitewire.cluster.service import Service
 from whitewire.design.durations import OSTS_PER_OSS
-from whitewire.design.scaling import LEAST_STRIPE, burst_bytes
+from whitewire.design.scaling import LEAST_STRIPE
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.base import FRAME_SHARE, CommandFailed, Host, Process, ProcessDied, Testbed, piped
+from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Testbed, piped
 from whitewire.testbed.each import on_each
-from whitewire.testbed.emulated import turns
 from whitewire.testbed.emulated.software import ROOT
 
 FOLDER = f"{ROOT}/ceph"
@@ -45,71 +44,6 @@ PROOFS = 4
 """Checks at a start, at most, that stripes reach their OSTs."""
 LARGEST_OBJECT = 2**30
 """Most bytes of an object: more than any scaled file has on one OST, so that an OST has one per file, as in Lustre."""
-FRAMING = 1 / FRAME_SHARE * 1.0035
-"""Bytes on the drive's wire per byte of data: headers of TCP/IP and Ethernet, and overhead of Ceph's messages (0.6 % of
-writes, 0.1 % of reads; bench/cephfs.py prints both)."""
-DRIVE_TURN = 16 * 2**10
-"""Bytes that a drive moves for one client before the next one's turn, like a fair I/O scheduler: reads of one client
-wait for few writes of the others. A larger packet (with segmentation offload) is a turn of its own."""
-DRIVE_QUEUE = 64 * 2**20
-"""Bytes that a drive can queue: more than all clients' sockets hold, so that it drops nothing."""
-
-# Arguments: gateway, the shaper in lines of tc(8), then pairs of namespace and address. Packets below 256 bytes
-# (acknowledgements, requests) bypass the shaper: a drive moves data. Sockets hold little, or TCP would take data that
-# waits for the drive as lost and send it again. `eth0` needs a classful root for the filter of what it sends.
-DRIVES = """
-set -e
-gateway=$1; shaper=$2; shift 2
-echo 1 > /proc/sys/net/ipv4/ip_forward
-control=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
-ip link add drives type bridge stp_state 0 mcast_snooping 0
-ip addr add "$gateway/24" dev drives
-ip link set drives up
-while [ $# -gt 0 ]; do
-    ip netns add "$1"
-    ip link add "$1" type veth peer name eth0 netns "$1"
-    ip link set "$1" master drives
-    ip link set "$1" up
-    ip -n "$1" -batch - << END
-link set lo up
-addr add $2/24 dev eth0
-link add shaper type ifb
-link set shaper up
-link set eth0 up
-route add default via $gateway
-END
-    tc -n "$1" -batch - << END
-$shaper
-qdisc add dev eth0 root handle 1: htb
-qdisc add dev eth0 handle ffff: ingress
-filter add dev eth0 parent 1: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:
-filter add dev eth0 parent ffff: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:
-filter add dev eth0 parent 1: protocol ip prio 2 u32 match u32 0 0 action mirred egress redirect dev shaper
-filter add dev eth0 parent ffff: protocol ip prio 2 u32 match u32 0 0 action mirred egress redirect dev shaper
-END
-    nsenter "--net=/run/netns/$1" sh -c '
-        echo 4096 65536 131072 > /proc/sys/net/ipv4/tcp_rmem; echo 4096 65536 65536 > /proc/sys/net/ipv4/tcp_wmem
-        echo "$1" > /proc/sys/net/ipv4/tcp_congestion_control; echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save
-    ' sh "$control"
-    shift 2
-done
-"""
-
-# Arguments: the shaper in lines of tc(8), then namespaces.
-OTHER_RATE = """
-set -e
-shaper=$1; shift
-for name in "$@"; do echo "$shaper" | tc -n "$name" -batch -; done
-"""
-
-# Delete the link by name first: a namespace goes only after the last of its killed processes, and until then the next
-# start would find the link.
-NO_DRIVES = """
-for name in "$@"; do ip link delete "$name"; ip netns delete "$name"; rm -f "/run/netns/$name"; done 2>/dev/null
-ip link delete drives 2>/dev/null
-true
-"""
-
 SHAPER_TRIAL = """
 ip link add name wire0 type veth peer name wire1 && ip link add shaper type ifb && ip link set wire0 up &&
 tc qdisc add dev shaper root handle 1: htb default 1 && tc qdisc add dev wire0 handle ffff: ingress &&
@@ -160,19 +94,6 @@ def layout_text(stripe_count: int, stripe_size: int, osts: int) -> str:
         raise UserError(f"cephfs: stripe_size is {stripe_size} bytes, expected a multiple of {LEAST_STRIPE}")
     size = LARGEST_OBJECT // stripe_size * stripe_size
     return f"stripe_unit={stripe_size} stripe_count={stripe_count} object_size={size} pool=ost"
-
-
-@dataclass(frozen=True)
-class Ost:
-    """One object store: its number, the host that it is on, its network namespace there, its address."""
-
-    number: int
-    host: Host
-    address: str
-
-    @property
-    def name(self) -> str:
-        return f"ost{self.number + 1}"
 
 
 @dataclass(frozen=True)
@@ -281,7 +202,7 @@ class CephFs(Service):
     kind = "cephfs"
 
     def __init__(self, testbed: Testbed, ost_rate: float, logs: Path, readahead: int = 8 * 2**20) -> None:
-        self.testbed, self.ost_rate, self.logs, self.mount = testbed, ost_rate, logs, MOUNT
+        self.testbed, self.logs, self.mount = testbed, logs, MOUNT
         self.options = MountOptions(32 * 2**20, readahead)
         self.mds_host, self.oss_hosts = testbed.by_role("mds")[0], testbed.by_role("oss")
         servers = [self.mds_host, *self.oss_hosts]
@@ -293,6 +214,7 @@ class CephFs(Service):
         ]
         if ost_rate <= 0 or not self.clients:
             raise UserError(f"cephfs: {len(self.clients)} clients at {ost_rate} bytes/s an OST, expected more than 0")
+        self.drives = OstDrives(self.osts, self.clients, ost_rate)
         self.daemons: dict[str, Process] = {}
         self.mounts: dict[str, Process] = {}
         self.layouts: dict[str, str] = {}
@@ -344,7 +266,8 @@ class CephFs(Service):
         }  # fmt: skip
         with ThreadPoolExecutor(max_workers=4) as pool:
             monitor = pool.submit(self._start_monitor, folders["mon.a"], plan)
-            others = [pool.submit(self._make_drives, server) for server in range(len(self.oss_hosts))]
+            others = [pool.submit(self.drives.make, host, f"10.78.{server}.254")
+                      for server, host in enumerate(self.oss_hosts, start=1)]  # fmt: skip
             others += [pool.submit(self._make_osd, ost, identities[ost.number], folders)
                        for ost in [*self.osts, metadata]]  # fmt: skip
             others += [pool.submit(self._make_client, host) for host in self.testbed.hosts]
@@ -373,30 +296,6 @@ class CephFs(Service):
         with piped(commands.popen.stdin) as stdin:
             stdin.write(json.dumps(plan).encode())
         return commands
-
-    def _shaper(self, command: str) -> str:
-        """Lines of tc(8) that make (`add`) or set (`change`) the drive of an OST."""
-        rate = self.ost_rate * 8 * FRAMING
-        burst = burst_bytes(rate / 1e6)
-        senders = [[], *([f"ip {end} {host.address}" for end in ("src", "dst")] for host in self.clients)]
-        return "\n".join(turns.shaper("shaper", senders, rate, (burst, burst), DRIVE_TURN, DRIVE_QUEUE, command))
-
-    def set_rate(self, ost_rate: float) -> None:
-        """Set the rate of all OSTs' drives, bytes/s."""
-        if ost_rate == self.ost_rate:
-            return
-        self.ost_rate = ost_rate
-
-        def change(host: Host) -> None:
-            names = [ost.name for ost in self.osts if ost.host is host]
-            host.run(["sh", "-c", OTHER_RATE, "drives", self._shaper("change"), *names]).check()
-
-        on_each(self.oss_hosts, change, at_once=4)
-
-    def _make_drives(self, server: int) -> None:
-        host = self.oss_hosts[server]
-        pairs = [part for ost in self.osts if ost.host is host for part in (ost.name, ost.address)]
-        host.run(["sh", "-c", DRIVES, "drives", f"10.78.{server + 1}.254", self._shaper("add"), *pairs]).check()
 
     def _make_osd(self, ost: Ost, identity: str, folders: Mapping[str, str]) -> None:
         number = str(ost.number)
@@ -444,12 +343,12 @@ class CephFs(Service):
         OSTs that have just started still exchange state over the same links, so an excess is checked again.
         """
         for _ in range(PROOFS):
-            before, name = self.drive_bytes(), f"{MOUNT}/.proof"
+            before, name = self.drives.moved(), f"{MOUNT}/.proof"
             self.layout(".proof", len(self.osts), LEAST_STRIPE)
             size = len(self.osts) * LEAST_STRIPE
             argv = ["dd", "if=/dev/zero", f"of={name}/file", f"bs={size}", "count=1", "conv=fsync"]
             self.clients[0].run(argv).check()
-            got = {ost: after - before[ost] for ost, after in self.drive_bytes().items()}
+            got = {ost: after - before[ost] for ost, after in self.drives.moved().items()}
             self.clients[0].run(["rm", "-rf", name]).check()
             uneven = [ost for ost, moved in got.items() if not 0.9 * LEAST_STRIPE < moved < 1.9 * LEAST_STRIPE]
             if not uneven:
@@ -463,9 +362,7 @@ class CephFs(Service):
         self.daemons, self.mounts = {}, {}
         for host in self.clients:
             host.run(["umount", "--lazy", MOUNT])
-        for host in self.oss_hosts:
-            names = [ost.name for ost in self.osts if ost.host is host]
-            host.run(["sh", "-c", NO_DRIVES, "drives", *names])
+        self.drives.remove()
         for host in [self.mds_host, *self.oss_hosts]:
             host.run(["rm", "-rf", f"{host.folder}/ceph"])
 
@@ -518,19 +415,6 @@ class CephFs(Service):
             raise UserError("cephfs: the root is not removed")
         self.clients[0].run(["rm", "-rf", full]).check()
 
-    def drive_bytes(self) -> dict[str, int]:
-        """Bytes of frames that each OST's drive has moved since the start, in both directions."""
-
-        def moved(host: Host) -> dict[str, int]:
-            script = 'for n in "$@"; do tc -n "$n" -s -j qdisc show dev shaper; done'
-            mine = [ost.name for ost in self.osts if ost.host is host]
-            lines = host.run(["sh", "-c", script, "sh", *mine]).check().stdout.decode().splitlines()
-            shown = [queue for line in lines if line.strip() for queue in json.loads(line)]
-            roots = [queue["bytes"] for queue in shown if queue.get("root")]
-            return dict(zip(mine, roots, strict=True))
-
-        found = on_each(self.oss_hosts, moved, at_once=4)
-        return {name: count for part in found for name, count in part.items()}
 
 
 def compiled_placement() -> bytes:

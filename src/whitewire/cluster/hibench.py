@@ -1,4 +1,4 @@
-"""HiBench on a host of a testbed: what it lacks there, its configuration, its runs and their reports.
+"""HiBench on a host of a testbed: its configuration, its runs and their reports.
 
 The user's tree is read and run but not written to: configuration, report and a `hadoop` are in a folder of our own
 (HIBENCH_CONF_FOLDER, hibench.report.dir, hibench.hadoop.executable).
@@ -7,32 +7,27 @@ The user's tree is read and run but not written to: configuration, report and a 
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import NoReturn
 
 from whitewire.cluster import container_jvms
+from whitewire.cluster.built_hibench import BuiltHiBench
 from whitewire.cluster.existing import LOGGING, SITE_FILES, Existing, around
 from whitewire.cluster.hadoop import whereabouts
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
-from whitewire.testbed.base import Argv, Completed, Host, Testbed
+from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.emulated import software
-from whitewire.text import quoted, suggestion
 from whitewire.tools import Unreadable, hibench, testdfsio
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, Job, NotPlain
 from whitewire.tools.hibench_report import Program, Report, Row
 from whitewire.workloads import sleep
-from whitewire.workloads.hibench_copy import DESCRIPTION, TREE, Prepared, read
 
 CLIENT_MIB = 384
 """Heap of a client's JVM, which HiBench starts for each command of Hadoop."""
@@ -42,12 +37,6 @@ ARGUMENT_FILES = {
     "mapreduce.reduce.java.opts": container_jvms.KINDS["task"],
 }
 """Settings by which our own cluster gives JVM options to containers, with the file of options for each."""
-SCRIPTS = ("load_config.py", "monitor.py")
-"""HiBench's Python scripts that every run calls."""
-LOOK = 'printf "%s\\n" "$PATH"; if java=$(command -v java); then readlink -f "$java"; fi'
-"""Script that prints the PATH and the real path of Java, from which JAVA_HOME for other projects' programs is made."""
-READS = "import ast, sys; ast.parse(open(sys.argv[1]).read())"
-"""A program that fails unless the interpreter that runs it can read a script: Python 3 cannot read Python 2."""
 KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
 """Names of files in the report's folder that are kept, and the size in bytes below which they are."""
 
@@ -75,176 +64,15 @@ class Reported:
 
 
 class HiBench:
-    """A HiBench tree that the user has built, at `home` on `host`.
+    """Runs of a HiBench tree. `logs` is the local folder for output; all that is written on the host is in `folder`."""
 
-    `path` holds folders to look for programs in before the host's own, `logs` is the local folder for output. All that
-    is written on the host is in `folder`.
-    """
-
-    def __init__(self, host: Host, home: str, logs: Path, path: Sequence[str] = ()) -> None:
-        self.host, self.home, self.logs = host, home.rstrip("/") or "/", logs
-        self.folder, self.extra_path = f"{host.scratch}/hibench", list(path)
+    def __init__(self, tree: BuiltHiBench, logs: Path) -> None:
+        self.tree, self.host, self.folder, self.logs = tree, tree.host, tree.folder, logs
         self._job: Job | None = None
-
-    # -- what is there ---------------------------------------------------------------------------------------
-
-    @cached_property
-    def environment(self) -> dict[str, str]:
-        found = self.host.run(["sh", "-c", LOOK]).check().stdout.decode()
-        path, _, java = found.rstrip("\n").partition("\n")
-        return {
-            "PATH": ":".join([*self.extra_path, path]),
-            **({"JAVA_HOME": str(PurePosixPath(java).parents[1])} if java else {}),
-            "HADOOP_HOME": self.folder,  # where Hive looks for `hadoop`; HiBench does not export it
-            "HIBENCH_CONF_FOLDER": f"{self.folder}/conf",
-            "PYTHONDONTWRITEBYTECODE": "1",  # or its scripts leave .pyc files in the tree
-        }
-
-    @cached_property
-    def _found(self) -> tuple[dict[str, Program], set[str]]:
-        root = f"{self.home}/bin/workloads"
-        listed = self._run("find", "-L", root, "-mindepth", "4", "-maxdepth", "4", "-name", "*.sh").check().stdout
-        paths = listed.decode(errors="replace").splitlines()
-        return parser.programs(path.removeprefix(f"{self.home}/") for path in paths)
-
-    @property
-    def programs(self) -> dict[str, Program]:
-        """HiBench's workloads for Hadoop, by name."""
-        return self._found[0]
-
-    @cached_property
-    def version(self) -> str:
-        return parser.version(self._text("pom.xml"), self._base)
 
     @property
     def made_by(self) -> str:
-        return f"HiBench {self.version}"
-
-    @cached_property
-    def _base(self) -> str:
-        """The tree's own hibench.conf, or the template that some releases have in its place."""
-        return self._text("conf/hibench.conf") or self._text("conf/hibench.conf.template")
-
-    def _run(self, *argv: str) -> Completed:
-        return self.host.run(argv, env=self.environment)
-
-    def _text(self, path: str) -> str:
-        """Text of a file of the tree; empty if it is missing."""
-        done = self._run("cat", f"{self.home}/{path}")
-        return done.stdout.decode(errors="replace") if done.status == 0 else ""
-
-    def _has(self, program: str) -> bool:
-        return self._run("sh", "-c", 'command -v "$1"', "sh", program).status == 0
-
-    # -- what is wrong ---------------------------------------------------------------------------------------
-
-    def check(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> None:
-        """Raise UserError for the first thing that would stop the wanted (program, profile) or disturb their report."""
-        fault = next(self.faults(wanted, workers), None)
-        if fault:
-            raise UserError(fault)
-
-    def faults(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> Iterator[str]:
-        """Faults with their remedies, one line each. A fault that hides others ends the list."""
-        where = f"hibench.home: {self.home} on {self.host.name}"
-        if not hibench.PLAIN.fullmatch(self.home):
-            yield f"{where}: found a blank or another sign that HiBench's scripts do not quote; move the tree"
-            return
-        if self._run("test", "-d", self.home).status != 0:
-            yield f"{where}: no such folder; give a built HiBench tree, on emulated hosts outside /tmp and /run"
-            return
-        if self._run("test", "-d", f"{self.home}/bin/workloads").status != 0:
-            yield f"{where}: found no bin/workloads; give the root of a tree of HiBench 6.0 or newer"
-            return
-        if self._run("grep", "-rqF", "${HIBENCH_CONF_FOLDER:-", f"{self.home}/bin/functions").status != 0:
-            yield f"{where}: its bin/functions take no HIBENCH_CONF_FOLDER; use HiBench 6.0 or newer"
-            return
-        if not self._base:
-            yield f"{where}: found no conf/hibench.conf; restore it from the release"
-            return
-        yield from self._missing_programs()
-        yield from self._pythons()
-        if not workers:
-            yield "hibench: found no worker host, expected one or more (hibench.slaves.hostnames); add a datanode"
-        for program, profile in dict.fromkeys(wanted):
-            yield from self._faults_of(program, profile)
-
-    def _missing_programs(self) -> Iterable[str]:
-        """Faults of missing programs. Without bc HiBench runs but omits the report's row and ends with status 0."""
-        for name, package in (("bash", "bash"), ("bc", "bc"), ("which", "debianutils"), ("timeout", "coreutils")):
-            if not self._has(name):
-                yield f"hibench: {name} is not on {self.host.name}, and HiBench's scripts call it; install {package}"
-
-    def _pythons(self) -> Iterable[str]:
-        for name in SCRIPTS:
-            path = f"bin/functions/{name}"
-            try:
-                interpreter = parser.interpreter(self._text(path))
-            except Unreadable:
-                yield f"hibench.home: {self.home}/{path}: not there or no script; restore it from the release"
-                continue
-            remedy = "install the Python that the release was written for, and give its folder as hibench.path"
-            if not self._has(interpreter):
-                yield f"hibench: {path} calls {interpreter}, which is not on {self.host.name}; {remedy}"
-            elif self._run(interpreter, "-c", READS, f"{self.home}/{path}").status != 0:
-                shown = self._run(interpreter, "-c", "import sys; print(sys.version.split()[0])").stdout.decode()
-                yield f"hibench: {path} is not for {interpreter} of {self.host.name}, Python {shown.strip()}; {remedy}"
-
-    def _faults_of(self, name: str, profile: str) -> Iterable[str]:
-        programs, others = self._found
-        if name not in programs:
-            if name in others:
-                yield f"hibench: workload {name}: found for other frameworks only, expected one with a folder hadoop"
-            else:
-                names = ", ".join(sorted(programs))
-                yield f"hibench: workload: found {quoted(name)}, expected one of {names}{suggestion(name, programs)}"
-            return
-        program = programs[name]
-        known = parser.profiles(self._text(program.configuration))
-        if known and profile not in known:
-            line = f"hibench: profile of {name}: found {quoted(profile)}, expected one of {', '.join(known)}"
-            yield line + suggestion(profile, known)
-        if self._run("test", "-f", f"{self.home}/{program.prepare}").status != 0:
-            yield f"hibench.home: {self.home}/{program.prepare}: not there; restore it from the release"
-
-    def lacks(self, name: str) -> str:
-        """Why the tree cannot run one of its programs, and the remedy; empty for one that it can run."""
-        if name in hibench.NEEDS_NO_JARS:
-            return ""
-        if why := self._copy.lacks(name) if self._copy else "":
-            return why
-        asked = f"{name} of HiBench {self.version}"
-        if "run_spark_job" in self._text(self.programs[name].prepare):
-            return f"{asked}: makes its input with Spark, which has no part here; take HiBench 7.1.1, which needs none"
-        missing = next((path for path in self._needs(name) if self._run("test", "-f", path).status != 0), None)
-        remedy = "`make hibench`" if self._copy else f"mvn -Phadoopbench clean package (Java 8) in {self.home} makes it"
-        return f"{asked}: needs {missing}, which is not there; {remedy}" if missing else ""
-
-    @cached_property
-    def _copy(self) -> Prepared | None:
-        """The description of a tree that `make hibench` prepared, also if it was copied to another host; else None."""
-        place = PurePosixPath(self.home)
-        text = self._text(f"../{DESCRIPTION}") if place.name == TREE else ""
-        return read(text, f"{place.parent}/{DESCRIPTION} on {self.host.name}") if text else None
-
-    def _needs(self, name: str) -> Iterable[str]:
-        """Files that a program needs besides Hadoop's jars."""
-        yield self.tools
-        values = parser.values(self._base) | parser.values(self._text(self.programs[name].configuration))
-        if name in hibench.JARS:
-            yield values.get(hibench.JARS[name], "").replace("${hibench.home}", self.home)
-        if name in hibench.RELEASES:
-            key, archive = hibench.RELEASES[name]
-            release = values.get(f"{key}.apache") or values.get(key, "")
-            yield f"{self.home}/{archive.format(release)}"
-
-    @cached_property
-    def tools(self) -> str:
-        """The jar of HiBench's own programs, by its own configuration."""
-        jar = parser.values(self._base).get("hibench.hibench.datatool.dir", "")
-        return jar.replace("${hibench.home}", self.home) or f"{self.home}/autogen/target"
-
-    # -- use -------------------------------------------------------------------------------------------------
+        return f"HiBench {self.tree.version}"
 
     def configure(self, hadoop: Hadoop, job: Job) -> None:
         """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
@@ -253,11 +81,11 @@ class HiBench:
         frameworks are left out. Raises UserError for a value that HiBench's scripts would split.
         """
         report = f"{self.folder}/report"
-        own = self._text("conf/hadoop.conf")
+        own = self.tree.text("conf/hadoop.conf")
         try:
             files = {
                 "hadoop.conf": f"{own.rstrip()}\n\n# set by Whitewire\n{hibench.hadoop_conf(hadoop)}",
-                "hibench.conf": hibench.hibench_conf(self._base, hadoop, job, report),
+                "hibench.conf": hibench.hibench_conf(self.tree.base, hadoop, job, report),
             }
         except NotPlain as error:
             raise UserError(f"hibench: {error}") from None
@@ -300,12 +128,12 @@ class HiBench:
 
     @property
     def _program(self) -> Program:
-        return self.programs[self.job.program]
+        return self.tree.programs[self.job.program]
 
     def _script(self, path: str, seconds: float, check: Callable[[], None]) -> str:
-        argv = hibench.script(f"{self.home}/{path}", seconds)
+        argv = hibench.script(f"{self.tree.home}/{path}", seconds)
         name = f"hibench {path.removeprefix('bin/workloads/')}"
-        process = self.host.start(argv, self.logs / "hibench.log", self.environment, name)
+        process = self.host.start(argv, self.logs / "hibench.log", self.tree.environment, name)
         try:
             while process.alive:
                 check()
@@ -347,43 +175,14 @@ class HiBench:
         return {PurePosixPath(path).name: self.host.get(path).decode(errors="replace") for path in paths}
 
 
-class ThisMachine(Host):
-    """This machine as a host that is only inspected: emulated hosts have the same programs and files."""
-
-    name, role, address, drive_root = "this machine", "client", "127.0.0.1", "/"
-    scratch = "/tmp"
-
-    def run(
-        self,
-        argv: Argv,
-        env: Mapping[str, str] | None = None,
-        stdin: bytes | None = None,
-        timeout: float | None = None,
-    ) -> Completed:
-        done = subprocess.run(
-            argv, input=stdin or b"", capture_output=True, timeout=timeout, env={**os.environ, **(env or {})}
-        )
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
-
-    def start(self, *_: object, **__: object) -> NoReturn:
-        raise NotImplementedError
-
-    put = get = drive = start
-
-
 def hibench_of(testbed: Testbed, settings: Mapping, wanted: Iterable[tuple[str, str]], logs: Path) -> HiBench:
     """The testbed's HiBench (`settings`, its description's `hibench`), checked for the programs and profiles wanted.
 
     Raises UserError for what would stop a run.
     """
-    bench = HiBench(testbed.by_role("client")[0], settings["home"], logs, settings.get("path", ()))
-    bench.check(dict.fromkeys(wanted), [host.endpoint for host in testbed.by_role("datanode")])
-    return bench
-
-
-def on_this_machine(settings: Mapping) -> HiBench:
-    """The HiBench of a testbed whose hosts are emulated here, to be checked before they are up."""
-    return HiBench(ThisMachine(), settings["home"], Path(), settings.get("path", ()))
+    tree = BuiltHiBench(testbed.by_role("client")[0], settings["home"], settings.get("path", ()))
+    tree.check(dict.fromkeys(wanted), [host.endpoint for host in testbed.by_role("datanode")])
+    return HiBench(tree, logs)
 
 
 # --- the Hadoop it uses ---------------------------------------------------------------------------------
@@ -401,7 +200,7 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
     host.run(["rm", "-rf", configuration]).check()
     host.run(["mkdir", "-p", configuration]).check()
     host.run(["cp", "-R", "-L", f"{installation.configuration}/.", configuration]).check()
-    values = {"fs.defaultFS": VIEW, **_of_tasks(hdfs, yarn, host, bench.tools), **options}
+    values = {"fs.defaultFS": VIEW, **_of_tasks(hdfs, yarn, host, bench.tree.tools), **options}
     for name in SITE_FILES:
         if host.run(["test", "-e", f"{configuration}/{name}"]).status == 0:
             host.run(["mv", f"{configuration}/{name}", f"{configuration}/stack-{name}"]).check()

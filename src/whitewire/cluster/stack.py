@@ -24,18 +24,18 @@ from whitewire.testbed.each import on_each
 class Stack:
     """The services by name; `yarn` and `mounted` (CephFS, or a site's file system) are None if no run needs them.
 
+    `hibench`: the testbed's HiBench, if it has one and runs want it.
     `made`: the input that is at each place for inputs that runs share; `overheads`: startup overheads by kind of job:
     seconds by job, and under `wire` the bytes into all workers.
     """
 
     def __init__(
-        self, hdfs: Hdfs | Existing, yarn: Yarn | Existing | None = None, mounted: CephFs | Posix | None = None
-    ) -> None:
-        self.hdfs, self.yarn, self.mounted = hdfs, yarn, mounted
+        self, hdfs: Hdfs | Existing, yarn: Yarn | Existing | None = None, mounted: CephFs | Posix | None = None,
+        hibench: HiBench | None = None,
+    ) -> None:  # fmt: skip
+        self.hdfs, self.yarn, self.mounted, self.hibench = hdfs, yarn, mounted, hibench
         self.made: dict[Any, Any] = {}
         self.overheads: dict[Any, dict[str, float]] = {}
-        self.hibench: HiBench | None = None
-        """The testbed's HiBench, if it has one and runs want it."""
         self.drive = hdfs.drive
         self.slow_drives = 1.0
         """Rate of the slow worker's drives, as a share of the others'."""
@@ -120,7 +120,7 @@ class Stack:
         """
         self.testbed.k, self.drive, self.slow_drives = k, drive, slow_drives
         if isinstance(self.mounted, CephFs) and drive.limits:
-            self.mounted.set_rate(drive.rate)
+            self.mounted.drives.set_rate(drive.rate)
 
     def work_on(self, at_work: tuple[int, int] | None) -> None:
         """Let tasks run on the first workers only: (number of workers, tasks at once on each). None: on all again."""

@@ -288,7 +288,7 @@ def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) 
         return str(error)
     if found is None or found.literal:
         return ""
-    bare = paper.unit_of(expression)
+    bare = _unit_of(paper, expression)
     if found.dimension != wanted.dimensionality:
         if found.dimension == quantities.dimension(PLAIN) and found.scale is None:
             return ""  # a number that is written out may be of anything
@@ -302,3 +302,10 @@ def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) 
             f"its unit (`value: 5 {bare}`) and `unit: {unit}`"
         )
     return f"found {expression} in units of {times:g} {unit}, expected it in {unit}"
+
+
+def _unit_of(paper: Paper, expression: float | str) -> str:
+    """The unit of an expression that is one value or constant; empty for any other."""
+    units = {v["id"].replace("-", "_"): v["unit"] for v in paper.raw["values"]}
+    units |= {name: constant["unit"] for name, constant in paper.raw.get("constants", {}).items()}
+    return units.get(str(expression).strip(), "")

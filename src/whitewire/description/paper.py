@@ -100,20 +100,6 @@ class Paper:
         """Units of the paper's own: name to `count`, or so much of another unit."""
         return self.raw.get("units", {})
 
-    def unit_of(self, expression: float | str) -> str:
-        """The unit of an expression that is one value or constant; empty for any other."""
-        units = {v["id"].replace("-", "_"): v["unit"] for v in self.raw["values"]}
-        units |= {name: constant["unit"] for name, constant in self.raw.get("constants", {}).items()}
-        return units.get(str(expression).strip(), "")
-
-    def statistic_of(self, expression: float | str) -> str:
-        """What the paper's own number is, `best of 3`, where an expression is one value that says so; else empty."""
-        for value in self.raw["values"]:
-            if value["id"].replace("-", "_") == str(expression).strip() and "statistic" in value:
-                statistic = value["statistic"]
-                return f"{statistic['of']} of {statistic['runs']}" if "runs" in statistic else statistic["of"]
-        return ""
-
     def evaluate(self, expression: float | str, extra: Mapping[str, Any] | None = None, key: str = "") -> float:
         """A number, or the value of an expression over the paper's values and `extra`; UserError when it has none.
 

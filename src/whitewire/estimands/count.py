@@ -53,7 +53,7 @@ class Count(Estimand):
 
     def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
         # One that the effort or the machine makes nothing of stands for itself, as lacking.
-        made = [each for cell in self.needed() for each in runs.cells(*cell) or [cell]]
+        made = [each for cell in self.needed() for each in runs.here.cells(*cell) or [cell]]
         cells = [cell for number, cell in enumerate(made) if cell not in made[:number]]
         samples = [runs.sample(*cell, self.test["metric"]) for cell in cells]
         invalid = sum(s.n_invalid for s in samples)
@@ -67,6 +67,6 @@ class Count(Estimand):
 
     def _left_out(self, runs: Runs, cells: Collection[Cell]) -> str:
         """How many of the cells that it names are not asked for; empty where all are."""
-        named = [each for cell in self.needed() for each in runs.matched(*cell)]
+        named = [each for cell in self.needed() for each in runs.here.matched(*cell)]
         lacking = sum(cell not in cells for cell in named)
         return f"{lacking} of the {len(named)} cells are not made at this effort or on this testbed" if lacking else ""

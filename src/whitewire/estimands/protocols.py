@@ -20,8 +20,22 @@ class Paper(Protocol):
         """A number, or the value of an expression over the paper's values. Raises UserError."""
 
 
+class CellsHere(Protocol):
+    """The cells of a paper that are made here; analysis.cells_here has them."""
+
+    def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
+        """Those cells that match a cell, that the effort makes and that this machine can make."""
+
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
+        """The cells with a level of every factor that one matches."""
+
+
 class Runs(Protocol):
     """A paper's runs; analysis.runs has them. A cell is an experiment and levels of its factors."""
+
+    @property
+    def here(self) -> CellsHere:
+        """The cells that are made here."""
 
     seed: int
     """Seed of resampling."""
@@ -30,12 +44,6 @@ class Runs(Protocol):
 
     def sample(self, experiment: str, levels: Mapping[str, Any], metric: str) -> Sample:
         """All valid runs of a cell; levels left out match every level."""
-
-    def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
-        """Those cells that match a cell, that the effort makes and that this machine can make."""
-
-    def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
-        """The cells with a level of every factor that one matches."""
 
     def why_unusable(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the values of a metric in a cell are unusable; empty where they are not."""

@@ -284,16 +284,16 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
 
 def hibench(testbed: Mapping[str, Any]) -> Finding:
     """The HiBench that runs would use, and what its micro programs lack."""
-    from whitewire.cluster.hibench import on_this_machine
+    from whitewire.cluster.built_hibench import on_this_machine
     from whitewire.workloads.hibench_copy import prepared
 
     if "hibench" not in testbed:
         return Finding("HiBench", False, "none; Hadoop's own jars run its micro programs", "make hibench")
-    bench = on_this_machine(testbed["hibench"])
-    faults = list(bench.faults([(name, "tiny") for name in MICRO], ["worker"]))
-    faults = faults or [why for name in MICRO if (why := bench.lacks(name))]
+    tree = on_this_machine(testbed["hibench"])
+    faults = list(tree.faults([(name, "tiny") for name in MICRO], ["worker"]))
+    faults = faults or [why for name in MICRO if (why := tree.lacks(name))]
     copy = prepared(Path(testbed["hibench"]["home"]).parent)
-    state = f"{bench.version}, commit {copy.commit[:12] or 'unknown'}" if copy else bench.version
+    state = f"{tree.version}, commit {copy.commit[:12] or 'unknown'}" if copy else tree.version
     lack, _, remedy = faults[0].partition("; ") if faults else ("", "", "")
     return Finding("HiBench", not faults, ": ".join([state, *filter(None, [lack])]), remedy)
 

@@ -1,9 +1,8 @@
-"""Executes one block of a design: probes, cluster up, warm-up, the runs that are missing, cluster down."""
+"""Make the missing runs of one block of a design: resume, lanes, k, clusters one after the other, block.json."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import sys
@@ -17,11 +16,10 @@ from typing import Any
 
 from whitewire import budget, lanes, paths
 from whitewire.budget import Allowance, Budget
-from whitewire.cluster.stack import Stack
 from whitewire.description import asked, project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper, without_servers
+from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, read_csv
 from whitewire.design.scale import of_another_k
@@ -31,35 +29,26 @@ from whitewire.measure import environment, groups, services
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.engine import NEVER, Deadline
-from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Before, before
 from whitewire.measure.lock import exclusive
-from whitewire.measure.probing import Probing
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Interim
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
-from whitewire.measure.services import Services
-from whitewire.measure.session import Session
-from whitewire.measure.spread import FILE as ROUNDS
-from whitewire.measure.spread import MOST_ROUNDS, Claims, Lead, Mate, Report, Task, Worker, serve
-from whitewire.measure.weights import ALL
+from whitewire.measure.spread import MOST_ROUNDS, Mate, Report, Task, Worker, serve
 from whitewire.progress import Progress
 from whitewire.records import asked as ledger
 from whitewire.records import overhead
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import Journal, read_overheads, valid_overheads
-from whitewire.records.reasons import BUDGET, ELSE, LACKING, Reason
+from whitewire.records.reasons import ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.scale_candidate import FILE
 from whitewire.sequential import RULE_VERSION
-from whitewire.testbed import kinds as testbeds
-from whitewire.testbed.base import Testbed
 from whitewire.testbed.site.job import within_its_job
 
 SMOKE_ATTEMPTS = 2
 """Attempts at a run or an overhead run at smoke effort."""
-WARM_MEMORY_GIB = 1.0
-"""Memory touched before the first run: about what one run's replicas take."""
 
 
 @dataclass(frozen=True)
@@ -235,24 +224,26 @@ class Block:
             rows, plan = {row["run_id"]: row for row in self.rows}, self.plan
             runs = [plan.run(rows[run_id]) for run_id in task.ids]
             self.spent = defaultdict(float)
-            campaign = self._campaign(Progress(f"{plan.paper.id} {self.name}, lane {lane}", [
-                run.expected_seconds for run in runs]), lane)  # fmt: skip
-            campaign.deadline = task.deadline.earlier(-CLOSING_S)
-            campaign.give_up_at = NEVER  # runs of the first lane counted, so not every attempt is disturbed
-            campaign.unavailable |= task.unavailable
-            campaign.progress.lanes = task.lanes
+            progress = Progress(f"{plan.paper.id} {self.name}, lane {lane}", [run.expected_seconds for run in runs])
+            progress.lanes = task.lanes
+            # Runs of the first lane counted, so not every attempt is disturbed.
+            self.deadline, self.give_up_at = task.deadline.earlier(-CLOSING_S), NEVER
+            campaign = self._campaign(progress, lane, task.unavailable)
             with campaign.progress.going():
-                self._on_one_cluster(campaign, task.shared, runs, 0, team, task)
+                self._one_cluster(campaign).make(runs, 0, task, team)
             lacking = {run_id: Reason(LACKING, {"why": why})
                        for run_id, why in campaign.unavailable.items() if run_id in task.ids}  # fmt: skip
             report = team.report(plan.rounds(self.rows), campaign.given_up, lacking | campaign.left)
             return replace(report, spent=self.spent, ended=True, crowded=team.crowded)
 
-    def _campaign(self, progress: Progress, lane: int) -> Campaign:
+    def _campaign(self, progress: Progress, lane: int, unavailable: Mapping[str, str] | None = None) -> Campaign:
         return Campaign(
             self.plan, self.rows, self.journal, progress, self.attempts, self.allowance, self.interim, self.around,
-            self.deadline, self.give_up_at, self.spent, lane, others=self.others,
+            self.deadline, self.give_up_at, self.spent, lane, others=self.others, unavailable=dict(unavailable or {}),
         )  # fmt: skip
+
+    def _one_cluster(self, campaign: Campaign) -> OneCluster:
+        return OneCluster(campaign, self.candidates, self.source, self.before.carried, self.workers)
 
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
@@ -277,20 +268,22 @@ class Block:
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
-        campaign.keep(ledger.NAME, lambda: ledger.note(
-            folder, time.time(), RULE_VERSION, digests, alone, campaign.allowance.began))  # fmt: skip
+        continues = campaign.allowance.earlier > 0
+        campaign.keep(
+            ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues)
+        )
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no interim analysis waits for them.
             missing = [run for runs in clusters.values() for run in runs]
             not_asked = map(self.plan.run, self._not_asked())
             campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))
-            number = 0
+            cluster, number = self._one_cluster(campaign), 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):
                 task = Task(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
                 try:
-                    number = self._on_one_cluster(campaign, key, runs, number, None, task)
+                    number = cluster.make(runs, number, task)
                 except CannotMake as failure:
                     campaign.fail(runs, str(failure))
                     failures.append(failure)
@@ -298,106 +291,3 @@ class Block:
                 raise failures[0]
         campaign.keep(ledger.NAME, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")
-
-    def _on_one_cluster(self, campaign: Campaign, shared: str, runs: Sequence[Run], number: int, team: Mate | None,
-                        task: Task) -> int:  # fmt: skip
-        """Make the runs that share one start of the cluster. Returns how many are begun now; `number` were before.
-
-        With `team`, this is a further lane, which does `task`; without it, `task` is what further lanes get.
-        """
-        runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
-        if not runs:
-            return number
-        spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
-        known = campaign.overheads_of_lane if team else campaign.known_overheads
-        roles, *_ = json.loads(shared)
-        mounted = any(run.store["kind"] == "cephfs" for run in runs)
-        if not (mounted and capabilities_of(self.config).starts_file_system):
-            roles = without_servers(roles)
-        testbed = testbeds.open_testbed(self.config, roles, runs[0].scale.k, self.source, campaign.lane)
-        if number == 0:
-            testbed.preflight()
-        campaign.progress.cluster()
-        logs = self.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
-        with cannot_make(logs), contextlib.ExitStack() as up:
-            # Starting services use all processors that they get, and probes must not lack any.
-            with campaign.holding(ALL):
-                if not campaign.deadline.has(campaign.plan.seconds_until_a_run(shared, runs, known)):
-                    campaign.left |= {run.row["run_id"]: Reason(BUDGET) for run in runs}
-                    return number
-                with campaign.spending("start"):
-                    up.enter_context(testbed)
-                    stack, runs = self._start(up, campaign, testbed, shared, runs, logs)
-            if stack is None:
-                return number
-            overheads = campaign.plan.overheads(shared, runs, known)
-            session = Session(campaign, stack, runs, overheads, self.candidates)
-            if team:
-                session.turns.rounds.ahead = list(task.ahead)
-                overheads.divide(task.lanes, 0, leads=False)
-            session.prepare()
-            if team or not self.workers:
-                return session.make(number, team)
-            started = sum(campaign.spent[what] for what in ("start", "warm-up")) - spent
-            return self._lead(session, number, task, started)
-
-    def _start(self, up: contextlib.ExitStack, campaign: Campaign, testbed: Testbed, shared: str, runs: Sequence[Run],
-               logs: Path) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip
-        """Probe hosts and start their services, which `up` stops; returns the services and the runs that they can make.
-
-        If there are no such runs, no service is started, and the services are None.
-        """
-        _, place, _, slots, racks, _ = json.loads(shared)
-        if place:
-            testbed.fabric(place[0])
-        runs = self._calibrate(testbed, runs, campaign)
-        suite, lacking = services.suite(testbed, self.config, runs, logs)
-        campaign.leave_out(lacking)
-        runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
-        if not runs:
-            return None, runs
-        stack = Services(testbed, self.config, runs, logs, slots, racks).stack(suite)
-        up.callback(stack.stop)
-        services.start(stack)
-        for (k, model), alike in groups.by_scale(runs).items():
-            stack.scale(k, model)
-            testbed.fabric(alike[0].parameters["fabric"])
-            services.record_environment(testbed, stack, self.config, self.journal.folder)
-        campaign.progress.say(f"ready: {services.started(stack)}; warming up")
-        return stack, runs
-
-    def _lead(self, session: Session, number: int, task: Task, started: float) -> int:
-        """Make the runs of a cluster whose start took `started` seconds, together with further lanes."""
-        campaign, claims = session.campaign, Claims(self.journal.folder / ROUNDS, task.place)
-        lead = Lead(claims, self.workers, task, self.journal.has, campaign.progress.say, started)
-        with contextlib.closing(lead):
-            try:
-                with cannot_make(self.journal.folder / "logs"):
-                    return session.make(number, lead)
-            except CannotMake:
-                campaign.add(lead.leave())
-                raise
-
-    def _calibrate(self, testbed: Testbed, runs: Sequence[Run], campaign: Campaign) -> list[Run]:
-        """Probe links and drives at every scale of the runs; returns the runs whose scale is within its bounds.
-
-        Raises CannotMake if there is none.
-        """
-        lost: list[tuple[Sequence[Run], CannotMake]] = []
-        campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-        probing = Probing(self.config, self.effort, self.journal.folder, self.before.carried)
-        for (k, model), alike in groups.by_scale(runs).items():
-            testbed.k = k
-            try:
-                with cannot_make(self.journal.folder):
-                    probing.calibrate(testbed, model, alike)
-            except CannotMake as failure:
-                lost.append((alike, failure))
-        without = {run.row["run_id"] for alike, _ in lost for run in alike}
-        kept = [run for run in runs if run.row["run_id"] not in without]
-        if not kept:
-            raise lost[0][1]
-        for beyond, why in lost:
-            campaign.fail(beyond, str(why))
-        testbed.warm_memory(WARM_MEMORY_GIB)
-        return kept

@@ -89,7 +89,8 @@ class Jobs:
         """The path of an input that runs of one size share in a round, made unthrottled where it does not exist yet.
 
         Each round has an input of its own: the placement of a file's blocks decides how much of a job crosses links,
-        and runs that all read the same file would sample a single placement.
+        and runs that all read the same file would sample a single placement. Its writers' caches are emptied, or the
+        run that makes it would read from them, and no other run of the round.
         """
         scale, copies = self.run.scale, parameter(self.run.parameters, "replication")
         place = f"{self.files.inputs}/{kind}-{scale.file_bytes}-{scale.block_bytes}-{copies}"
@@ -100,6 +101,7 @@ class Jobs:
             self.files.begin_input(place)
             tool, arguments = make(path)
             self.client.tool(tool, arguments, f"input of {kind}")
+            self.files.drop_caches()
             self.stack.made[key] = replicate
         return path
 

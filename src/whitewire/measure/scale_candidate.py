@@ -14,7 +14,7 @@ from whitewire.measure.run import Run
 from whitewire.records.scale_candidate import FILE, recorded
 
 SPARE = 0.85
-"""Share of the bound on lateness that the heaviest cell may use, so that the others have a margin."""
+"""Share of the bound on wake-up latency that the heaviest cell may use, so that the others have a margin."""
 
 
 class TooHeavy(Exception):
@@ -23,7 +23,7 @@ class TooHeavy(Exception):
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial of the heaviest cell at one k: mean lateness of a process, ms, and whether that is low enough."""
+    """A trial of the heaviest cell at one k: mean wake-up latency, ms, and whether it is low enough."""
 
     k: float
     cell: str
@@ -55,12 +55,12 @@ class ScaleCandidates:
         """Whether there is no larger k."""
         return self.paper.candidate + 1 >= self.paper.candidate_count
 
-    def judge(self, run: Run, late: float, bound: float) -> str:
-        """Settle on this k, with a message, or raise TooHeavy, by the mean lateness of a trial (`late`, ms)."""
+    def judge(self, run: Run, latency: float, bound: float) -> str:
+        """Settle on this k, with a message, or raise TooHeavy, by the mean wake-up latency of a trial in ms."""
         most, k = SPARE * bound, f"k = {run.scale.k:g}"
-        enough = late <= most
-        self.tried.append(asdict(Tried(run.scale.k, run.title, round(late, 4), enough)))
-        said = f"a process woke {late:.2f} ms late on average, at most {most:.2g} ms to have time to spare"
+        enough = latency <= most
+        self.tried.append(asdict(Tried(run.scale.k, run.title, round(latency, 4), enough)))
+        said = f"mean wake-up latency {latency:.2f} ms, at most {most:.2g} ms leaves a margin"
         if not enough and not self.last:
             raise TooHeavy(f"{k} is too small for this machine ({said})")
         self._settle()

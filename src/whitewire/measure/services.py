@@ -48,11 +48,6 @@ class Services:
 
         Runs without modelled drives may use the cluster of others.
         """
-        found = self._stack()
-        found.hibench = suite
-        return found
-
-    def _stack(self) -> Stack:
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
@@ -67,7 +62,7 @@ class Services:
         if "cluster" in self.config:
             site = self.config["cluster"]
             there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
-            return Stack(there, there if jobs else None, above)
+            return Stack(there, there if jobs else None, above, suite)
         values = self._hdfs_settings()
         if jobs:
             place = above.mount if above else cephfs.MOUNT
@@ -77,7 +72,8 @@ class Services:
             values |= yarn.topology(testbed, self.racks)
         values |= transport.settings
         below = Hdfs(testbed, installation, values, drive, self.logs, software.IMAGE)
-        return Stack(below, Yarn(testbed, installation, below, drive, self.logs) if jobs else None, above)
+        above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
+        return Stack(below, above_hdfs, above, suite)
 
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]
@@ -118,14 +114,14 @@ def suite(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs
     """The testbed's HiBench, checked for the programs of the runs, and the runs whose programs it lacks.
 
     None if the testbed has no HiBench or no run wants it. Raises UserError for what would stop a run; see also
-    workflow/plan.py.
+    workflow/checked_paper.py.
     """
     own = [run for run in runs if run.workload.of_suite]
     if not own or not config.get("hibench"):
         return None, []
     wanted = [(run.parameters["program"], run.parameters["profile"]) for run in own]
     found = hibench_of(testbed, config["hibench"], wanted, logs)
-    lost = {program: why for program, _ in wanted if (why := found.lacks(program))}
+    lost = {program: why for program, _ in wanted if (why := found.tree.lacks(program))}
     return found, [([run.row["run_id"] for run in own if run.parameters["program"] == program], why)
                    for program, why in lost.items()]  # fmt: skip
 

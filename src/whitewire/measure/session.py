@@ -241,7 +241,7 @@ class Session:
                 campaign.wait_for_idle_processors(self.stack, campaign.deadline)
                 with campaign.spending("warm-up"):
                     result = execute(self.stack, run)
-            late = workloads.metrics(result.record, result.files)["cpu_late"]
+            latency = workloads.metrics(result.record, result.files)["cpu_late"]
         except FAILURES as failure:
             if no_disk(failure):
                 raise given_up("the heaviest cell", failure, self.stack) from None
@@ -251,7 +251,7 @@ class Session:
             with campaign.holding(ALL):
                 self.restart(self.runs)
             return
-        campaign.progress.say(self.candidates.judge(run, late, campaign.plan.config["limits"]["cpu_late_ms"]))
+        campaign.progress.say(self.candidates.judge(run, latency, campaign.plan.config["limits"]["cpu_late_ms"]))
 
     def _check_processors(self, run: Run) -> None:
         """Act when hardly any run gets the processors that it needs, although no other programs use them.

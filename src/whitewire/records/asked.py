@@ -6,7 +6,6 @@ a digest of its question.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,12 +48,11 @@ def read(block: Path) -> Sequence[Asked]:
     return found["asked"]
 
 
-def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "", began: float = math.inf
+def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "", continues: bool = False
          ) -> None:  # fmt: skip
     """Add an entry for the claims of this start (`alone`: its only claim), unless an unended start has the same ones.
 
-    A start that `began` (seconds since 1970) before the end of the last entry continues that entry. Raises
-    schema.Broken, OSError.
+    `continues`: the start made this block before and continues its entry. Raises schema.Broken, OSError.
     """
     entries = list(read(block))
     asked: Asked = {"at": moment(now), "rule": rule, "claims": dict(digests)}
@@ -63,7 +61,7 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
     if entries:
         last: Asked = {**entries[-1], "at": asked["at"]}
         ended = last.pop("ended", "")
-        if last == asked and (not ended or ended >= moment(min(began, now))):
+        if last == asked and (continues or not ended):
             return
     entries.append(asked)
     _write(block, entries)

@@ -72,7 +72,7 @@ ANY = (
 )  # fmt: skip
 """Of any run that moves data."""
 MACHINE = (
-    Metric("cpu_late", "ms", "mean lateness of a process that sleeps 2 ms and wakes", in_claims=False),
+    Metric("cpu_late", "ms", "mean wake-up latency of a process that sleeps 2 ms", in_claims=False),
     _number("cpu_waited", "seconds that ready threads of the hosts waited for a processor ÷ seconds that they ran",
             in_claims=False),
     Metric("cpu_outside", "cores", "processors in use by other programs: all that were busy, less the hosts' and the "
@@ -158,7 +158,7 @@ def of_operation(op: str) -> tuple[Metric, ...]:
         _rate(f"{op}_rate_while_busy", "bytes of all files ÷ seconds in which any task reads or writes, by the same "
               "logs: the rate of a store whose drives any one task can use"),
         _number(f"{op}_short_while_busy", "share of the seconds from the first task's begin to the last one's end, by "
-                "the same logs, in which processors were short: a process woke more than 0.4 ms late on average; on "
+                "the same logs, in which processors were short: mean wake-up latency above 0.4 ms; on "
                 "sites, less than 35 % of them were idle", in_claims=False),
         _time(f"{op}_time", "submission to end of the job", "always"),
         _time(f"{op}_time_net", f"`{op}_time` less that job's startup overhead"),

@@ -1,7 +1,7 @@
 """Checks whether a run had the processors that it needed, on hosts that share those of one machine.
 
-The criterion is not how busy processors are, but how late a process wakes that needs one. docs/inside/processors.md
-describes the underlying experiment. Pure.
+The criterion is not how busy processors are, but the wake-up latency of a process that needs one.
+docs/inside/processors.md describes the underlying experiment. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, held,
 
 
 def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
-    """Mean lateness of a timer, threads' waiting time per second of running time, processors used by others."""
+    """Mean wake-up latency of a timer, threads' waiting time per second of running time, processors used by others."""
     start, end = record["start"], record["end"]
     ran, waited, own = (grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
     busy = [ticks - idle for ticks, idle in zip(samples.ticks, samples.idle_ticks, strict=True)]
@@ -55,14 +55,14 @@ itself uses some 0.1 for the testbed."""
 OVERHEAD_SHARE = 0.5
 """Share of the processors that other programs may use during an overhead run; with more it takes longer."""
 SHORT_MS = 0.4
-"""Mean lateness of a process's wake-ups in ms above which processors were short in a second, for hosts that share one
+"""Mean wake-up latency of a process in ms above which processors were short in a second, for hosts that share one
 machine: the bound that separates correct runs from others (docs/inside/processors.md), applied to single seconds."""
 
 
 def short_share(start: float, end: float, samples: Samples, series: WaitedSeries | None) -> float:
     """Share (0 to 1) of the seconds between two times in which processors were short; NaN without data.
 
-    Hosts that share one machine are judged by the timer's lateness (`series`), others (None) by the idle share.
+    Hosts that share one machine are judged by the timer's wake-up latency (`series`), others (None) by the idle share.
     """
     if series is None:
         short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
@@ -73,7 +73,7 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
 
 
 def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
-    """Mean lateness of the timer's wake-ups between two times, in ms; infinite if it never woke."""
+    """Mean wake-up latency of the timer between two times, in ms; infinite if it never woke."""
     wakes, late = (grown(series.time, each, start, end) for each in (series.wakes, series.late))
     return 1e3 * late / wakes if wakes > 0 else math.inf
 
@@ -81,7 +81,7 @@ def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
 def of_an_overhead(found: Found, processors: int) -> list[Reason]:
     """Why other programs may have prolonged an overhead run on a machine with `processors` (empty: they cannot have).
 
-    The timer's lateness is no criterion here, because starting JVMs uses all processors itself.
+    The timer's wake-up latency is no criterion here, because starting JVMs uses all processors itself.
     """
     outside, most = found.get("cpu_outside", 0.0), OVERHEAD_SHARE * processors
     if outside <= most:  # not so where it is NaN

@@ -32,7 +32,7 @@ class Sample:
 class Waited:
     """Totals up to one time (seconds since 1970): seconds that all threads ran, and that they were ready but waited;
     further CPU seconds of the campaign's first process and its descendants, including other lanes (`own`); wake-ups of
-    the timer, and their lateness in seconds."""
+    the timer, and the sum of their latencies in seconds."""
 
     time: float
     ran: float

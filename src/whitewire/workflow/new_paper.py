@@ -23,7 +23,7 @@ from whitewire.printed import Ratio
 from whitewire.records.metrics import TABLE, unit_of
 from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 TEMPLATE = HOME / "docs" / "template"
 TESTBED = "emulated"

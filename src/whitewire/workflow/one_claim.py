@@ -1,11 +1,10 @@
-"""Cost of measuring one claim, before it begins; a claim without runs is answered at once."""
+"""`make claim`: the cost of measuring one claim and the workflow for it; a claim without runs is answered at once."""
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,22 +24,24 @@ from whitewire.paths import root, temporary
 from whitewire.records.checked import block_record
 from whitewire.report import one_claim as said
 from whitewire.tidy.tables import tidy
-from whitewire.workflow.plan import Plan, outlook_of
+from whitewire.workflow.ahead import outlook_of
+from whitewire.workflow.plan import Plan
+from whitewire.workflow.start import run_workflow
 
 
-def print_claim() -> None:
-    """Say what the claim of the environment takes, or its answer where nothing is to be measured; for `snakemake
-    --forcerun` the block.json files of its paper, and what of it is outdated. Raises UserError."""
+def run(options: Sequence[str]) -> int:
+    """Print the cost of the claim of the environment and measure it with these options of Snakemake, or print its
+    answer if nothing is to be measured; returns the exit status. Raises UserError."""
     names.check({names.CLAIM: "", **os.environ})
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     (paper,) = plan.described.values()
     if answer := list(answered(plan, paper, testbed)):
-        print(*answer, sep="\n", file=sys.stderr)
-        return
+        print(*answer, sep="\n")
+        return 0
     preflight(testbed)
-    print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}", file=sys.stderr)
-    print(*plan.outdated, *plan.block_files)
+    print(f"{plan.claim} of {paper.id}: {outlook_of(plan, testbed)}")
+    return run_workflow(["claim", *options], [*plan.outdated, *plan.block_files])
 
 
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:

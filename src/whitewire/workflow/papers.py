@@ -1,48 +1,60 @@
-"""`make papers`: the workflow, and once more with the time that papers left, for those whose budget had ended."""
+"""`make papers`: checks, the workflow, and a second turn for papers whose budget ended, with the time that is left."""
 
 from __future__ import annotations
 
 import math
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from whitewire import budget
 from whitewire.analysis.so_far import judge_so_far
 from whitewire.budget import Budget
-from whitewire.description.project import load_config
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import claimed_cells, compared_cells, levels_of
 from whitewire.levels import cell_id
-from whitewire.paths import KILLED_WITH_THIS, root
+from whitewire.paths import root
 from whitewire.records.checked import block_record
-from whitewire.records.journal import BlockRecord, left_of
+from whitewire.records.journal import BlockRecord, disturbed, left_of
 from whitewire.records.reasons import BUDGET
 from whitewire.workflow.plan import GOES_ON, Plan
+from whitewire.workflow.start import run_workflow
+from whitewire.workflow.validation import validated
 
 LEAST_S = 180.0
 """Seconds of a budget with which it is worth going on: the start of a cluster takes half of them."""
 
 
 def run(options: Sequence[str]) -> int:
-    """Run Snakemake with these options, go on where time is left, and return the status."""
+    """Check the configuration, run Snakemake with these options, and go on if time is left; returns the exit status.
+    Raises UserError."""
+    plan = validated()
     began, clock = time.time(), time.monotonic()
-    status = _snakemake(options)
-    seconds = budget.seconds_of(load_config()["budget"])
+    status = run_workflow(options, again(plan))
+    seconds = budget.seconds_of(plan.budget)
     left = seconds - (time.monotonic() - clock)
-    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan := Plan.load(again=True), began)):
+    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan, began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
     print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
-    os.environ |= {GOES_ON: "yes", budget.VARIABLE: _budget(plan, blocks, clock + seconds, seconds, began).text()}
-    return _snakemake([*options, "--forcerun", *(_file(plan, block) for block in blocks), "--rerun-incomplete"])
+    handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds)
+    os.environ |= {GOES_ON: "yes", budget.VARIABLE: handed_on.text()}
+    return run_workflow(options, [_file(plan, block) for block in blocks])
 
 
-def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float,
-            began: float) -> Budget:  # fmt: skip
+def again(plan: Plan) -> list[str]:
+    """Files that a start makes anew: what is outdated, and with AGAIN the blocks that a busy machine disturbed."""
+    if not os.environ.get("AGAIN"):
+        return plan.outdated
+    records = ((name, block_record(root() / name)) for name in plan.block_files)
+    found = [name for name, record in records if record and disturbed((root() / name).parent, record)]
+    if not found:
+        print("whitewire: AGAIN=busy: found no run of these papers that a busy machine disturbed", file=sys.stderr)
+    return [*plan.outdated, *found]
+
+
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
     """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
     whole = plan.whole()
     return Budget(
@@ -50,14 +62,7 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: record["seconds"] for block, record in blocks.items()},
         {block: record.get("spent", {}) for block, record in blocks.items()},
-        began=began,
     )  # fmt: skip
-
-
-def _snakemake(options: Sequence[str]) -> int:
-    program = str(Path(sys.executable).parent / "snakemake")
-    status = subprocess.run([*KILLED_WITH_THIS, program, *options]).returncode
-    return status if status >= 0 else 128 - status  # as a shell has it
 
 
 def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:

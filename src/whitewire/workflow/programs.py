@@ -1,4 +1,5 @@
-"""Files of the modules that a rule runs: those that a stage's module imports, directly and through others."""
+"""Files of this checkout that a rule depends on: modules that a stage imports, directly and through others, and
+documents."""
 
 from __future__ import annotations
 
@@ -30,3 +31,8 @@ def program(stage: str) -> list[str]:
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         found.append(str(file.relative_to(HOME)))
     return found
+
+
+def files(*patterns: str) -> list[str]:
+    """Files of the repository that match, as paths from its top."""
+    return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())

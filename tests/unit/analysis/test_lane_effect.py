@@ -161,21 +161,21 @@ def test_the_scatter_has_lost_the_degrees_of_freedom_of_the_lanes():
     spread = Runs(made(0.0, 1), LOADED)
     a, b = (each.sample("put-grid", CELLS[0], METRIC) for each in (alone, spread))
     assert b.freedom < a.freedom
-    assert spread.lane_differences()
-    assert not alone.lane_differences()
+    assert spread.lanes.differences()
+    assert not alone.lanes.differences()
 
 
 def test_the_first_runs_of_each_cell_are_those_that_were_measured():
     known = Runs(made(0.2, 1), LOADED)
     again = known.first(3)
-    once = Runs(known._measured[pd.to_numeric(known._measured["replicate"]) <= 3], LOADED)
+    once = Runs(known.lanes.measured[pd.to_numeric(known.lanes.measured["replicate"]) <= 3], LOADED)
     pd.testing.assert_frame_equal(again.table.reset_index(drop=True), once.table.reset_index(drop=True))
 
 
 def test_without_a_valid_run_there_is_no_effect_of_lanes():
     known = Runs(made(0.2, 1).assign(valid="False"), LOADED)
-    assert not known.lost
-    assert not known.lane_differences()
+    assert not known.lanes.lost
+    assert not known.lanes.differences()
 
 
 @pytest.mark.parametrize(("metric", "unit"), [("link_share", "1"), ("cpu_late", "ms")])
@@ -184,4 +184,4 @@ def test_shares_and_metrics_of_the_machine_keep_their_values(metric, unit):
     rows.loc[rows[LANE] == 1, "value"] = 0.8
     known = Runs(rows, LOADED)
     assert sorted(known.table["best"].unique()) == [0.8, 0.99]
-    assert not known.lost
+    assert not known.lanes.lost

@@ -78,7 +78,7 @@ def test_what_the_effort_does_not_make_is_not_testable_only_where_nothing_on_its
     seen = Runs(made[~made["run_id"].isin(missing)], loaded, unavailable=missing)
     assert "testdfsio-rest" not in {row["experiment"] for row in rows}  # made at full effort only
     test = next(claim["test"] for claim in loaded.claims if claim["id"] == "X-C07")
-    assert seen.why_missing(test) == ("" if lost == "segment" else lost)
+    assert seen.here.why_missing(test) == ("" if lost == "segment" else lost)
 
 
 def test_an_interim_analysis_sees_the_runs_of_all_blocks_that_are_designed_at_its_k(monkeypatch, tmp_path):

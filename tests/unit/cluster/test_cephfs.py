@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from whitewire.cluster import cephfs
+from whitewire.cluster.ost_drives import Ost
 from whitewire.design import scaling
 from whitewire.errors import UserError
 
@@ -80,7 +81,7 @@ def test_mount_options():
 
 
 def test_configuration_names_every_daemon():
-    osts = [cephfs.Ost(number, None, f"10.78.1.{number + 1}") for number in range(2)]
+    osts = [Ost(number, None, f"10.78.1.{number + 1}") for number in range(2)]
     folders = {"mon.a": "/m", "mds.a": "/d", "osd.0": "/0", "osd.1": "/1"}
     text = cephfs.configuration("id", "10.77.0.2", osts, folders).decode()
     sections = [(key, list(lines)) for key, lines in itertools.groupby(text.splitlines(), lambda x: x.startswith("["))]

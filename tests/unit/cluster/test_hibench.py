@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.cluster.built_hibench import BuiltHiBench
 from whitewire.cluster.hibench import HiBench, sleep_jar
 from whitewire.errors import RunFailed, UserError
 from whitewire.testbed.base import Completed, Host, Process
@@ -432,11 +433,11 @@ def tree(tmp_path) -> Path:
 
 
 def bench_on(tree: Path, tmp_path: Path, **kind) -> HiBench:
-    return HiBench(Here(tmp_path / "own", **kind), str(tree), tmp_path / "logs")
+    return HiBench(BuiltHiBench(Here(tmp_path / "own", **kind), str(tree)), tmp_path / "logs")
 
 
 def faults(tree: Path, tmp_path: Path, *wanted: tuple[str, str], workers=WORKERS, **kind) -> list[str]:
-    return list(bench_on(tree, tmp_path, **kind).faults(wanted or [("terasort", "tiny")], workers))
+    return list(bench_on(tree, tmp_path, **kind).tree.faults(wanted or [("terasort", "tiny")], workers))
 
 
 needs_bc = pytest.mark.skipif(shutil.which("bc") is None, reason="bc is not installed; HiBench's scripts need it")
@@ -463,19 +464,19 @@ def test_names(tree, tmp_path, wanted, says):
     (line,) = faults(tree, tmp_path, wanted)
     assert says in line
     with pytest.raises(UserError, match="hibench"):
-        bench_on(tree, tmp_path).check([wanted], WORKERS)
+        bench_on(tree, tmp_path).tree.check([wanted], WORKERS)
 
 
 def test_a_program_without_its_jar_is_lacking_and_no_fault(tree, tmp_path):
     assert faults(tree, tmp_path, ("dfsioe", "tiny")) == []
     bench = bench_on(tree, tmp_path)
-    assert bench.lacks("terasort") == ""
+    assert bench.tree.lacks("terasort") == ""
     jar = tree / "autogen/target/datatool.jar"
-    says = f"dfsioe of HiBench {bench.version}: needs {jar}, which is not there; "
-    assert bench.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package (Java 8) in {tree} makes it"
+    says = f"dfsioe of HiBench {bench.tree.version}: needs {jar}, which is not there; "
+    assert bench.tree.lacks("dfsioe") == f"{says}mvn -Phadoopbench clean package (Java 8) in {tree} makes it"
     jar.parent.mkdir(parents=True)
     jar.touch()
-    assert bench.lacks("dfsioe") == ""
+    assert bench.tree.lacks("dfsioe") == ""
 
 
 def added(tree: Path, category: str, name: str, prepare: str = "run_hadoop_job x\n", conf: str = "") -> None:
@@ -493,11 +494,11 @@ def test_what_programs_of_other_projects_lack(tree, tmp_path):
     added(tree, "websearch", "pagerank", conf=f"hibench.pagerank.pegasus.dir\t\t${{hibench.home}}/{pegasus}\n")
     added(tree, "ml", "bayes", prepare="run_hadoop_job x\nrun_spark_job --jars ${DATATOOLS} y\n")
     program(tree / "autogen/target/datatool.jar", "")
-    bench = bench_on(tree, tmp_path)
-    assert f"pagerank of HiBench {bench.version}: needs {tree}/{pegasus}, which is not" in bench.lacks("pagerank")
+    built = bench_on(tree, tmp_path).tree
+    assert f"pagerank of HiBench {built.version}: needs {tree}/{pegasus}, which is not" in built.lacks("pagerank")
     program(tree / pegasus, "")
-    assert bench.lacks("pagerank") == ""
-    assert "bayes of HiBench 7.1.1-layout: makes its input with Spark" in bench.lacks("bayes")
+    assert built.lacks("pagerank") == ""
+    assert "bayes of HiBench 7.1.1-layout: makes its input with Spark" in built.lacks("bayes")
 
 
 def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
@@ -507,8 +508,8 @@ def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
     copy = Prepared(COMMIT, "", "8.0-SNAPSHOT", "", "3.11.7", "", "", ["dfsioe"], {})
     (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
     bench = bench_on(tree, tmp_path)
-    assert bench.lacks("dfsioe") == ""
-    assert "pagerank of HiBench 8.0-SNAPSHOT: `make hibench` makes micro programs only" in bench.lacks("pagerank")
+    assert bench.tree.lacks("dfsioe") == ""
+    assert "pagerank of HiBench 8.0-SNAPSHOT: `make hibench` makes micro programs only" in bench.tree.lacks("pagerank")
 
 
 @pytest.mark.parametrize(
@@ -523,7 +524,7 @@ def test_a_prepared_copy_says_what_it_could_not_build_and_what_brings_it(tree, t
     why = "does not compile for this Hadoop: TestDFSIOEnh.java:955: error: cannot find symbol"
     copy = Prepared(commit, "", "7.1.1", "", "3.11.7", "", "", [], {"dfsioe": why})
     (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
-    assert bench_on(tree, tmp_path).lacks("dfsioe").startswith(f"dfsioe of HiBench 7.1.1: {why}; {remedy}")
+    assert bench_on(tree, tmp_path).tree.lacks("dfsioe").startswith(f"dfsioe of HiBench 7.1.1: {why}; {remedy}")
 
 
 def test_no_tree_and_half_a_tree(tree, tmp_path):
@@ -574,8 +575,8 @@ def test_the_python_that_its_scripts_call(tree, tmp_path):
     # A folder given as hibench.path comes first.
     program(tmp_path / "two" / "python2.0", "#!/bin/sh\nexit 0\n")
     script.write_text("#!/usr/bin/env python2.0\nprint 'x'\n")
-    bench = HiBench(Here(tmp_path), str(tree), tmp_path, path=[str(tmp_path / "two")])
-    assert list(bench.faults([("terasort", "tiny")], WORKERS)) == []
+    built = BuiltHiBench(Here(tmp_path), str(tree), path=[str(tmp_path / "two")])
+    assert list(built.faults([("terasort", "tiny")], WORKERS)) == []
 
 
 def hadoop_that_talks(tmp_path: Path) -> Hadoop:

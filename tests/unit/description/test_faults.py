@@ -12,7 +12,7 @@ from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 TEMPLATE = quick_yaml.load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
 TESTBED = load_testbed("emulated")

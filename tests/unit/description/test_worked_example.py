@@ -9,7 +9,7 @@ import yaml
 
 from whitewire.description.files import validate
 from whitewire.description.testbed import load_testbed
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "use" / "worked-example.md").read_text(encoding="utf-8")
 

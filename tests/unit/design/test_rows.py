@@ -34,7 +34,7 @@ from whitewire.models import maxmin
 from whitewire.paths import HOME
 from whitewire.records.samples import Torn
 from whitewire.text import canonical
-from whitewire.workflow import plan
+from whitewire.workflow.job_needs import job_needs
 
 LOADED, REFERENCE = paper(), HOME / "results" / "reference"
 EFFORTS = st.sampled_from(["smoke", "quick", "full"])
@@ -344,7 +344,7 @@ def test_designs_of_the_stored_reference_have_their_effort(path):
 def test_a_slurm_job_has_the_nodes_of_its_largest_experiment_and_twice_the_time():
     site = {"kind": "slurm", "fabrics": TESTBED["fabrics"], "data_fraction": {"smoke": 0.01}}
     rows = make_design(LOADED, site, "smoke", 1)
-    (need,) = {plan.job_needs(LOADED, rows, site)[block] for block in {row["block"] for row in rows}}
+    (need,) = {job_needs(LOADED, rows, site)[block] for block in {row["block"] for row in rows}}
     nodes, minutes = need
     assert nodes == 15  # a NameNode, 11 DataNodes, 3 clients
     seconds = sum(durations.expected_seconds(LOADED, row, site) for row in rows)

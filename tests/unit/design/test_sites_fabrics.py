@@ -16,7 +16,7 @@ from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
 from whitewire.estimands import of
 from whitewire.paths import HOME
-from whitewire.workflow.plan import checked_paper
+from whitewire.workflow.checked_paper import checked_paper
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench",
           "cisco-ucs-2015")  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():
         test for claim in loaded.claims for test in paper.tests_of(claim)
         if any(levels.get("fabric") == "40gbe" for _, levels in of(test).cells())
     )  # fmt: skip
-    assert runs.why_missing(test) == "this testbed has no network 40gbe"
+    assert runs.here.why_missing(test) == "this testbed has no network 40gbe"
 
 
 def test_a_network_that_no_testbed_has_is_a_mistake(tmp_path):

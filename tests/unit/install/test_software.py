@@ -25,7 +25,9 @@ from packaging.utils import canonicalize_name
 from whitewire.errors import UserError
 from whitewire.measure import environment
 from whitewire.workflow import recipes
-from whitewire.workflow.plan import Plan, _show_containers
+from whitewire.workflow.images import Images, made_of, show_containers
+from whitewire.workflow.plan import Plan
+from whitewire.workflow.preamble import preamble
 
 HOME = Path(__file__).resolve().parents[3]
 STAGES = ("analysis", "measure", "paper")
@@ -457,36 +459,35 @@ def test_rules_are_seen():
 def test_every_rule_has_an_environment_and_an_image(file, name, body):
     found = re.search(r'conda:\n +"\.\./\.\./(envs/\w+\.yaml)"', body)
     assert found and (HOME / found[1]).is_file(), name
-    image = re.search(r'container:\n +(?:plan\.container\("(\w+)"\)|(None))', body)
+    image = re.search(r'container:\n +(?:plan\.images\.of\("(\w+)"\)|(None))', body)
     assert image, f"{file}: {name} has no container:"
     assert image[1] in IMAGES if image[1] else name == "container", "only the rule that makes images runs in none"
 
 
-def plan(*deployment: str) -> Plan:
-    return Plan(["a"], "emulated", "smoke", 1, {}, frozenset(deployment))
+def first_of_a_rule() -> str:
+    return preamble(Plan(["a"], "emulated", "smoke", 1, {}))
 
 
 def test_an_image_that_was_not_made_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        plan("apptainer").container("publish")(SimpleNamespace())
+        Images(used=True).of("publish")(SimpleNamespace())
     assert ended.value.code == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1 and ".cache/containers/publish.sif" in said[0] and "snakemake containers" in said[0]
-    assert plan().container("publish")(SimpleNamespace()) == ".cache/containers/publish.sif"
+    assert Images().of("publish")(SimpleNamespace()) == ".cache/containers/publish.sif"
 
 
 def test_a_testbed_with_hibench_gets_its_image():
     for hibench, name in ((False, "hadoop"), (True, "hibench")):
-        made = Plan(["a"], "emulated", "smoke", 1, {}, hibench=hibench)
-        assert made.container("hadoop")(SimpleNamespace()) == f".cache/containers/{name}.sif"
-        assert made.container("publish")(SimpleNamespace()) == ".cache/containers/publish.sif"
+        made = Images(hibench=hibench)
+        assert made.of("hadoop")(SimpleNamespace()) == f".cache/containers/{name}.sif"
+        assert made.of("publish")(SimpleNamespace()) == ".cache/containers/publish.sif"
 
 
 def test_measurements_of_a_site_run_outside_of_images():
     """They need this machine's ssh or srun; hosts have an image of their own (`image` of the testbed)."""
-    made = Plan(["a"], "lab", "smoke", 1, {}, frozenset(["apptainer"]), site=True)
-    assert made.container("hadoop")(SimpleNamespace()) is None
+    assert Images(used=True, site=True).of("hadoop")(SimpleNamespace()) is None
 
 
 def test_containers_see_the_repository_and_with_both_deployments_conda(monkeypatch):
@@ -494,10 +495,10 @@ def test_containers_see_the_repository_and_with_both_deployments_conda(monkeypat
     for name in ("APPTAINERENV_PREPEND_PATH", "SINGULARITY_BIND", "SINGULARITYENV_PREPEND_PATH"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    _show_containers([Path("/repo")])
+    show_containers([Path("/repo")])
     assert os.environ["APPTAINER_BIND"] == "/scratch,/repo"
     assert "APPTAINERENV_PREPEND_PATH" not in os.environ
-    _show_containers([Path("/repo"), Path("/opt/conda")])
+    show_containers([Path("/repo"), Path("/opt/conda")])
     assert os.environ["APPTAINER_BIND"] == "/scratch,/repo,/opt/conda"
     assert os.environ["SINGULARITY_BIND"] == "/repo,/opt/conda"
     assert os.environ["APPTAINERENV_PREPEND_PATH"] == os.environ["SINGULARITYENV_PREPEND_PATH"] == "/opt/conda/condabin"
@@ -505,7 +506,7 @@ def test_containers_see_the_repository_and_with_both_deployments_conda(monkeypat
 
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_is_made_again_when_what_it_is_made_of_changes(image):
-    files = Plan.recipe(image)
+    files = made_of(image)
     assert files[0] == f"containers/{image}.def"
     copied = [file for file in files if not file.endswith(".sif") and not file.startswith(".cache/hibench/")]
     assert all((HOME / file).is_file() for file in copied)
@@ -521,7 +522,7 @@ def test_an_image_is_made_again_when_what_it_is_made_of_changes(image):
 def shell(command: str, **environ: str) -> subprocess.CompletedProcess:
     """A command as the Snakefile has rules run it."""
     return subprocess.run(
-        ["bash", "-c", f"set -euo pipefail; {plan().preamble}; {command}"],
+        ["bash", "-c", f"set -euo pipefail; {first_of_a_rule()}; {command}"],
         env={**os.environ, **environ}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
 
@@ -542,8 +543,8 @@ def test_the_command_is_this_checkouts_with_the_python_on_the_path(tmp_path):
 
 
 def test_a_path_with_a_space_or_quote_is_no_matter(monkeypatch):
-    monkeypatch.setattr("whitewire.workflow.plan.HOME", Path("/a b/it's"))
-    done = subprocess.run(["bash", "-c", f'{plan().preamble}; echo "$PATH"'], capture_output=True, text=True)
+    monkeypatch.setattr("whitewire.workflow.preamble.HOME", Path("/a b/it's"))
+    done = subprocess.run(["bash", "-c", f'{first_of_a_rule()}; echo "$PATH"'], capture_output=True, text=True)
     assert done.stdout.startswith("/a b/it's/workflow/scripts:")
     assert done.stdout.endswith(":/a b/it's/workflow/fallback\n")
 

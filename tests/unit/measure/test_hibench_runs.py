@@ -9,7 +9,8 @@ import pytest
 from tests.support.papers import PAPER, TESTBED
 from tests.unit.measure.test_jobs import CPU, LIMITS, of, samples, sorted_run
 from whitewire import workloads
-from whitewire.cluster import hibench as suites
+from whitewire.cluster.built_hibench import BuiltHiBench, on_this_machine
+from whitewire.cluster.hibench import HiBench
 from whitewire.description.checks import _check_experiment, load_paper
 from whitewire.description.files import validate
 from whitewire.description.paper import Paper
@@ -23,7 +24,7 @@ from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal
-from whitewire.workflow import plan
+from whitewire.workflow.checked_paper import check_programs
 
 EXPERIMENT = {
     "id": "hib", "workload": "hibench", "roles": {"namenode": 1, "datanode": 3, "client": 1},
@@ -101,19 +102,19 @@ def test_testbeds_may_name_a_home():
 def test_a_program_that_cannot_run_is_refused_before_hosts_are_up(change, testbed, said):
     testbed, paper = TESTBED | testbed, paper_with(**change)
     with pytest.raises(UserError, match=rf"\.yaml: experiments\[0\]\.{said}") as raised:
-        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
+        check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
     assert "\n" not in str(raised.value)
 
 
 def test_programs_that_can_run_are_not_refused():
     home = {"hibench": {"home": "/opt/HiBench"}}
     for testbed in (TESTBED, TESTBED | home | {"kind": "ssh", "scale": 20}):
-        plan.check_programs(paper_with(), make_design(paper_with(), testbed, "smoke", 1), testbed)
+        check_programs(paper_with(), make_design(paper_with(), testbed, "smoke", 1), testbed)
     real = TESTBED | home | {"kind": "ssh"}
     paper = paper_with(factors={"fabric": ["10gbe"], "program": ["pagerank"]})
     rows = make_design(paper, real, "smoke", 1)
     assert rows
-    plan.check_programs(paper, rows, real)
+    check_programs(paper, rows, real)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +127,14 @@ def test_programs_that_can_run_are_not_refused():
 def test_what_a_tree_lacks_is_reported_before_hosts_are_up(change, said):
     testbed, paper = TESTBED | {"hibench": {"home": "/opt/HiBench"}}, paper_with(**change)
     with pytest.raises(UserError, match=said):
-        plan.check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
+        check_programs(paper, make_design(paper, testbed, "smoke", 1), testbed)
 
 
 @pytest.fixture
 def half_built(tmp_path, monkeypatch):
     """A testbed whose HiBench is there but for the jar that dfsioe needs, and runs of dfsioe and sleep on it."""
     home = shutil.copytree(Path(__file__).parents[2] / "data" / "hibench-tree", tmp_path / "HiBench")
-    monkeypatch.setattr(suites.HiBench, "_missing_programs", lambda _: ())  # bc, which this machine may lack
+    monkeypatch.setattr(BuiltHiBench, "_missing_programs", lambda _: ())  # bc, which this machine may lack
     size = {"smoke": 1 << 20, "quick": 1 << 20, "full": 1 << 20}
     made = paper_with(
         factors={"fabric": ["10gbe"], "program": ["dfsioe", "sleep"]},
@@ -145,9 +146,9 @@ def half_built(tmp_path, monkeypatch):
 
 def test_a_program_that_a_tree_lacks_is_left_out_and_stops_no_other(half_built):
     paper, testbed, rows = half_built
-    (line,) = plan.check_programs(paper, rows, testbed)
+    (line,) = check_programs(paper, rows, testbed)
     assert line.startswith("dfsioe of HiBench 7.1.1-layout: needs ") and "mvn -Phadoopbench" in line
-    assert plan.check_programs(paper, rows, TESTBED) == []
+    assert check_programs(paper, rows, TESTBED) == []
 
 
 def test_its_runs_are_left_out_and_the_block_says_why(half_built, tmp_path, capsys):
@@ -155,7 +156,7 @@ def test_its_runs_are_left_out_and_the_block_says_why(half_built, tmp_path, caps
     plan_of = BlockPlan(paper, testbed, "smoke")
     runs = [plan_of.run(row) for row in rows]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "hibench_of", lambda *_: suites.on_this_machine(testbed["hibench"]))
+        patch.setattr(services, "hibench_of", lambda *_: HiBench(on_this_machine(testbed["hibench"]), tmp_path))
         suite, lacking = services.suite(None, testbed, runs, tmp_path)
     made = Campaign(plan_of, rows, Journal(tmp_path / "smoke-1"), Progress("smoke-1", []), attempts=2)
     made.leave_out(lacking)

@@ -174,7 +174,7 @@ def test_tasks_at_once(spans, expected, busy, best):
 def test_processors_are_short_while_tasks_write():
     counted = samples()
     counted.links.update({f"{host}.{way}": [0] * 201 for host in "ab" for way in ("egress", "ingress")})
-    # No lateness is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
+    # No wake-up latency is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
     busy = workloads.of("testdfsio").while_busy(dfsio_run(spans))
@@ -490,6 +490,20 @@ def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
     assert made[2:] == [(2, "input of words")]
     run(1)
     assert made[3:] == [(1, "input of rows")], "only the last one made is there"
+
+
+def test_no_run_reads_an_input_from_the_caches_of_its_writers(monkeypatch):
+    """A round's first sort on CephFS read 1.5 of its 3.2 MB so, and took 5.6 s where an equal one took 6.4 s."""
+    did = []
+    monkeypatch.setattr(Shaping, "lift", lambda *arguments: None)
+    monkeypatch.setattr(Client, "tool", lambda *said: did.append(said[-1]))
+    store = SimpleNamespace(remount=lambda: did.append("remount"), remove=lambda path: None)
+    stack = SimpleNamespace(made={}, mounted=store)
+    scale = SimpleNamespace(file_bytes=8, block_bytes=4)
+    run = SimpleNamespace(row={"replicate": 1}, store={"kind": "cephfs"}, parameters={}, scale=scale)
+    for _ in range(2):
+        Bench(stack, run).jobs.input("rows", lambda path: ("tool", [path]))
+    assert did == ["input of rows", "remount"]
 
 
 @pytest.mark.parametrize(("way", "rate", "valid"), [

@@ -13,11 +13,13 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.errors import CannotMake, NotKept, RunFailed, UserError
-from whitewire.measure import block, groups, services, session, warm_up
+from whitewire.measure import block, groups, one_cluster, services, session, warm_up
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
+from whitewire.measure.limits_exceeded import Before
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.run import overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.session import Session
@@ -108,18 +110,19 @@ def two_clusters(tmp_path, monkeypatch):
     campaign = campaign_of(tmp_path / "quick-1", [each for own in runs.values() for each in own])
 
     def measure(*made, error=CannotMake):
-        def on_one_cluster(self, campaign, key, runs, number, *_):
-            if key not in made:
+        def make(self, runs, number, task):
+            if task.shared not in made:
                 raise error("the services do not start: no answer from datanode3; logs: logs")
             for each in runs:
-                campaign.journal.write(each.row["run_id"], {"valid": True}, {}, valid=True)
+                self.campaign.journal.write(each.row["run_id"], {"valid": True}, {}, valid=True)
             return number + len(runs)
 
-        monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
+        monkeypatch.setattr(OneCluster, "make", make)
         own = object.__new__(Block)
         paper = SimpleNamespace(candidate=0, claims=[])
         own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
         own.candidates, own.only = SimpleNamespace(paper=paper), None
+        own.source, own.before, own.workers = "testbed", Before(), []
         own._make(campaign, runs)
         return campaign
 
@@ -150,18 +153,16 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
         if model in beyond:
             raise error(f"calibration: drive 1 of datanode1 ({model}): +9.0% of what is set, bound 5.0%")
 
-    monkeypatch.setattr(block.Probing, "calibrate", calibrate)
-    own = object.__new__(Block)
-    own.config, own.name, own.journal = DESCRIBED, "quick-1", Journal(tmp_path)
-    own.effort, own.before = "quick", SimpleNamespace(carried={})
+    monkeypatch.setattr(one_cluster.Probing, "calibrate", calibrate)
     testbed = SimpleNamespace(hosts=[], congestion_control="cubic", warm_memory=lambda size: None)
     campaign, beyond = campaign_of(tmp_path, runs), ["slow"]
-    assert own._calibrate(testbed, runs, campaign) == runs[1:]
+    cluster = OneCluster(campaign, SimpleNamespace(), "testbed")
+    assert cluster.calibrate(testbed, runs) == runs[1:]
     assert list(campaign.left) == ["a"]
     assert "drive 1 of datanode1 (slow): +9.0%" in str(campaign.left["a"])
     beyond.append("fast")
     with pytest.raises(CannotMake, match="slow"):
-        own._calibrate(testbed, runs, campaign)
+        cluster.calibrate(testbed, runs)
 
 
 @pytest.mark.parametrize(("failure", "becomes"), [

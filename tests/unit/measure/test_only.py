@@ -15,6 +15,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure import block, services
 from whitewire.measure.block import Block, Only
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.records import asked
 from whitewire.records.journal import left_of
 from whitewire.records.reasons import ELSE
@@ -31,15 +32,15 @@ def start(tmp_path, monkeypatch):
     rows = make_design(paper, testbed, "quick", 1)
     folder, made = tmp_path / "quick-1", Counter()
 
-    def on_one_cluster(self, campaign, key, runs, number, *_):
+    def make(self, runs, number, task):
         for run in runs:
             made[run.row["run_id"]] += 1
-            campaign.journal.write(run.row["run_id"], {"valid": True}, {}, valid=True)
+            self.campaign.journal.write(run.row["run_id"], {"valid": True}, {}, valid=True)
         return number + len(runs)
 
     monkeypatch.setattr(block, "preflight", lambda config: None)
     monkeypatch.setattr(Block, "_resume", lambda self: None)
-    monkeypatch.setattr(Block, "_on_one_cluster", on_one_cluster)
+    monkeypatch.setattr(OneCluster, "make", make)
 
     def begin(only, lacking=(), allowance=None):
         monkeypatch.setattr(services, "unavailable", lambda config, runs: [(lacking, "no mount")] if lacking else [])

@@ -44,11 +44,11 @@ def trial(k):
 def test_the_first_k_with_time_to_spare_is_kept_and_found_again(tmp_path):
     candidates = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
     assert candidates.open
-    with pytest.raises(TooHeavy, match=r"k = 64 is too small for this machine \(a process woke 0\.90 ms late"):
+    with pytest.raises(TooHeavy, match=r"k = 64 is too small for this machine \(mean wake-up latency 0\.90 ms"):
         candidates.judge(trial(64), 0.9, bound=1.0)
     candidates.raise_k("k = 64 is too small")
     assert candidates.open
-    assert candidates.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: a process woke 0.60 ms late")
+    assert candidates.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: mean wake-up latency 0.60 ms")
     kept = json.loads((tmp_path / scale_candidate.FILE).read_text())
     assert kept["rung"] == 1
     assert [(tried["k"], tried["enough"]) for tried in kept["tried"]] == [(64, False), (128, True)]

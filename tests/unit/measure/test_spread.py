@@ -21,6 +21,7 @@ from whitewire.measure import session, spread
 from whitewire.measure.block import Block
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.scale_candidate import TooHeavy
 from whitewire.measure.session import Session
@@ -78,7 +79,7 @@ def die(session, run):
 class Toys:
     """A block of so many rounds of CELLS, in this process and one worker; its clusters are there at once."""
 
-    _beside, _lead = Block._beside, Block._lead
+    _beside = Block._beside
 
     def __init__(self, folder, rounds, analyses=(), interim=None, happens=nothing, of_worker=nothing):
         self.cells = {f"{n}{c}": CELLS[c] for n in range(rounds) for c in range(len(CELLS))}
@@ -86,26 +87,32 @@ class Toys:
         self.journal, self.analyses, self.interim = Journal(folder / "raw" / "quick-1"), analyses, interim
         self.happens, self.of_worker, self.start_s = happens, of_worker, 0.0
         self.name, self.candidates = "quick-1", SimpleNamespace(stay=lambda candidate: None)
-        self.spent, self.pid, self.give_up_at = defaultdict(float), os.getpid(), NEVER
+        self.spent, self.pid = defaultdict(float), os.getpid()
+        self.deadline = self.give_up_at = NEVER
         self.plan = SimpleNamespace(
             paper=SimpleNamespace(id="p"), config={}, rounds=lambda *_: Rounds(self.cells, self.analyses),
             run=lambda row: SimpleNamespace(row=row, expected_seconds=RUN_S),
         )  # fmt: skip
 
-    def _campaign(self, progress, lane):
+    def _campaign(self, progress, lane, unavailable=None):
         return Campaign(self.plan, self.rows, self.journal, progress, attempts=3, interim=self.interim, lane=lane,
-                        give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
+                        deadline=self.deadline, give_up_at=self.give_up_at, spent=self.spent)  # fmt: skip
 
     def session(self, runs=None, lane=1):
         runs = [self.plan.run(row) for row in self.rows] if runs is None else runs
         campaign = self._campaign(Progress("quick-1", [RUN_S] * len(runs)), lane)
         return Toy(campaign, runs, self.happens if os.getpid() == self.pid else self.of_worker)
 
-    def _on_one_cluster(self, campaign, shared, runs, number, team, task):
-        time.sleep(self.start_s)
-        session = Toy(campaign, runs, self.of_worker)
-        session.turns.rounds.ahead = list(task.ahead)
-        return session.make(number, team)
+    def _one_cluster(self, campaign):
+        """The cluster of the worker."""
+
+        def make(runs, number, task, team):
+            time.sleep(self.start_s)
+            session = Toy(campaign, runs, self.of_worker)
+            session.turns.rounds.ahead = list(task.ahead)
+            return session.make(number, team)
+
+        return SimpleNamespace(make=make)
 
     def measure(self):
         """What becomes of its runs, at the first k that is not too heavy."""
@@ -115,7 +122,8 @@ class Toys:
                 while True:
                     self.made = session = self.session()
                     try:
-                        self._lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
+                        cluster = OneCluster(session.campaign, self.candidates, "testbed", workers=self.workers)
+                        cluster.lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
                         return session.campaign
                     except TooHeavy:
                         for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):

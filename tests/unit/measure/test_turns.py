@@ -15,6 +15,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
 from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
@@ -283,11 +284,11 @@ def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypa
     def run(run_id, kind):
         return SimpleNamespace(row={"run_id": run_id}, store={"kind": kind}, parameters={"fabric": "1gbe"})
 
-    def on_one_cluster(of, shared, runs, number, team, task):
-        known.append(dict(of.unavailable))
+    def make(self, runs, number, task):
+        known.append(dict(self.campaign.unavailable))
         return number
 
-    monkeypatch.setattr(block, "_on_one_cluster", on_one_cluster)
+    monkeypatch.setattr(OneCluster, "make", make)
     monkeypatch.setattr("whitewire.measure.block.preflight", lambda config: None)
     block._make(made, {"one": [run("hdfs", "hdfs")], "two": [run("ceph", "cephfs")]})
     why = "no parallel file system; a site names its own under `mount`"

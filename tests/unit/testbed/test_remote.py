@@ -26,7 +26,7 @@ from whitewire.description.files import validate
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.testbed.base import last_line
-from whitewire.testbed.emulated import sandbox
+from whitewire.testbed.emulated.host import ENVIRONMENT
 from whitewire.testbed.site import (
     deployment,
     inventory,
@@ -235,7 +235,7 @@ def test_a_links_rate_is_the_shapers_or_the_devices_or_none(shaper, speed, rate)
 def test_every_command_and_container_has_the_same_locale():
     words = shlex.split(shell.environment(["java", "-version"], {"JAVA_HOME": "/java"}, "/bin"))
     assert words[:2] == ["/usr/bin/env", "-i"] and "LC_ALL=C.UTF-8" in words
-    assert sandbox.ENVIRONMENT["LC_ALL"] == "C.UTF-8"
+    assert ENVIRONMENT["LC_ALL"] == "C.UTF-8"
     assert "LC_ALL" in yarn.INHERITED
 
 

@@ -9,6 +9,7 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Fabric
 from whitewire.testbed.emulated import sandbox
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.emulated.switch import Switch
 
 
 def test_the_fastest_fabric_has_no_uplinks_to_wait_for():
@@ -19,25 +20,25 @@ def test_the_fastest_fabric_has_no_uplinks_to_wait_for():
 
 @pytest.mark.parametrize("way", ["rate", "rate_in"])
 def test_a_link_that_is_not_shaped_as_asked_is_named(way):
-    testbed = EmulatedTestbed({}, {"client": 1}, 1, {})
-    testbed.links = lambda: {"client": {"rate": 100.0, "rate_in": 100.05, way: 90.0}}
+    switch = Switch({}, [], None)
+    switch.links = lambda: {"client": {"rate": 100.0, "rate_in": 100.05, way: 90.0}}
     with pytest.raises(CommandFailed, match="fabric 1gbe: client is at 90.0 Mbit/s, expected 100.0"):
-        testbed._verify(Fabric("1gbe", 100.0, 1000.0))
+        switch._verify(Fabric("1gbe", 100.0, 1000.0))
 
 
 def test_a_rack_that_is_not_shaped_as_asked_is_named_and_so_is_a_host_with_other_frames():
-    testbed = EmulatedTestbed({}, {"client": 1}, 1, {})
+    switch = Switch({}, [], None)
     wanted = Fabric("10gbe-racks", 100.0, 1000.0, mtu=9000, racks=2, uplink=50.0, unlike=(("slow", 0.5),))
     good = {"rate": 100.0, "rate_in": 100.0, "mtu": 9000}
-    testbed.links = lambda: {"client": good, "slow": good | {"rate": 50.0, "rate_in": 50.0}}
-    testbed.uplinks = lambda: {"rack1": {"rate": 50.0, "rate_in": 49.0}}
+    switch.links = lambda: {"client": good, "slow": good | {"rate": 50.0, "rate_in": 50.0}}
+    switch.racks.uplinks = lambda: {"rack1": {"rate": 50.0, "rate_in": 49.0}}
     with pytest.raises(CommandFailed, match=r"rack1 is at 49.0 Mbit/s, expected 50.0"):
-        testbed._verify(wanted)
-    testbed.uplinks = lambda: {"rack1": {"rate": 50.0, "rate_in": 50.0}}
-    testbed._verify(wanted)
-    testbed.links = lambda: {"client": good | {"mtu": 1500}}
+        switch._verify(wanted)
+    switch.racks.uplinks = lambda: {"rack1": {"rate": 50.0, "rate_in": 50.0}}
+    switch._verify(wanted)
+    switch.links = lambda: {"client": good | {"mtu": 1500}}
     with pytest.raises(CommandFailed, match="client has an MTU of 1500, expected 9000"):
-        testbed._verify(wanted)
+        switch._verify(wanted)
 
 
 class Stuck:

@@ -1,4 +1,4 @@
-"""How late a process wakes, and how long threads wait for a processor: real processes on one processor."""
+"""Wake-up latency of a process, and how long threads wait for a processor: real processes on one processor."""
 
 import os
 import subprocess
@@ -84,7 +84,7 @@ def started(*before):
 
 
 def late(timer, seconds):
-    """Mean lateness (s) over a time, and how often it woke."""
+    """Mean wake-up latency (s) over a time, and how often it woke."""
     wakes, before = timer.take()
     time.sleep(seconds)
     more, after = timer.take()
@@ -117,7 +117,7 @@ def test_a_timer_that_ended_is_reported():
     timer = Timer(started())
     timer.process.kill()
     timer.process.wait()
-    with pytest.raises(CommandFailed, match="the timer that measures how late processes wake has ended"):
+    with pytest.raises(CommandFailed, match="the timer that measures wake-up latency has ended"):
         timer.take()
     timer.close()
 

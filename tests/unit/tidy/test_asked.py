@@ -185,14 +185,21 @@ def test_a_start_that_goes_on_judges_nothing_twice_but_where_it_is_killed(tmp_pa
     digests, folder = claims_asked.digests(LOADED, "quick"), tmp_path / "quick-1"
     noted(tmp_path, LOADED)
     asked.end(folder, NOTED + 10)
-    asked.note(folder, NOTED + 20, RULE_VERSION, digests, began=NOTED - 5)
+    asked.note(folder, NOTED + 20, RULE_VERSION, digests, continues=True)
     runs = [run_of(cell, NOTED + at) for cell in range(len(CELLS)) for at in (1, 21)]
     assert judged_with(tmp_path, {"quick-1": runs}) == 1, "it is killed"
     asked.end(folder, NOTED + 30)
     assert len(asked.read(folder)) == 1 and judged_with(tmp_path, {"quick-1": runs}) is None
-    asked.note(folder, NOTED + 50, RULE_VERSION, digests, began=NOTED + 40)
+    asked.note(folder, NOTED + 50, RULE_VERSION, digests)
     assert len(asked.read(folder)) == 2, "another start"
     assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 51)]}) == 2
+
+
+def test_a_clock_that_is_set_back_makes_no_other_start_of_one_that_goes_on(tmp_path):
+    noted(tmp_path, LOADED)
+    asked.end(tmp_path / "quick-1", NOTED + 10)
+    asked.note(tmp_path / "quick-1", NOTED - 3600, RULE_VERSION, claims_asked.digests(LOADED, "quick"), continues=True)
+    assert len(asked.read(tmp_path / "quick-1")) == 1
 
 
 def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):

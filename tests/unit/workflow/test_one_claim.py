@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design
-from whitewire.workflow import one_claim, plan
+from whitewire.workflow import ahead, missing, one_claim, plan
 
 TESTBED = load_testbed("emulated")
 PAPER = load_paper(project.paper_path("emulex-2012"), fabric_names(TESTBED))
@@ -18,8 +19,8 @@ PAPER = load_paper(project.paper_path("emulex-2012"), fabric_names(TESTBED))
 
 @pytest.fixture
 def said(monkeypatch, tmp_path, capsys):
-    """What is printed for a claim, on both streams, where nothing is measured yet."""
-    for module in (one_claim, plan):
+    """What is printed for a claim, and the files that Snakemake makes for it, where nothing is measured yet."""
+    for module in (ahead, missing, one_claim, plan):
         monkeypatch.setattr(module, "root", lambda: tmp_path)
     monkeypatch.setattr(one_claim, "preflight", lambda testbed: None)
     for name in ("PAPERS", "TESTBED", "EFFORT", "BUDGET", "AGAIN"):
@@ -28,8 +29,11 @@ def said(monkeypatch, tmp_path, capsys):
     def said(claim, **environ):
         for name, value in {"WHITEWIRE_CLAIM": claim, **environ}.items():
             monkeypatch.setenv(name, value)
-        one_claim.print_claim()
-        return capsys.readouterr()
+        made = []
+        monkeypatch.setattr(one_claim, "run_workflow", lambda options, again: made.append((options, again)) or 3)
+        assert one_claim.run(["--cores", "2"]) == (3 if made else 0)
+        assert all(options == ["claim", "--cores", "2"] for options, _ in made)
+        return SimpleNamespace(out=capsys.readouterr().out, files=[file for _, again in made for file in again])
 
     return said
 
@@ -44,18 +48,18 @@ def test_only_claims_that_runs_judge_need_runs(claim, verdict):
 
 def test_a_claim_that_needs_no_runs_is_answered_at_once(said):
     output = said("E-C03")
-    assert output.out == "" and output.err.startswith("E-C03: no run judges it here: consistent: recomputed ")
-    assert said("E-C37").err.startswith("E-C37: no run judges it here: not testable here: ")
+    assert output.files == [] and output.out.startswith("E-C03: no run judges it here: consistent: recomputed ")
+    assert said("E-C37").out.startswith("E-C37: no run judges it here: not testable here: ")
 
 
 def test_what_a_claim_takes_is_reported_with_the_files_that_snakemake_makes(said):
     output = said("E-C02", BUDGET="20m")
-    assert output.out == "results/emulated/emulex-2012/raw/quick-1/block.json\n"
-    assert output.err.startswith("E-C02 of emulex-2012: at most ") and "; verdict after about " in output.err
+    assert output.files == ["results/emulated/emulex-2012/raw/quick-1/block.json"]
+    assert output.out.startswith("E-C02 of emulex-2012: at most ") and "; verdict after about " in output.out
 
 
 def test_the_paper_of_a_claim_is_found_among_all(said):
-    assert said("U-C01").err.partition(":")[0].split()[0] == "U-C01"
+    assert said("U-C01").out.partition(":")[0].split()[0] == "U-C01"
 
 
 def test_an_effort_that_makes_none_of_it_names_one_that_does(said):
@@ -63,7 +67,7 @@ def test_an_effort_that_makes_none_of_it_names_one_that_does(said):
     emulated = (claim["id"] for claim in PAPER.claims if "emulated" in claim["routes"])
     few = next(claim for claim in emulated if made[claim][:1] == ["quick"])
     output = said(few, EFFORT="smoke")
-    assert output.out == "" and output.err == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"
+    assert output.files == [] and output.out == f"{few}: effort smoke does not make all its cells; EFFORT=quick does\n"
 
 
 @pytest.fixture
@@ -93,9 +97,9 @@ NARROW, WIDE = "relative: 0.1\n    no_effect", "relative: 0.8\n    no_effect"
 @pytest.mark.parametrize("tolerance, verdict", [(NARROW, "more than claimed"), (WIDE, "reproduced")])
 def test_a_claim_that_is_decided_is_judged_as_its_paper_is_now(measured, tolerance, verdict):
     output = measured(NARROW, tolerance)
-    found = re.match(r"N-C01: claimed 6 times; here ([\d.]+) \(.*\), 6 runs a cell: (.*)\n", output.err)
-    assert output.out == "" and found and (float(found[1]), found[2]) == (pytest.approx(10, rel=0.02), verdict)
+    found = re.match(r"N-C01: claimed 6 times; here ([\d.]+) \(.*\), 6 runs a cell: (.*)\n", output.out)
+    assert output.files == [] and found and (float(found[1]), found[2]) == (pytest.approx(10, rel=0.02), verdict)
 
 
 def test_a_claim_whose_runs_became_others_is_measured(measured):
-    assert measured("puts_per_client: 4", "puts_per_client: 3").out.endswith("raw/quick-1/block.json\n")
+    assert measured("puts_per_client: 4", "puts_per_client: 3").files[-1].endswith("raw/quick-1/block.json")

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 from itertools import chain, repeat
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make
 from whitewire.levels import cell_id
 from whitewire.workflow import papers
 from whitewire.workflow.plan import GOES_ON, Plan
+from whitewire.workflow.preamble import preamble
 
 TESTBED = load_testbed("emulated")
 NAMES = ("chelsio-iwarp", "emulex-2012", "mellanox-mapr")
@@ -31,16 +33,17 @@ FILE = "results/emulated/{}/raw/quick-1/block.json"
 def started(monkeypatch):
     """What Snakemake is started with, once or twice; `within`: the budget, of which some seconds are `spent`."""
 
-    def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",)):
+    def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",), outdated=()):
         calls, clock, left = [], chain([0.0], repeat(spent)), iter(statuses)
         monkeypatch.setenv(GOES_ON, "")
         monkeypatch.setenv(budget.VARIABLE, "")
         monkeypatch.setattr(papers, "time", SimpleNamespace(time=lambda: 500.0, monotonic=lambda: next(clock)))
-        monkeypatch.setattr(papers, "load_config", lambda: {"budget": within})
+        monkeypatch.setattr(papers, "validated", lambda: replace(MADE, budget=within))
+        monkeypatch.setattr(papers, "again", lambda plan: list(outdated))
         monkeypatch.setattr(papers.Plan, "load", lambda again: MADE)
         records = {f"{name}/quick-1": BLOCK | {"seconds": 300.0, "spent": {"runs": 200.0}} for name in late}
         monkeypatch.setattr(papers, "cut_short", lambda *_: records)
-        monkeypatch.setattr(papers, "_snakemake", lambda options: calls.append(options) or next(left))
+        monkeypatch.setattr(papers, "run_workflow", lambda *given: calls.append(given) or next(left))
         return papers.run(["--cores", "2"]), calls
 
     return started
@@ -49,7 +52,7 @@ def started(monkeypatch):
 def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
     status, calls = started(late=("emulex-2012", "chelsio-iwarp"), statuses=(0, 3))
     files = [FILE.format(name) for name in ("emulex-2012", "chelsio-iwarp")]
-    assert calls == [["--cores", "2"], ["--cores", "2", "--forcerun", *files, "--rerun-incomplete"]]
+    assert calls == [(["--cores", "2"], []), (["--cores", "2"], files)]
     assert status == 3
     assert capsys.readouterr().err == (
         "papers: 33 min of the budget are left: going on with emulex-2012, chelsio-iwarp\n"
@@ -59,7 +62,11 @@ def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
     assert (shared_budget.ends, shared_budget.seconds, set(shared_budget.claims.values())) == (6000.0, 6000.0, {0.0})
     allowance = shared_budget.allowance(blocks[0])
     assert (allowance.earlier, allowance.spent) == (300.0, {"runs": 200.0})
-    assert shared_budget.began == 500.0, "of the whole start, by the wall clock"
+
+
+def test_what_is_outdated_is_made_again_in_the_first_turn_alone(started):
+    _, calls = started(outdated=["design.csv"])
+    assert calls == [(["--cores", "2"], ["design.csv"]), (["--cores", "2"], [FILE.format("emulex-2012")])]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
 )
 def test_nothing_goes_on_after_a_fault_or_where_nothing_is_left(started, case, capsys):
     status, calls = started(**case)
-    assert calls == [["--cores", "2"]] and status == case.get("statuses", (0,))[0]
+    assert calls == [(["--cores", "2"], [])] and status == case.get("statuses", (0,))[0]
     assert capsys.readouterr().err == ""
 
 
@@ -140,5 +147,5 @@ def test_a_start_that_goes_on_does_so_with_the_blocks_and_the_end_of_its_budget(
     plan = Plan.load()
     assert list(plan.waiting) == blocks
     assert plan.turn("mellanox-mapr", "quick-1") > plan.turn("chelsio-iwarp", "quick-1") > 0
-    assert plan.preamble and Budget.read(os.environ[budget.VARIABLE]) == shared_budget
+    assert preamble(plan) and Budget.read(os.environ[budget.VARIABLE]) == shared_budget
     assert shared_budget.further(blocks[0], now=ends - 4000) == pytest.approx(3700)

@@ -15,6 +15,7 @@ from tests.conftest import descendants, still_alive
 from whitewire.errors import UserError
 from whitewire.workflow import parent_watch
 from whitewire.workflow.plan import Plan
+from whitewire.workflow.preamble import preamble
 
 HOME = Path(__file__).resolve().parents[3]
 GUARD = HOME / "workflow" / "scripts" / "guard"
@@ -109,12 +110,11 @@ def test_a_file_system_without_locks_gives_no_parent_watch(tmp_path, monkeypatch
 
 def test_a_rules_command_names_the_file_and_quotes_it(tmp_path):
     path = parent_watch.hold(tmp_path / "it's here")
-    plan = Plan(["a"], "emulated", "smoke", 1, {}, frozenset({"apptainer"}), watch=path)
-    done = subprocess.run(
-        ["bash", "-c", f"{plan.preamble}; printenv {parent_watch.VARIABLE}"], capture_output=True, text=True, check=True
-    )
+    plan = Plan(["a"], "emulated", "smoke", 1, {}, watch=path)
+    command = f"{preamble(plan)}; printenv {parent_watch.VARIABLE}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == f"{path}\n"
-    assert parent_watch.VARIABLE not in Plan(["a"], "emulated", "smoke", 1, {}).preamble
+    assert parent_watch.VARIABLE not in preamble(Plan(["a"], "emulated", "smoke", 1, {}))
 
 
 FAMILY = (

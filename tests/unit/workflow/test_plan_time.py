@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.support import kept
 from tests.support.blocks import BLOCK
 from whitewire import budget
 from whitewire.budget import Budget
@@ -16,7 +17,8 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design, write_csv
 from whitewire.measure.load import burning
-from whitewire.workflow import plan, speed
+from whitewire.workflow import ahead, missing, papers, plan, speed
+from whitewire.workflow.preamble import preamble
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,14 @@ def two():
 
 def planned(two, **more):
     testbed, papers, designs = two
-    waiting = plan._waiting(papers, plan._by_block(designs, "nowhere"), testbed)
+    waiting = missing.waiting(papers, missing.by_block(designs, "nowhere"), testbed)
     return plan.Plan(list(papers), "nowhere", "quick", 1, designs, described=papers, waiting=waiting, **more)
+
+
+def below(folder, monkeypatch):
+    """Results are below this folder."""
+    for module in (ahead, missing, papers, plan):
+        monkeypatch.setattr(module, "root", lambda: folder)
 
 
 def test_the_shortest_paper_is_measured_first(two):
@@ -52,8 +60,8 @@ def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(t
     testbed, papers, designs = two
     study = load_paper(project.paper_path("hibench"), fabric_names(testbed))
     rows = make_design(study, testbed, "quick", 1)
-    waiting = plan._waiting(
-        {"hibench": study, **papers}, plan._by_block({"hibench": rows, **designs}, "nowhere"), testbed
+    waiting = missing.waiting(
+        {"hibench": study, **papers}, missing.by_block({"hibench": rows, **designs}, "nowhere"), testbed
     )
     assert list(waiting) == ["chelsio-iwarp/quick-1", "emulex-2012/quick-1", "hibench/quick-1"]
     assert (
@@ -65,35 +73,35 @@ def test_of_the_others_the_paper_with_the_most_claims_for_its_time_comes_first(t
 def test_only_what_is_made_before_a_first_interim_analysis_counts_for_a_share(two):
     testbed, papers, designs = two
     rows = designs["emulex-2012"]
-    least = plan._least(papers["emulex-2012"], rows)
+    least = missing.least(papers["emulex-2012"], rows)
     first = papers["emulex-2012"].analyses("quick")[0]
     assert 0 < len(least) < len(rows)
     assert max(row["replicate"] for row in least) == first
     assert planned(two).waiting["emulex-2012/quick-1"] == pytest.approx(
-        plan.seconds_of(papers["emulex-2012"], least, testbed)
+        missing.seconds_of(papers["emulex-2012"], least, testbed)
     )
 
 
 def test_all_runs_of_a_block_count_for_what_it_may_use(two):
     testbed, papers, designs = two
-    found = plan._whole(papers, plan._by_block(designs, "nowhere"), testbed)
-    assert found == {f"{name}/quick-1": plan.seconds_of(papers[name], designs[name], testbed) for name in papers}
+    found = missing.whole(papers, missing.by_block(designs, "nowhere"), testbed)
+    assert found == {f"{name}/quick-1": missing.seconds_of(papers[name], designs[name], testbed) for name in papers}
     made = planned(two, whole=lambda: found)
     assert all(found[block] > seconds for block, seconds in made.waiting.items())
-    made.preamble  # noqa: B018
+    preamble(made)
     assert Budget.read(os.environ[budget.VARIABLE]).whole == found
 
 
 def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     testbed, *_ = two
-    said = plan.outlook_of(planned(two, budget="5m"), testbed)
+    said = ahead.outlook_of(planned(two, budget="5m"), testbed)
     assert said.startswith(
         "at most 355 runs to make: about 5 min of measuring on 1 lane (by the model alone, ±40%), which ends"
     )
     short = r", which ends after 5m \(BUDGET\), before the (?:\d+ h )?\d+ min that first interim analyses of all "
     assert re.search(short + "claims take: the last papers may have none; first report after about ", said)
-    assert ", which ends after 5h (BUDGET); first report" in plan.outlook_of(planned(two, budget="5h"), testbed)
-    free = plan.outlook_of(planned(two), testbed)
+    assert ", which ends after 5h (BUDGET); first report" in ahead.outlook_of(planned(two, budget="5h"), testbed)
+    free = ahead.outlook_of(planned(two), testbed)
     assert "BUDGET" not in free and "first interim" not in free
     assert " min to " in free
 
@@ -108,9 +116,9 @@ def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch)
     assert 0 < len(rows) < len(designs[name]) / 2 and whole.asked[name] == designs[name]
     assert made.digest(name) == whole.digest(name), "the design is the same"
     assert (made.allowed, whole.allowed) == ("30m for E-C02", "30m"), "Snakemake sees that there is more to do"
-    said = plan.outlook_of(made, testbed)
+    said = ahead.outlook_of(made, testbed)
     assert said.startswith(f"at most {len(rows)} runs to make: ") and "; verdict after about " in said
-    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    below(tmp_path, monkeypatch)
     folder = tmp_path / "results" / "nowhere" / name / "raw" / "quick-1"
     folder.mkdir(parents=True)
     left = {rows[0]["run_id"]: "the budget ended", rows[1]["run_id"]: "decided after 3 runs of each cell"}
@@ -124,8 +132,8 @@ def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(mon
     monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
 
     def budget_of(within, begins):
-        preamble = plan.Plan(["a"], "lab", "smoke", 1, {}, budget=within, begins=begins).preamble
-        assert f"export {budget.VARIABLE}={shlex.quote(os.environ[budget.VARIABLE])}" in preamble
+        text = preamble(plan.Plan(["a"], "lab", "smoke", 1, {}, budget=within, begins=begins))
+        assert f"export {budget.VARIABLE}={shlex.quote(os.environ[budget.VARIABLE])}" in text
         return Budget.read(os.environ[budget.VARIABLE])
 
     start = budget_of("30m", begins=True)
@@ -136,11 +144,11 @@ def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(mon
 
 def test_the_same_design_takes_the_same_time_while_processors_are_busy(two):
     made = planned(two, lanes=2)
-    idle = plan.outlook_of(made, two[0])
+    idle = ahead.outlook_of(made, two[0])
     assert re.search(r"about \d+ min to .* on 2 lanes \(by the model alone, ±40%\)", idle)
     with burning(4 * (os.cpu_count() or 1)):
         time.sleep(0.3)
-        assert plan.outlook_of(made, two[0]) == idle
+        assert ahead.outlook_of(made, two[0]) == idle
 
 
 @pytest.mark.parametrize("paces, low, high, source", [
@@ -172,11 +180,11 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     folder = tmp_path / "raw" / "quick-1"
     (folder / "runs" / first).mkdir(parents=True)
     (folder / "runs" / first / "run.json").write_text("{}")
-    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
+    assert len(missing.lacking(tmp_path, rows)) == len(rows) - 1
 
     def lacking(changes, again=False):
         (folder / "block.json").write_text(json.dumps(BLOCK | changes))
-        return [row["run_id"] for row in plan._lacking(tmp_path, rows, again)]
+        return [row["run_id"] for row in missing.lacking(tmp_path, rows, again)]
 
     assert lacking({"runs": [first, second]}) == [second, third, *others], "an earlier design had fewer runs"
     left = {second: "the budget ended", third: "decided after 3 runs of each cell"}
@@ -197,7 +205,7 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     assert lacking(disturbed) == [second, third], "the block is measured again, with all that it left"
     assert lacking(changes) == [], "no other programs disturbed any of it"
     (folder / "block.json").write_text("{")
-    assert len(plan._lacking(tmp_path, rows)) == len(rows) - 1
+    assert len(missing.lacking(tmp_path, rows)) == len(rows) - 1
 
 
 @pytest.mark.parametrize("left, said", [
@@ -207,33 +215,30 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
 ])  # fmt: skip
 def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
     testbed, _, designs = two
-    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    below(tmp_path, monkeypatch)
     for name, rows in designs.items():
         folder = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
         folder.mkdir(parents=True)
         short = {rows[0]["run_id"]: left} if name == "emulex-2012" else {}
         record = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
         (folder / "block.json").write_text(json.dumps(record))
-    assert plan.outlook_of(planned(two), testbed) == said
+    assert ahead.outlook_of(planned(two), testbed) == said
 
 
 def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, monkeypatch, capsys):
     _, _, designs = two
-    monkeypatch.setattr(plan, "root", lambda: tmp_path)
-    monkeypatch.setattr(plan.Plan, "load", lambda: planned(two))
+    below(tmp_path, monkeypatch)
     monkeypatch.setenv("AGAIN", "busy")
     folders = {}
     for name, rows in designs.items():
         folders[name] = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
         folders[name].mkdir(parents=True)
         (folders[name] / "block.json").write_text(json.dumps(BLOCK))
-    plan.print_again()
-    said = capsys.readouterr()
-    assert said.out == "\n" and "found no run of these papers that a busy machine disturbed" in said.err
+    assert papers.again(planned(two)) == []
+    assert "found no run of these papers that a busy machine disturbed" in capsys.readouterr().err
     left = {designs["emulex-2012"][0]["run_id"]: "other programs used the processors"}
     (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
-    plan.print_again()
-    assert capsys.readouterr().out == "results/nowhere/emulex-2012/raw/quick-1/block.json\n"
+    assert papers.again(planned(two)) == ["results/nowhere/emulex-2012/raw/quick-1/block.json"]
 
 
 @pytest.mark.parametrize("last, found", [
@@ -250,7 +255,7 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
 def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, monkeypatch, last, found):
     """Where Snakemake has no records: after `make clean`, or where results were copied without them."""
     testbed, papers, designs = two
-    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    below(tmp_path, monkeypatch)
     name, rows = "chelsio-iwarp", designs["chelsio-iwarp"]
     paper, own = papers[name], tmp_path / "results" / "nowhere" / name
     there = make_design(paper, testbed, "smoke", 1) if last.get("design") == "smoke" else rows
@@ -274,17 +279,25 @@ def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
 ):
     """Others keep the second lane to themselves while they wait, and time of the budget with one."""
     _, _, designs = two
-    monkeypatch.setattr(plan, "root", lambda: tmp_path)
+    below(tmp_path, monkeypatch)
     rows = designs["chelsio-iwarp"]
     folder = tmp_path / "results" / "nowhere" / "chelsio-iwarp" / "raw" / "quick-1"
     folder.mkdir(parents=True)
     record = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
     (folder / "block.json").write_text(json.dumps(BLOCK | record | {"start_budget_seconds": 6000.0}))
-    found = plan._by_block(designs, "nowhere", again, seconds)
+    found = missing.by_block(designs, "nowhere", again, seconds)
     assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found
+
+
+def test_a_plan_knows_what_is_open_from_verdicts_of_its_own_effort_alone(tmp_path):
+    own = kept.results(kept.project(tmp_path)) / kept.PAPER
+    assert not ahead._judged(own, "quick").empty
+    assert ahead._judged(own, "full") is None
+    (own / "tidy" / "runs.csv").unlink()
+    assert ahead._judged(own, "quick") is None
 
 
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):
     testbed, papers, designs = two
     none = plan.Plan(list(papers), "nowhere", "quick", 1, dict.fromkeys(designs, []), described=papers, waiting={})
-    assert plan.outlook_of(none, testbed) == plan.NO_RUNS
+    assert ahead.outlook_of(none, testbed) == ahead.NO_RUNS

@@ -5,6 +5,7 @@ import yaml
 from snakemake.profiles import ProfileConfigFileParser
 
 from whitewire.paths import HOME
+from whitewire.workflow.job_needs import JobNeeds
 from whitewire.workflow.plan import MACHINE, Plan
 
 
@@ -37,4 +38,4 @@ def test_profiles_of_jobs_differ_only_in_how_jobs_are_submitted():
     [(8, 1, {}, 8), (8, 3, {}, 0), (2, 4, {}, 0), (1, 4, {("paper", "quick-1"): (4, 60)}, 1)],
 )
 def test_more_lanes_than_cores_are_measured_at_once(cores, lanes, needs, threads):
-    assert Plan([], "site", "quick", 1, {}, lanes=lanes, needs=needs).threads(cores) == threads
+    assert Plan([], "site", "quick", 1, {}, lanes=lanes, needs=JobNeeds(needs)).threads(cores) == threads

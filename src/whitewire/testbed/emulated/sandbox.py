@@ -6,40 +6,34 @@ is a `cat` that reads a pipe whose other end only this process holds: when this 
 of the sandbox. `setpriv --pdeathsig KILL` and `--kill-child` are a second safeguard.
 
 Each host is a network, mount and host-name namespace in it, with its own /etc/hosts and /tmp, joined to one
-bridge by a pair of virtual Ethernet devices. HTB shapes both directions: the host's device shapes what it sends,
-the bridge's (the switch port, whose buffer is a byte-limited FIFO) what it receives. On a shared fabric all traffic
-passes one more shaper (segment.py).
+bridge by a pair of virtual Ethernet devices (switch.py).
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from whitewire.design import scaling
-from whitewire.design.scaling import FIRST_RECEIVE_BUFFER, SEND_BUFFER, burst_bytes
 from whitewire.errors import UserError
-from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
+from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, CommandFailed, Completed, Fabric, Host, Process, Testbed, piped, read_line
+from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, piped, read_line
 from whitewire.testbed.each import on_each
-from whitewire.testbed.emulated import segment, software
-from whitewire.testbed.emulated.racks import Racks, divided
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost
+from whitewire.testbed.emulated.racks import divided
 from whitewire.testbed.emulated.software import ROOT
+from whitewire.testbed.emulated.switch import Switch
 from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
 from whitewire.testbed.installation import Installation
 from whitewire.tools import link
 from whitewire.tools.link import Link
-
-ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid", "--uts", "--ipc")
 
 SHARED = f"{ROOT}/hosts/shared"
 """A folder shared by all hosts, for the files of jobs (cluster/yarn.py)."""
@@ -62,29 +56,6 @@ exec cat
 """
 """Arguments: size of the file system, its root, then pairs of name and folder to bind there read-only."""
 
-HOST = """
-set -e
-hostname "$1"
-mkdir -p "$2/tmp" "$2/drives"
-chmod 1777 "$2/tmp"
-mount --bind "$2/tmp" /tmp
-mount --bind "$3" /etc/hosts
-ip link set lo up
-echo ready
-exec sleep infinity
-"""
-"""Arguments: the host's name, its folder, the hosts file."""
-
-ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
-"""The environment of every host's commands: they find the same programs as this process, such as conda's."""
-
-PORTS = "tc -batch - && tc -j qdisc show && ip -j link show"
-INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
-"""Shell commands that print the actual state of the switch's ports, and of a host's interface."""
-
-RATE_ERROR = 1e-3
-"""Largest relative difference between a shaper's rate and the one set, since a shaper counts whole bits."""
-
 Found = TypeVar("Found")
 
 
@@ -103,76 +74,6 @@ def _ended(popen: subprocess.Popen[bytes]) -> None:
         for stream in (popen.stdin, popen.stdout, popen.stderr):
             if stream is not None:
                 stream.close()
-
-
-class EmulatedHost(Host):
-    """A host of the sandbox, entered by `nsenter` through the process that holds its namespaces."""
-
-    def __init__(self, name: str, role: str, address: str, folder: str) -> None:
-        self.name, self.role, self.address, self.folder = name, role, address, folder
-        self.mac = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
-        self.port = ""
-        """Name of its switch port; empty before the testbed starts."""
-        self.carrier: subprocess.Popen[bytes] | None = None
-        """The command that keeps its namespaces alive. `holder` is the process inside: its PID here, and in the
-        sandbox."""
-        self.holder = 0
-        self.holder_inside = 0
-
-    def argv(self, argv: Argv, env: Mapping[str, str] | None = None) -> list[str]:
-        """The command line that runs `argv` on this host and ends with the process that started it.
-
-        `env` is set on the host, not for `nsenter`, because files that it names (LD_PRELOAD) exist only there.
-        """
-        enter = ["nsenter", "--target", str(self.holder), *ALL_NAMESPACES, "--wdns=/tmp", "--"]
-        inside = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
-        return [*enter, *KILLED_WITH_THIS, *inside, *map(str, argv)]
-
-    def run(
-        self,
-        argv: Argv,
-        env: Mapping[str, str] | None = None,
-        stdin: bytes | None = None,
-        timeout: float | None = None,
-    ) -> Completed:
-        done = subprocess.run(
-            self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
-            capture_output=True, timeout=timeout,
-        )  # fmt: skip
-        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
-
-    def network(self, argv: Argv) -> Completed:
-        """Run a command in the host's network namespace only, which is faster to enter than all of them."""
-        enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
-        done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
-
-    def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
-              stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
-            position = output.tell()
-            popen = subprocess.Popen(
-                self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, stdin=stdin, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        return Process(name or f"{argv[0]} on {self.name}", popen, log, position)
-
-    def put(self, content: bytes, path: str) -> None:
-        self.run(["mkdir", "-p", str(Path(path).parent)]).check()
-        self.run(["dd", f"of={path}", "status=none"], stdin=content).check()
-
-    def get(self, path: str) -> bytes:
-        return self.run(["cat", path]).check().stdout
-
-    @property
-    def drive_root(self) -> str:
-        """The folder that holds the host's drives."""
-        return f"{self.folder}/drives"
-
-    def drive(self, number: int) -> str:
-        """The folder of one of the host's drives (1, 2, …)."""
-        return f"{self.drive_root}/{number}"
 
 
 class EmulatedTestbed(Testbed):
@@ -196,15 +97,9 @@ class EmulatedTestbed(Testbed):
                 address = f"10.77.{position // 250}.{position % 250 + 1}"
                 self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen[bytes] | None = None
-        self.current: tuple[Fabric, int | None] | None = None
-        self.segment = segment.Segment(self.inside, self.hosts)
+        self.switch = Switch(config, self.hosts, self.inside)
         self.meter: Meter | None = None
-        self.racked = Racks(self.inside, self.hosts)
-        self.mtu = MTU
         self.congestion_control = ""
-        self.offloaded: bool | None = None
-        """Whether offloads are on; None until set, because a new device has them on for sending only."""
-        self.whole_frames = False
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -268,20 +163,9 @@ class EmulatedTestbed(Testbed):
         hosts_file = f"{ROOT}/hosts/hosts"
         self.share(hosts_file, table.encode())
         for host in self.hosts:
-            host.carrier = subprocess.Popen(
-                ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS,
-                 "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", host.name, host.folder,
-                 hosts_file],
-                env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
-            )  # fmt: skip
+            host.open(self.init_pid, hosts_file)
         for host in self.hosts:
-            carrier = host.carrier
-            if carrier is None or read_line(piped(carrier.stdout), time.monotonic() + READY_S).strip() != b"ready":
-                raise CommandFailed(f"testbed emulated: host {host.name} did not come up")
-            children = Path(f"/proc/{carrier.pid}/task/{carrier.pid}/children").read_text().split()
-            host.holder = int(children[0])
-            status = Path(f"/proc/{host.holder}/status").read_text()
-            host.holder_inside = int(next(line for line in status.splitlines() if line.startswith("NSpid")).split()[-1])
+            host.await_open(time.monotonic() + READY_S)
 
     def _wire(self) -> None:
         lines = []
@@ -296,20 +180,10 @@ class EmulatedTestbed(Testbed):
         self._on_all(lambda host: host.run(
             ["ip", "-batch", "-"], stdin=f"addr add {host.address}/16 dev eth0\nlink set eth0 up".encode()
         ).check())  # fmt: skip
-        self._set_offloads(on=True, whole_frames=False)
         self._on_all(self._set_tcp)
-        # A shaper at a nominal rate, so that fabric() only has to change existing shapers.
-        self._shape_all(Fabric("", 1000.0, 1000.0), "add", None)
+        self.switch.begin(self.k)
 
     # -- network -------------------------------------------------------------------------------------------
-
-    def port_buffer(self, rate: float) -> int:
-        """Bytes that a switch port of `rate` Mbit/s queues before it drops packets."""
-        return scaling.port_buffer(self.config["switch"], rate)
-
-    def receive_buffer(self, rate: float) -> int:
-        """Largest receive buffer of a socket on a link of `rate` Mbit/s, in bytes."""
-        return scaling.receive_buffer(self.config["switch"], self.config["tcp"], rate, self.k)
 
     def _on_all(self, action: Callable[[EmulatedHost], Found]) -> list[Found]:
         return on_each(self.hosts, action)
@@ -323,143 +197,19 @@ class EmulatedTestbed(Testbed):
         host.run(["sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1"]).check()
         self.congestion_control = host.get("/proc/sys/net/ipv4/tcp_congestion_control").decode().strip()
 
-    @staticmethod
-    def _shape(device: str, rate: float, buffer: int, command: str, mtu: int = MTU) -> bytes:
-        burst = burst_bytes(rate, mtu)
-        lines = [
-            f"class {command} dev {device} parent 1: classid 1:1 htb rate {int(rate * 1e6)}bit "
-            f"ceil {int(rate * 1e6)}bit burst {burst} cburst {burst} quantum 15140",
-            f"qdisc {command} dev {device} parent 1:1 handle 10: bfifo limit {buffer}",
-        ]
-        if command == "add":
-            lines.insert(0, f"qdisc add dev {device} root handle 1: htb default 1")
-        return "\n".join(lines).encode()
-
-    def _shape_all(self, wanted: Fabric, command: str, port_buffer: int | None) -> None:
-        unlike, rates = dict(wanted.unlike), {}
-        for host in self.hosts:
-            rates[host.name] = wanted.rate * unlike.get(host.name, 1.0)
-        buffers = {name: port_buffer or self.port_buffer(rate) for name, rate in rates.items()}
-        ports = b"\n".join(
-            self._shape(host.port, rates[host.name], buffers[host.name], command, wanted.mtu) for host in self.hosts
-        )
-        self.inside(["tc", "-batch", "-"], stdin=ports).check()
-        most = scaling.send_buffer(self.config["tcp"], self.k)
-        script = 'tc -batch - && sysctl -qw "$@"'
-
-        def shape(host: EmulatedHost) -> None:
-            rate = rates[host.name]
-            buffer = max(self.port_buffer(rate), buffers[host.name])
-            sockets = (
-                f"net.ipv4.tcp_wmem=4096 {SEND_BUFFER} {most}",
-                f"net.ipv4.tcp_rmem=4096 {FIRST_RECEIVE_BUFFER} {self.receive_buffer(rate)}",
-            )
-            sending = self._shape("eth0", rate, buffer, command, wanted.mtu)
-            host.run(["sh", "-c", script, "sh", *sockets], stdin=sending).check()
-
-        self._on_all(shape)
-
-    def _set_mtu(self, mtu: int) -> None:
-        if mtu != self.mtu:
-            ports = "\n".join(f"link set {host.port} mtu {mtu}" for host in self.hosts)
-            self.inside(["ip", "-batch", "-"], stdin=ports.encode()).check()
-            self._on_all(lambda host: host.run(["ip", "link", "set", "eth0", "mtu", str(mtu)]).check())
-            self.mtu = mtu
-
     def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
                slow: Mapping[str, float] | None = None) -> Fabric:  # fmt: skip
-        """Shape every link to the fabric's rate divided by k, while the cluster keeps running.
-
-        `port_buffer` (bytes) overrides the switch's. Raises UserError for an unknown fabric, CommandFailed when
-        a link's rate is wrong afterwards.
-        """
-        fabrics = self.config["fabrics"]
-        if name not in fabrics:
-            raise UserError(f"testbed: fabric {name} is not defined, expected one of {', '.join(fabrics)}")
-        wanted = self._wanted(name, fabrics[name], mtu or MTU, slow or {})
-        if (wanted, port_buffer) != self.current:
-            self.current = None
-            self._set_mtu(wanted.mtu)
-            self._shape_all(wanted, "change", port_buffer)
-            if wanted.shared:
-                self.segment.join(wanted.rate, wanted.burst, scaling.station_queue(self.config["switch"]))
-            else:
-                self.segment.leave()
-            self._divide(wanted, port_buffer)
-            self._set_offloads(self.offloaded is not False, whole_frames=wanted.shared)
-            self._verify(wanted)
-            self.current = (wanted, port_buffer)
-        return wanted
-
-    def _wanted(self, name: str, described: Mapping[str, Any], mtu: int, slow: Mapping[str, float]) -> Fabric:
-        full = float(described["rate_mbit_per_s"])
-        rate, racks = full / self.k, described.get("racks", {})
-        count, uplink = racks.get("count", 0), racks.get("uplink_mbit_per_s", 0.0) / self.k
-        if count and not uplink:
-            uplink = self._workers_of_a_rack(count) * rate / racks["oversubscription"]
-        unlike = {host.name: uplink / rate for host in self.by_role("traffic") if uplink > rate} | dict(slow)
-        shared = described.get("shared", False)
-        return Fabric(
-            name, rate, full, shared, burst_bytes(rate, mtu), mtu, count, uplink, tuple(sorted(unlike.items()))
-        )
-
-    def _workers_of_a_rack(self, count: int) -> int:
-        """Most DataNodes in a rack, the basis of the uplink's over-subscription."""
-        workers = {host.name for host in self.by_role("datanode")}
-        return max(Counter(rack for name, rack in self.racks(count).items() if name in workers).values())
-
-    def _divide(self, wanted: Fabric, port_buffer: int | None) -> None:
-        """Put the hosts into their racks, or all on one switch."""
-        if not wanted.racks:
-            self.racked.leave()
-            return
-        queue = port_buffer or self.port_buffer(wanted.uplink)
-
-        def shape(device: str, command: str) -> bytes:
-            return self._shape(device, wanted.uplink, queue, command, wanted.mtu)
-
-        self.racked.join(wanted.racks, wanted.mtu, shape)
+        """Shape every link to the fabric's rate divided by k, while the cluster keeps running; see Switch.fabric."""
+        return self.switch.fabric(name, self.k, port_buffer, mtu or MTU, slow or {})
 
     def racks(self, count: int) -> dict[str, str]:
         return divided(self.hosts, count)
 
     def uplinks(self) -> dict[str, Link]:
-        return self.racked.uplinks()
-
-    def _verify(self, fabric: Fabric) -> None:
-        """Raise CommandFailed when a link, or a rack's uplink, is not as the fabric requires."""
-        unlike = dict(fabric.unlike)
-        for name, now in self.links().items():
-            self._verify_rates(fabric, name, now, fabric.rate * unlike.get(name, 1.0))
-            if now["mtu"] != fabric.mtu:
-                raise CommandFailed(f"fabric {fabric.name}: {name} has an MTU of {now['mtu']}, expected {fabric.mtu}")
-        for name, now in self.uplinks().items():
-            self._verify_rates(fabric, name, now, fabric.uplink)
-
-    @staticmethod
-    def _verify_rates(fabric: Fabric, name: str, now: Link, rate: float) -> None:
-        for found in (now["rate"], now["rate_in"]):
-            if abs(found / rate - 1) > RATE_ERROR:
-                raise CommandFailed(f"fabric {fabric.name}: {name} is at {found} Mbit/s, expected {rate}")
+        return self.switch.racks.uplinks()
 
     def links(self) -> dict[str, Link]:
-        ports, shared = [host.port for host in self.hosts], self.segment.joined
-        asked = [f"class show dev {port} classid 1:1" for port in ports] + ([segment.CLASS] if shared else [])
-        said = self.inside(["sh", "-c", PORTS], stdin="\n".join(asked).encode()).check().stdout.decode()
-        rates = link.rates_in_turn(said, [*ports, *([segment.DEVICE] if shared else [])])
-        most = rates.get(segment.DEVICE, math.inf)
-        queues, mtus = link.queues(said), link.mtus(said)
-        interfaces = self._on_all(lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
-        return {
-            host.name: {
-                "rate": min(most, link.rates(own).get("1:1", math.inf)),
-                "rate_in": min(most, rates[host.port]),
-                "mtu": min(mtus[host.port], link.mtus(own)["eth0"]),
-                "queue": queues[host.port],
-                "offloads": link.offloads(own),
-            }
-            for host, own in zip(self.hosts, interfaces, strict=True)
-        }
+        return self.switch.links()
 
     def counters(self) -> dict[str, dict[str, int]]:
         # The switch receives what a host sends.
@@ -472,17 +222,7 @@ class EmulatedTestbed(Testbed):
 
     def offloads(self, on: bool) -> None:
         """Switch segmentation and receive offloads of every host's interface (ethtool(8): tso, gso, gro)."""
-        self._set_offloads(on, self.whole_frames)
-
-    def _set_offloads(self, on: bool, whole_frames: bool) -> None:
-        """With `whole_frames`, hosts send single frames: a shared segment serves its hosts' packets in turn, and would
-        favour a host that hands over larger ones."""
-        if (on, whole_frames) == (self.offloaded, self.whole_frames):
-            return
-        kept, sent = ("on" if on else "off"), ("on" if on and not whole_frames else "off")
-        argv = ["ethtool", "-K", "eth0", "tso", sent, "gso", kept, "gro", kept]
-        self._on_all(lambda host: host.run(argv).check())
-        self.offloaded, self.whole_frames = on, whole_frames
+        self.switch.set_offloads(on, self.switch.whole_frames)
 
     def cpu_seconds(self) -> dict[str, float]:
         """CPU seconds (user and system) of all processes that run or ran on each host, by host name.

@@ -1,6 +1,6 @@
-"""Measures how late a process of the sandbox wakes, and how long its threads run and wait for a processor.
+"""Measures the wake-up latency of a process of the sandbox, and how long its threads run and wait for a processor.
 
-A timer sleeps a few milliseconds and records how late it wakes. It is delayed as the hosts' processes are, which also
+A timer sleeps a few milliseconds and records its wake-up latency. It is delayed as the hosts' processes are, which also
 sleep most of the time. The kernel counts in nanoseconds how long threads ran and waited
 (/proc/<process>/task/<thread>/schedstat). Neither measurement needs privileges.
 """
@@ -33,7 +33,7 @@ while True:
             break
         print(wakes, late, flush=True)
 """
-"""Answers each input line with its number of wake-ups and their total lateness in s; ends with its input."""
+"""Answers each input line with its number of wake-ups and their total latency in s; ends with its input."""
 NAP_S = 0.002
 """The timer's sleep in seconds: the time that a shaped link's burst bridges."""
 
@@ -108,13 +108,13 @@ class Timer:
         self.process = start([sys.executable, "-I", "-S", "-c", TIMER, str(NAP_S)])
 
     def take(self) -> tuple[int, float]:
-        """(number of wake-ups, their total lateness in seconds). Raises CommandFailed when the timer has ended."""
+        """(number of wake-ups, their total latency in seconds). Raises CommandFailed when the timer has ended."""
         try:
             piped(self.process.stdin).write(b"\n")
             piped(self.process.stdin).flush()
             wakes, late = piped(self.process.stdout).readline().split()
         except (OSError, ValueError):
-            raise CommandFailed("testbed emulated: the timer that measures how late processes wake has ended") from None
+            raise CommandFailed("testbed emulated: the timer that measures wake-up latency has ended") from None
         return int(wakes), float(late)
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import math
 import re
 import subprocess
@@ -30,9 +29,9 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.testbed.site import image, shell
 from whitewire.testbed.site.deployment import installation
-from whitewire.testbed.site.inventory import Interface, interfaces, resolve
+from whitewire.testbed.site.inventory import Interface, resolve
 from whitewire.testbed.site.preflight import preflight
-from whitewire.testbed.site.remote_host import ASK_S, Layout, RemoteHost
+from whitewire.testbed.site.remote_host import ASK_S, Layout, RemoteHost, interfaces_of
 from whitewire.testbed.site.remote_samples import RemoteSampler
 from whitewire.tools import Unreadable, link, rdma_counters
 from whitewire.tools.link import Link
@@ -128,12 +127,7 @@ class RemoteTestbed(Testbed):
                 host.beat()
 
     def _learn(self) -> None:
-        """Ask every host for the properties that shell.HOST lists."""
-        for host, answers in zip(self.hosts, self.on_all(lambda h: h.ask(shell.HOST)), strict=True):
-            host.boot_id = answers["boot_id"]
-            host.processors = int(answers["processors"] or 0)
-            host.present = _interfaces(host, answers["addresses"])
-            host.congestion_control = answers["congestion_control"]
+        self.on_all(lambda host: host.learn())
         self.congestion_control = ", ".join(dict.fromkeys(host.congestion_control for host in self.hosts))
 
     def next_number(self) -> int:
@@ -278,18 +272,11 @@ class RemoteTestbed(Testbed):
         return dict(zip([host.name for host in self.hosts], self.on_all(one), strict=True))
 
 
-def _interfaces(host: RemoteHost, said: str) -> list[Interface]:
-    try:
-        return interfaces(json.loads(said))
-    except ValueError:
-        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.14 or newer") from None
-
-
 def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:
     """Why a host is not on a fabric by this interface and address; empty if it is."""
     interface, address = own
     answers = host.ask(shell.LINK, interface.name, peer[1])
-    now = next((i for i in _interfaces(host, answers["addresses"]) if i.name == interface.name), None)
+    now = next((i for i in interfaces_of(host, answers["addresses"]) if i.name == interface.name), None)
     if now is None or address not in now.addresses:
         return f"{host}: {interface.name} no longer has {address}"
     if not now.up:

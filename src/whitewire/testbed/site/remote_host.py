@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ from whitewire.records.samples import TICKS
 from whitewire.testbed.base import Argv, CommandFailed, Completed, Host, Process, last_line, piped
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.image import Image
-from whitewire.testbed.site.inventory import Interface, Place
+from whitewire.testbed.site.inventory import Interface, Place, interfaces
 from whitewire.testbed.site.opening import NotReady, await_ready, end_here, offset_of, opened
 from whitewire.testbed.site.reason import reason
 
@@ -174,6 +175,13 @@ class RemoteHost(Host):
             self.watcher = opened(partial(self.popen_watcher, command), self.errors, OPEN_S)
         except NotReady as fault:
             raise CommandFailed(f"{self}: {fault}") from None
+
+    def learn(self) -> None:
+        """Ask the host for the properties that shell.HOST lists."""
+        answers = self.ask(shell.HOST)
+        self.boot_id, self.processors = answers["boot_id"], int(answers["processors"] or 0)
+        self.present = interfaces_of(self, answers["addresses"])
+        self.congestion_control = answers["congestion_control"]
 
     def beat(self) -> None:
         """Signal to the watcher that the run continues."""
@@ -369,6 +377,14 @@ class RemoteHost(Host):
                 piped(popen.stdin).close()
                 piped(popen.stdout).close()
                 end_here(popen)
+
+
+def interfaces_of(host: RemoteHost, said: str) -> list[Interface]:
+    """A host's interfaces, from the output of ip(8). Raises UserError."""
+    try:
+        return interfaces(json.loads(said))
+    except ValueError:
+        raise UserError(f"{host}: ip -json address show: found no JSON, expected iproute2 4.14 or newer") from None
 
 
 class RemoteHosts(Protocol):

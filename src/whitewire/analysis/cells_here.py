@@ -1,0 +1,73 @@
+"""Cells of a paper that the efforts of some runs make and that a testbed can make."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Any
+
+from whitewire import estimands
+from whitewire.description import transports
+from whitewire.description.paper import Paper, cells_of
+from whitewire.design.rows import counts, stem, stem_of
+from whitewire.levels import Cell
+
+
+class CellsHere:
+    """The cells of a paper that are made here.
+
+    `efforts`: those of the runs; `unavailable`: why this machine cannot make a run, by id; `fabrics` and `ways`: the
+    testbed's networks and transports (None: every paper's).
+    """
+
+    def __init__(self, paper: Paper, efforts: Collection[str], unavailable: Mapping[str, str] | None,
+                 fabrics: Collection[str] | None, ways: Collection[str] | None) -> None:  # fmt: skip
+        self._paper, self._efforts, self._fabrics, self._ways = paper, set(efforts), fabrics, ways
+        self._unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
+        """Why this machine cannot make a cell, by how the ids of its runs begin."""
+
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
+        """The cells with a level of every factor that one matches; levels left out match every level."""
+        cells = cells_of(self._paper.experiments[experiment])
+        return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
+
+    def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
+        """Those cells that match a cell, that the effort makes and that this machine can make."""
+        found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
+        return [cell for cell in found if stem(*cell) in self._made] if self._made else found
+
+    def why_missing(self, test: Mapping[str, Any]) -> str:
+        """Why this machine cannot make the runs of a test at all; empty when it can."""
+        for named in estimands.of(test).needed():
+            reasons = [self._not_here(*cell) for cell in self.matched(*named)]
+            if reasons and all(reasons):
+                return reasons[0]
+        return ""
+
+    def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
+        """Why this machine cannot make the runs of a cell; empty when it can."""
+        parameters = self._paper.parameters(experiment, levels)
+        fabric, transport = parameters.get("fabric"), parameters.get("transport")
+        if transport and self._ways is not None and transport not in self._ways:
+            return transports.NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
+        if fabric and self._fabrics is not None and fabric not in self._fabrics:
+            return f"this testbed has no network {fabric}"
+        own = stem(experiment, levels)
+        if why := self._unavailable.get(own):
+            return why
+        # Of a cell that the effort does not make nobody has tried whether it can be made: but its file system cannot be
+        # had where no cell on it can.
+        kind = self._paper.store(experiment, levels)["kind"]
+        if own in self._made or kind == "hdfs":
+            return ""
+        same = [name for name, store in self._made.items() if store == kind]
+        alike = [self._unavailable.get(name, "") for name in same]
+        return alike[0] if alike and all(alike) else ""
+
+    @cached_property
+    def _made(self) -> dict[str, str]:
+        """How the ids of those runs begin that the efforts of the runs make, with the kind of their file system; none
+        where no effort is known."""
+        efforts = self._efforts & set(self._paper.raw.get("replicates", ()))
+        return {stem(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"] for effort in efforts
+                for experiment, levels, count in counts(self._paper, effort) if count}  # fmt: skip

@@ -1,0 +1,91 @@
+"""What lanes add to the values of a table of runs: values without it, its errors, differences between lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whitewire import estimands
+from whitewire.analysis import lane_effect
+from whitewire.description.paper import Paper, tests_of
+from whitewire.propagation import Errors
+from whitewire.records import metrics
+from whitewire.tidy.columns import LANE
+
+LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
+"""Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
+OF_MACHINE = {each.name for each in metrics.MACHINE}
+
+
+class RunLanes:
+    """The lanes of a table of runs; a table without the column `lane` stays as it is.
+
+    `measured` is the table as it was, `table` the same less what lanes add.
+    """
+
+    def __init__(self, measured: pd.DataFrame, paper: Paper) -> None:
+        self.measured, self._paper = measured, paper
+        self.lost: dict[tuple[str, str], int] = {}
+        """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
+        self.confounded: dict[tuple[str, str], frozenset[str]] = {}
+        """Blocks whose lanes are confounded with cells, by name and metric."""
+        self._errors: dict[tuple[str, str], dict[tuple[str, ...], tuple[pd.Series, int]]] = {}
+        """Errors of the lanes' effects, by name and metric: per source the part of each row, and degrees of freedom."""
+        self.table = self._without_lanes(measured.copy()) if LANE in measured else measured
+
+    def _without_lanes(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table less what lanes add to the values of every metric that has a logarithm."""
+        columns = ["value", "full_scale_value", "best"]
+        table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
+        for (experiment, metric), rows in self._in_lanes(table):
+            found = lane_effect.effect(rows["best"], rows["cell"], rows["block"], rows[LANE])
+            errors: dict[tuple[str, ...], tuple[pd.Series, int]] = {
+                ("lanes", experiment, metric, block, str(number)): (pd.Series(part, rows.index), freedom)
+                for (block, number), (part, freedom) in found.errors.items()
+            }
+            for name in self._paper.family(experiment):
+                key = name, metric
+                self.lost[key], self._errors[key], self.confounded[key] = found.lost, errors, found.confounded
+            table.loc[rows.index, columns] = table.loc[rows.index, columns].mul(np.exp(-found.shift), axis=0)
+        return table
+
+    def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0.
+
+        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1. So is
+        whether the machine was short of processors, which belongs to the moment.
+        """
+        good = table[table["valid"] & table["best"].notna()].copy()
+        if good.empty:
+            return
+        good["cell"] = good[["experiment", *self._paper.factors]].astype(str).agg("\0".join, axis=1)
+        good[LANE] = pd.to_numeric(good[LANE]).fillna(1)
+        origin = good["experiment"].map(self._paper.origin)
+        for (experiment, metric), rows in good.groupby([origin, "metric"], sort=False):
+            if metric not in OF_MACHINE and rows["best_unit"].iloc[0] != "1" and rows["best"].min() > 0:
+                yield (str(experiment), str(metric)), rows
+
+    def differences(self) -> list[dict[str, Any]]:
+        """Differences between the lanes of each block: a row of LANES per experiment and metric that claims use."""
+        if LANE not in self.table:
+            return []
+        tests = [test for claim in self._paper.claims for test in tests_of(claim)]
+        asked = {(self._paper.origin(name), test.get("metric")) for test in tests
+                 for name, _ in estimands.of(test).needed()}  # fmt: skip
+        found = []
+        for (experiment, metric), rows in self._in_lanes(self.measured):
+            for block, own in rows.groupby("block", sort=False):
+                effect = lane_effect.difference(own["best"], own["cell"], own[LANE])
+                if effect and (experiment, metric) in asked:
+                    of = {"block": block, "experiment": experiment, "metric": metric, "n": len(own)}
+                    found.append(of | asdict(effect))
+        return found
+
+    def errors(self, experiment: str, metric: str, rows: pd.Index) -> Errors:
+        """Errors of the centre of some rows by what lanes add, which was taken off."""
+        known = self._errors.get((experiment, metric), {})
+        return {source: (-float(part[rows].mean()), freedom) for source, (part, freedom) in known.items()}

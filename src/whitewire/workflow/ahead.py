@@ -1,0 +1,152 @@
+"""What a start would measure and how long it takes: `whitewire plan`, and the first lines of a start."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from whitewire import budget
+from whitewire.analysis import prospects
+from whitewire.description.capabilities import capabilities_of
+from whitewire.description.paper import Paper
+from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import effort_of, most_hosts
+from whitewire.paths import root
+from whitewire.records.checked import block_record
+from whitewire.records.journal import not_made
+from whitewire.records.reasons import BUDGET, FAILED, OTHERS
+from whitewire.records.run import DesignRow
+from whitewire.report import comparison
+from whitewire.workflow import outlook, speed
+from whitewire.workflow.missing import START_UP_S, lacking, least, seconds_of
+from whitewire.workflow.plan import Plan
+
+REPORT_S = 40.0
+"""Seconds from a paper's last run to its report."""
+MADE = "all runs are made"
+NO_RUNS = "no runs to make: none of these papers' experiments can run on this testbed"
+
+
+def print_plan() -> None:
+    """Print what would be measured, what of it is done, and the time for the rest."""
+    plan = Plan.load()
+    testbed = load_testbed(plan.testbed)
+    at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
+    print(f"testbed {plan.testbed}, effort {plan.effort}, seed {plan.seed}{at_once}")
+    print(outlook_of(plan, testbed))
+    within, (low, high, _) = budget.seconds_of(plan.budget), speed.pace(root() / "results" / plan.testbed)
+    for name, paper in plan.described.items():
+        left = lacking(root() / "results" / plan.testbed / name, plan.designs[name], seconds=within)
+        blocks = len({row["block"] for row in plan.designs[name]})
+        plural = "s" if blocks != 1 else ""
+        total = len(plan.designs[name])
+        print(
+            f"{name}: {total} runs in {blocks} block{plural}, {total - len(left)} done, {len(left)} to measure"
+            + (f", {_about(*_here(plan, name, left, testbed, (low, high)))}" if left else "")
+            + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
+        )
+        for line in outlook.lines(paper, plan.designs[name], testbed):
+            print(line)
+        for line in _claims_ahead(plan, name, testbed, (low, high)):
+            print(line)
+        for line in plan.left_out[name]:
+            print(f"  left out: {line}")
+
+
+def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
+    """What would decide each open claim here."""
+    paper, rows = plan.described[name], plan.designs[name]
+    if not rows:
+        return
+    judged = _judged(root() / "results" / plan.testbed / name, plan.effort)
+    analyses = paper.analyses(plan.effort)
+    ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
+    yield from prospects.lines(
+        paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
+    )
+
+
+def _judged(results: Path, effort: str) -> pd.DataFrame | None:
+    """A paper's verdicts; None if there are none, or only from runs of another effort. Raises UserError."""
+    runs = comparison.read_table(results / "tidy" / "runs.csv", ("block",), needed=False)
+    if runs.empty or effort_of(runs["block"].iloc[0]) != effort:
+        return None
+    table = results / "analysis" / "verdicts.csv"
+    return pd.read_csv(table) if table.is_file() else None
+
+
+def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
+    """Number of runs that a start has to make, and their time here, in one line."""
+    if not any(plan.designs[name] for name in plan.described):
+        return NO_RUNS
+    results = root() / "results" / plan.testbed
+    left = {name: rows for name, rows in plan.lacking.items() if rows}
+    if not left:
+        return "; ".join([MADE, *_not_made(plan, results)])
+    low, high, source = speed.pace(results)
+    times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
+    within = budget.seconds_of(plan.budget)
+    shortest, soonest = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
+    shorter, longer = (_side_by_side(each, plan.lanes) for each in zip(*times, strict=True))
+    # Lanes that no other block needs make rounds of the same one.
+    count = max(plan.lanes, plan.in_all[0])
+    ends = (min(within, each) for each in (shorter * plan.lanes / count, longer))
+    took = " to ".join(dict.fromkeys(map(budget.words, ends)))
+    runs = sum(map(len, left.values()))
+    side_by_side = f"{count} lane{'s' if count > 1 else ''}"
+    work = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
+    limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
+    if within < soonest:
+        first = f"the {budget.words(soonest)} that first interim analyses of all claims take"
+        limit += f", before {first}: the last papers may have none"
+    first = "verdict" if plan.claim else "first report"
+    return f"{work}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
+
+
+def _not_made(plan: Plan, results: Path) -> Iterator[str]:
+    """Runs that a start with nothing to make leaves out, and the command that makes them."""
+    named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
+    records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
+    found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
+    if short := found[BUDGET] + found[FAILED]:
+        yield f"time was short for {short} more: another BUDGET makes them"
+    if busy := found[OTHERS]:
+        yield f"a busy machine disturbed {busy} more: AGAIN=busy makes them"
+
+
+def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
+          paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
+    """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
+    interim analysis, and at the higher one where none is."""
+    paper = plan.described[name]
+    blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
+
+    def here(made: Iterable[Sequence[DesignRow]], pace: float) -> float:
+        return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
+
+    return here((least(paper, own) for own in blocks), paces[0]), here(blocks, paces[1])
+
+
+def _side_by_side(seconds: Sequence[float], lanes: int) -> float:
+    """Seconds of papers on several lanes, each of which takes the next paper when it is free."""
+    ends = [0.0] * lanes
+    for each in seconds:
+        ends[ends.index(min(ends))] += each
+    return max(ends)
+
+
+def _about(low: float, high: float) -> str:
+    """`about 5 to 9 min`, of seconds."""
+    ends = dict.fromkeys(str(max(1, round(seconds / 60))) for seconds in (low, high))
+    return f"about {' to '.join(ends)} min"
+
+
+def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
+    """Hosts of each role that the runs need at most: `1 namenode, 5 datanode, 1 client`."""
+    most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
+    return ", ".join(f"{count} {role}" for role, count in most.items())

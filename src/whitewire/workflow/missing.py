@@ -1,0 +1,110 @@
+"""Runs that a start has to make: which rows of designs, their time, and the turn of their blocks."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from whitewire import estimands
+from whitewire.description.paper import Paper
+from whitewire.design.durations import all_overheads_seconds, expected_seconds
+from whitewire.measure.overheads import OVERHEAD_RUNS
+from whitewire.paths import root
+from whitewire.records.checked import block_record
+from whitewire.records.journal import BlockRecord, disturbed, left_of
+from whitewire.records.reasons import ELSE
+from whitewire.records.run import DesignRow
+
+START_UP_S = 60.0
+"""Seconds that a block's start usually takes: probes, services, warm-up."""
+
+
+def lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, seconds: float | None = None
+            ) -> list[DesignRow]:  # fmt: skip
+    """Rows whose runs are still to be made, by a start with a budget in seconds.
+
+    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
+    another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
+    where the last start had another budget or was for one claim.
+    """
+    found = []
+    for block in dict.fromkeys(row["block"] for row in rows):
+        own = [row for row in rows if row["block"] == block]
+        finished = block_record(results / "raw" / block / "block.json")
+        if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
+            busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
+            left = left_of(finished)
+            continued = again or busy or goes_on(finished, seconds)
+            later = {name for name, why in left.items() if continued and why.kind.again}
+            own = [row for row in own if row["run_id"] in later.union(busy)]
+        found += [row for row in own if not _journalled(results, row)]
+    return found
+
+
+def _journalled(results: Path, row: DesignRow) -> bool:
+    return (results / "raw" / str(row["block"]) / "runs" / str(row["run_id"]) / "run.json").is_file()
+
+
+def goes_on(record: BlockRecord, seconds: float | None) -> bool:
+    """Whether a start goes on with a finished block: after one for a single claim, or after one that might measure for
+    another time, which old records do not say."""
+    left = [why for why in left_of(record).values() if why.kind.again]
+    had = record.get("start_budget_seconds", seconds)
+    other = seconds is not None and seconds != (math.inf if had is None else had)
+    return bool(left) and (other or any(why.code == ELSE for why in left))
+
+
+def by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None
+             ) -> dict[str, list[DesignRow]]:  # fmt: skip
+    """Missing rows of a testbed's blocks, by `<paper>/<block>`; see `lacking`."""
+    found: dict[str, list[DesignRow]] = {}
+    for paper, rows in designs.items():
+        for row in lacking(root() / "results" / name / paper, rows, again, seconds):
+            found.setdefault(f"{paper}/{row['block']}", []).append(row)
+    return found
+
+
+def waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+            ) -> dict[str, float]:  # fmt: skip
+    """Blocks that lack runs, and the seconds that these should take, in the order of measuring.
+
+    The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
+    claims for its time, so that a budget that ends early leaves as few as can be without a verdict. What comes after a
+    first interim analysis counts for nothing: it is made as far as time allows.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for block, rows in lacking.items():
+        paper = block.partition("/")[0]
+        found.setdefault(paper, {})[block] = seconds_of(papers[paper], least(papers[paper], rows), testbed)
+    times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
+    shortest = min(times, key=lambda paper: times[paper], default="")
+    order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, by_runs(papers[paper]))))
+    return {block: seconds for paper in order for block, seconds in found[paper].items()}
+
+
+def whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+          ) -> dict[str, float]:  # fmt: skip
+    """Seconds that all runs should take which blocks lack, by block."""
+    return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
+
+
+def least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
+    """Rows that are made whatever an interim analysis says: those before the first one."""
+    analyses = {effort: paper.analyses(effort) for effort in {row["effort"] for row in rows}}
+    return [row for row in rows if not analyses[row["effort"]] or row["replicate"] <= analyses[row["effort"]][0]]
+
+
+def by_runs(paper: Paper) -> int:
+    """Number of a paper's claims that rest on runs."""
+    return sum(1 for claim in paper.claims if "test" in claim and estimands.of(claim["test"]).needed())
+
+
+def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
+    """Seconds that runs and their overhead runs should take, and the start before them."""
+    if not rows:
+        return 0.0
+    runs = sum(expected_seconds(paper, row, testbed) for row in rows)
+    return START_UP_S + runs + all_overheads_seconds(paper, rows, testbed, OVERHEAD_RUNS)
