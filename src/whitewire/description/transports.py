@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,6 +13,15 @@ from whitewire.text import quoted, suggestion
 TCP, RDMA = "tcp", "rdma"
 KINDS = (TCP, RDMA)
 """Kinds of transport: the kernel's TCP, or the RDMA port of the host."""
+NAME, VARIABLE = re.compile(r"[a-z0-9][a-z0-9_-]*"), re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names of transports (small letters only: documents compare names whatever their case) and of variables."""
+TAKEN = {
+    "LD_PRELOAD": "libraries are under `preload`",
+    "WHITEWIRE_RUN": "by it hosts know the processes of a run",
+    "WHITEWIRE_DRIVES": "by it hosts find their drives",
+    **dict.fromkeys(("PATH", "LC_ALL", "JAVA_HOME", "HADOOP_HOME"), "every command has its own"),
+}
+"""Variables that no transport may set, and why."""
 NEEDED = (
     "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
     "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"

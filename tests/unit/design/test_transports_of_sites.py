@@ -20,6 +20,7 @@ from whitewire.errors import CannotMake, UserError
 from whitewire.measure import groups, services
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import HOME
+from whitewire.tools import Unreadable
 from whitewire.tools.rdma_counters import Moved, Port
 
 EXAMPLE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
@@ -120,6 +121,12 @@ def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network
     with pytest.raises(CannotMake, match="transport rsockets: .* on datanode2, client1$"):
         services.check_ports(testbed, rsockets)
     services.check_ports(SimpleNamespace(rdma_ports=lambda: {"datanode1": good}), rsockets)
+
+    def unreadable():
+        raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer")
+
+    with pytest.raises(CannotMake, match="transport rsockets: /proc/net/netstat: found no TCPOrigDataSent"):
+        services.check_ports(SimpleNamespace(rdma_ports=unreadable), rsockets)
 
 
 def test_a_level_that_no_testbed_has_is_refused():
