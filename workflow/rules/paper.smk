@@ -24,6 +24,7 @@ rule paper:
         expand(
             f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]
         ),
+        carried=plan.carried,
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,

@@ -40,6 +40,7 @@ from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.overheads import FURTHER, OVERHEAD_RUNS
 from whitewire.paths import HOME, root, settle_environment, shown
 from whitewire.records import links
+from whitewire.records.links import TransportPlan
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of, not_made
 from whitewire.records.reasons import BUDGET, ELSE, FAILED, OTHERS
@@ -325,6 +326,22 @@ class Plan:
     def description(self) -> str:
         """A digest of the testbed's description: with another one its links are measured again."""
         return digest(load_testbed(self.testbed))
+
+    @property
+    def transports(self) -> list[TransportPlan]:
+        """The testbed's transports that iperf3 measures: with others these are measured again."""
+        return survey_plan.transports_of(load_testbed(self.testbed))
+
+    @property
+    def link_parts(self) -> list[str]:
+        """Parts of what links carry, each of a rule of its own."""
+        return ["network", "drives", "rdma", *(["transports"] if self.transports else [])]
+
+    @property
+    def carried(self) -> list[str]:
+        """What reports show beside runs over a transport: tables of links, where the testbed has a transport."""
+        names = ("links/tables/rdma.csv", "links/tables/transports.csv", "logs/links-tables.done")
+        return [f"results/{self.testbed}/{name}" for name in names] if self.transports else []
 
     def state(self, *patterns: str) -> str:
         """A digest of the testbed's results that match and are there: what is made of them, but asks for none of them,
