@@ -1,4 +1,4 @@
-"""The transports of a testbed, in the stage `links`: iperf3 between two hosts over each, and over TCP in turn with them.
+"""The transports of a testbed, in the stage `links`: iperf3 between two hosts over each, in turn with TCP.
 
 A test whose bytes went another way, by the counters of its hosts, has no value.
 """

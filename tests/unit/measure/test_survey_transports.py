@@ -203,4 +203,5 @@ def test_a_row_without_value_and_reason_is_damage(measured, tmp_path):
     rows[1]["value"] = None
     path.write_text(json.dumps(rows))
     (tmp_path / records.FOLDER / "manifest.json").unlink()
-    assert (path, "[1].value: found nothing, expected a number where `why` is empty") in records.damaged(path.parents[1])
+    found = records.damaged(path.parents[1])
+    assert (path, "[1].value: found nothing, expected a number where `why` is empty") in found

@@ -178,8 +178,7 @@ grep ^TcpExt: /proc/net/netstat
 )
 """Print counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters.
 
-A driver that counts by device alone (cxgb4) has no hw_counters of a port; those that have both repeat a port's among the
-device's."""
+A driver that counts by device alone (cxgb4) has no hw_counters of a port. Others repeat a port's among the device's."""
 
 ABOUT = {
     "processor": "grep -m 1 '^model name' /proc/cpuinfo",
