@@ -74,6 +74,32 @@ def test_with_a_transport_only_runs_are_missing(name):
         assert row["route"] == "measured" and row["verdict"] == "inconclusive"
 
 
+METRICS = {"completion_time_net": 100.0, "completion_time": 120.0, "throughput_net": 500.0, "throughput": 400.0,
+           "worker_cpu_seconds_per_gb": 20.0}  # fmt: skip
+
+
+def runs_over(name, **faults):
+    """A table of a paper's runs over transports, each of three replicates; `faults`: why those of a level are invalid."""
+    return pd.DataFrame([
+        {**{key: row[key] for key in ("run_id", "block", "experiment", "replicate", "transport")}, "attempt": 1,
+         "metric": metric, "value": value * (1 + row["replicate"] / 100), "unit": "s", "full_scale_value": "",
+         "full_scale_unit": "", "valid": not faults.get(row["transport"]), "why_invalid": faults.get(row["transport"], "")}
+        for row in rows_of(name, SITE) if row["replicate"] <= 3 and row["transport"] in ("tcp", *faults)
+        for metric, value in METRICS.items()
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("faults", [{}, {"rdma": "transport: asked rdma, found the kernel's TCP"}])
+def test_runs_of_one_side_alone_decide_nothing(name, faults):
+    loaded = paper(name)
+    runs = on_testbed(loaded, SITE, "quick", runs_over(name, **faults))
+    for claim in (claim for claim in loaded.claims if claim["id"] in CLAIMS[name]):
+        row = judging._row(loaded, claim, runs, "measured", (), None)
+        assert row["verdict"] == "inconclusive" and row["estimate"] is None
+        assert "rdma" in row["reason"]
+
+
 def test_another_definition_is_another_run_and_tcp_stays_the_same():
     changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
     ids = [{row["transport"]: row["run_id"] for row in rows_of("chelsio-iwarp", one)} for one in (SITE, changed)]
