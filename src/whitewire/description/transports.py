@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -61,6 +61,14 @@ def defined(testbed: Mapping[str, Any]) -> list[Transport]:
     return [Transport(TCP, TCP), *(Transport(name, **of) for name, of in testbed.get("transports", {}).items())]
 
 
+def preloading(ways: Iterable[Transport]) -> dict[str, str]:
+    """Variables of the script that looks for transports' libraries (shell.PRELOADED): names, and folders of others."""
+    given = list(ways)
+    folders = [folders for way in given if (folders := way.environment.get("LD_LIBRARY_PATH"))]
+    libraries = dict.fromkeys(library for way in given for library in way.preload)
+    return {"PRELOAD": " ".join(libraries), "PRELOAD_PATH": ":".join(folders)}
+
+
 def find(testbed: Mapping[str, Any], level: str) -> Transport | None:
     """The transport that a paper's level names: the one of that name, else the first of that kind; None without one."""
     found = defined(testbed)
@@ -73,9 +81,10 @@ def levels(testbed: Mapping[str, Any]) -> set[str]:
 
 
 def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
-    """The transport of a run with these parameters, which the testbed has."""
-    found = find(testbed, parameters.get("transport", TCP))
-    assert found is not None, "cells of a transport that is not there are left out of the design"
+    """The transport of a run with these parameters. Raises UserError for one that the testbed has no more."""
+    level = parameters.get("transport", TCP)
+    if (found := find(testbed, level)) is None:
+        raise UserError(f"transports: found none for {quoted(level)}, expected the one that the runs were designed for")
     return found
 
 

@@ -364,11 +364,12 @@ def rdma() -> Finding:
 def transports(testbed: Mapping[str, Any]) -> Finding:
     """Whether the libraries of a testbed's transports can be preloaded: the loader ignores those that cannot, and every
     process goes on without them."""
-    from whitewire.description.transports import defined
+    from whitewire.description.transports import defined, preloading
     from whitewire.testbed.site import shell
 
-    libraries = list(dict.fromkeys(library for each in defined(testbed) for library in each.preload))
-    lacking = attempt(["env", f"PRELOAD={' '.join(libraries)}", "sh", "-c", shell.PRELOADED])[1].split()
+    asked = preloading(defined(testbed))
+    argv = ["env", *(f"{name}={value}" for name, value in asked.items()), "sh", "-c", shell.PRELOADED]
+    lacking, libraries = attempt(argv)[1].split(), asked["PRELOAD"].split()
     state = f"cannot be preloaded: {', '.join(lacking)}" if lacking else ", ".join(libraries) or "need no library"
     remedy = "install them, or name their paths under `transports` of the testbed's file" if lacking else ""
     return Finding("transports", not lacking, state, remedy, needed=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whitewire import atomic
-from whitewire.description.transports import RDMA, TCP, Transport
+from whitewire.description.transports import RDMA, TCP, Transport, preloading
 from whitewire.errors import CannotMake
 from whitewire.measure import carrying, links
 from whitewire.measure.engine import TIME_UP, Attempts
@@ -95,7 +95,7 @@ def _lacking(way: Transport, ends: Sequence[Host], with_port: Collection[str]) -
     if way.kind == RDMA and (without := [host.name for host in ends if host.name not in with_port]):
         return f"no RDMA port on {' and '.join(without)}"
     for host in ends if way.preload else ():
-        done = host.run(["sh", "-c", shell.PRELOADED], {"PRELOAD": " ".join(way.preload)}, timeout=READY_S)
+        done = host.run(["sh", "-c", shell.PRELOADED], preloading([way]), timeout=READY_S)
         if refused := done.stdout.decode(errors="replace").split():
             return f"{', '.join(refused)} cannot be preloaded on {host.name}"
     return ""

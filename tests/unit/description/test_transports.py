@@ -51,6 +51,17 @@ def test_tcp_is_always_there_and_a_level_is_a_name_or_a_kind(written):
     assert transports.find({}, "rdma") is None and transports.levels({}) == {"tcp"}
 
 
+def test_a_transport_that_the_file_has_no_more_is_named():
+    with pytest.raises(UserError, match='transports: found none for "rdma", expected the one that the runs were'):
+        transports.of({}, {"transport": "rdma"})
+
+
+def test_libraries_are_looked_for_in_the_folders_of_the_transports():
+    ways = [Transport("a", "rdma", ["x.so", "y.so"], {"LD_LIBRARY_PATH": "/a:/b"}), Transport("b", "tcp", ["x.so"]),
+            Transport("c", "tcp", [], {"LD_LIBRARY_PATH": "/c"})]  # fmt: skip
+    assert transports.preloading(ways) == {"PRELOAD": "x.so y.so", "PRELOAD_PATH": "/a:/b:/c"}
+
+
 def test_commands_get_the_library_and_further_variables():
     made = Transport("rsockets", **RSOCKETS)
     assert made.variables == {"LD_PRELOAD": "librspreload.so", "RS_SQ_SIZE": "512"}

@@ -840,6 +840,9 @@ def test_a_library_that_prints_a_banner_is_preloaded_all_the_same(tmp_path):
     asked = shell.script(shell.asking({"preloaded": shell.PRELOADED}))
     done = sh(["env", f"PRELOAD={tmp_path}/talks.so libnothing.so.9", *asked])
     assert shell.answers(done.stdout.decode())["preloaded"] == "libnothing.so.9"
+    for folder, refused in ((tmp_path, ""), ("", "talks.so")):
+        done = sh(["env", "PRELOAD=talks.so", f"PRELOAD_PATH={folder}", *asked])
+        assert shell.answers(done.stdout.decode())["preloaded"] == refused
 
 
 def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):

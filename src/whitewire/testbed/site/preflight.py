@@ -499,15 +499,15 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
-def questions(host: RemoteHost, preload: str = "") -> tuple[str, float]:
+def questions(host: RemoteHost, preloading: Mapping[str, str]) -> tuple[str, float]:
     """(sh script with all questions to a host except for its clock, longest time for the answers in seconds).
 
-    `preload`: libraries of transports, which have to exist where commands run.
+    `preloading`: variables of shell.PRELOADED, which is asked where commands run.
     """
     if host.image is None:
         return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), ANSWER_S
     of_machine = shell.asking(shell.MACHINE)
-    of_image = host.image.questions(host.layout.path, host.layout.java, preload)
+    of_image = host.image.questions(host.layout.path, host.layout.java, preloading)
     return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
 
 
@@ -516,12 +516,12 @@ def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Re
 
     `site`: configuration folder of the site's own cluster; `ways`: the testbed's transports.
     """
-    preload = " ".join(dict.fromkeys(library for way in ways for library in way.preload))
-    text, seconds = questions(host, preload)
+    preloading = transports.preloading(ways)
+    text, seconds = questions(host, preloading)
     if any(way.kind == transports.RDMA for way in ways):
         text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before `folders`, which shifts the arguments
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    variables = {"SITE": site, "PRELOAD": preload}
+    variables = {"SITE": site, **preloading}
     try:
         return asked(host, text, arguments, variables, partial(report, host.place), seconds)
     except NotReady as why:

@@ -306,10 +306,11 @@ TRANSPORTS = {
 its name, and its name, address and kind for each of its GIDs; `locked`: KiB of memory that a process may lock, or
 `unlimited`."""
 PRELOADED = """for library in $PRELOAD; do
-        said=$(LD_PRELOAD=$library env true 2>&1) || said="cannot be preloaded"
+        said=$(LD_LIBRARY_PATH=$PRELOAD_PATH LD_PRELOAD=$library env true 2>&1) || said="cannot be preloaded"
         case $said in *"cannot be preloaded"*) echo "$library" ;; esac
     done"""
-"""Print the libraries in $PRELOAD that the loader cannot preload. Some libraries print lines of their own."""
+"""Print the libraries in $PRELOAD that the loader cannot preload, with the folders $PRELOAD_PATH. Some libraries print
+lines of their own."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
