@@ -68,7 +68,7 @@ def design(args: argparse.Namespace) -> None:
 
 
 def links(args: argparse.Namespace) -> None:
-    """Measure links, drives and RDMA ports of a testbed by themselves: needs no paper, no Java and no Hadoop."""
+    """Measure links, drives, RDMA ports and transports of a testbed alone: needs no paper, no Java and no Hadoop."""
     from whitewire.description.project import load_config
     from whitewire.measure import survey
     from whitewire.paths import root
