@@ -99,7 +99,7 @@ def section(folder: Path) -> tuple[str, str]:
 
 def test_runs_over_two_transports_are_in_one_figure_with_perftest_and_iperf3(tmp_path):
     page, text = section(results(tmp_path, SITE, {}, LINKS))
-    assert "Runs count over tcp and rdma. Not beside them: CPU time of perftest, which polls." in text
+    assert "Runs count over tcp and rdma. Left out of the figure: CPU time of perftest, which polls." in text
     (figure,) = re.findall(r'<figure[^>]*id="fig-transports".*?</figure>|id="fig-transports".*?</svg>', page, re.DOTALL)
     words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", figure))
     for said in ("perftest", "iWARP", "iperf3", "rsockets", "TeraSort", "time for a GB, s", "CPU time for a GB, s",

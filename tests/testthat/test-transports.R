@@ -85,7 +85,7 @@ test_that("perftest, iperf3 and the job are in one figure, each in seconds and C
                  c("perftest\niWARP", "iperf3\ntcp", "iperf3\nrsockets", "TeraSort\ntcp", "TeraSort\nrdma"))
     expect_equal(nrow(drawn$data[[2]]), 12) # three runs, two transports, two panels
     expect_equal(transports_sentence("ways"), paste(
-      "Runs count over tcp and rdma. Not beside them: CPU time of perftest, which polls."
+      "Runs count over tcp and rdma. Left out of the figure: CPU time of perftest, which polls."
     ))
     expect_equal(nrow(data_transports("ways", "TeraSort")), 1 + 12 + 12)
   })
@@ -98,7 +98,7 @@ test_that("what was not measured is left out of the figure and said", {
   no_port <- data.frame(fabric = "10gbe", source = "a", why = "no RDMA device on a")
   with_results(both, both_medians, no_port, rbind(test_of("tcp", "tcp", 1, 4000, 1), hung), {
     expect_equal(transports_sentence("ways"), paste(
-      "Runs count over tcp and rdma. Not beside them: perftest (no RDMA device on a);",
+      "Runs count over tcp and rdma. Left out of the figure: perftest (no RDMA device on a);",
       "iperf3 over rsockets (iperf3 did not end in 70 s); CPU time of perftest, which polls."
     ))
     expect_setequal(unique(medians_per_gb("ways", "TeraSort")$layer), c("iperf3", "TeraSort"))

@@ -23,9 +23,7 @@ transports_sentence <- function(experiment) {
     sprintf("**Runs count over %s alone, so nothing is compared.** None counts over %s%s.", listed(safe(made)),
             listed(safe(lost)), reasons)
   }
-  missing <- tests_missing(experiment)
-  if (length(missing) > 0) compared <- paste0(compared, " Not beside them: ", paste(missing, collapse = "; "), ".")
-  compared
+  paste0(compared, " Left out of the figure: ", paste(tests_missing(experiment), collapse = "; "), ".")
 }
 
 # At most three reasons for which an experiment has no valid run at a level; "" where no table has one.
