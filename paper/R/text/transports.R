@@ -46,19 +46,18 @@ tests_missing <- function(experiment) {
   first <- function(why) safe(unique(why[!is.na(why) & why != ""])[1])
   ports <- on_network_of(read_rdma("testbed"), experiment)
   tests <- on_network_of(read_transports(), experiment)
-  found <- character()
-  if (!any(ports$metric %in% "bandwidth_average" & !is.na(ports$value))) {
-    found <- paste0("perftest", if (any(ports$why != "", na.rm = TRUE)) paste0(" (", first(ports$why), ")") else
-      " (`make testbed` measures it)")
+  by_make <- "`make testbed` measures it"
+  found <- if (any(ports$metric %in% "bandwidth_average" & !is.na(ports$value))) {
+    "CPU time of perftest, which polls"
+  } else {
+    sprintf("perftest (%s)", if (any(ports$why != "", na.rm = TRUE)) first(ports$why) else by_make)
   }
-  if (nrow(tests) == 0) {
-    return(c(found, "iperf3 over these transports (`make testbed` measures it)"))
-  }
+  if (nrow(tests) == 0) found <- c(found, sprintf("iperf3 over these transports (%s)", by_make))
   for (way in unique(tests$transport)) {
     own <- tests[tests$transport == way, ]
     if (all(is.na(own$value))) found <- c(found, sprintf("iperf3 over %s (%s)", safe(way), first(own$why)))
   }
-  c(found, "CPU time of perftest, which polls")
+  found
 }
 
 # iperf3 over each transport on each network, for the page of a testbed.

@@ -58,9 +58,7 @@ class Services:
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
         check_ports(testbed, transport)
-        installation = replace(
-            testbed.installation(), options=tuple(transport.java), variables=transport.variables
-        )
+        installation = replace(testbed.installation(), options=tuple(transport.java), variables=transport.variables)
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
             own = testbed.capabilities.starts_file_system
