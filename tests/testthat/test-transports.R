@@ -84,7 +84,7 @@ test_that("perftest, iperf3 and the job are in one figure, each in seconds and C
     drawn <- ggplot_build(plot)
     expect_equal(levels(plot$data$level),
                  c("perftest\niWARP", "iperf3\ntcp", "iperf3\nrsockets", "TeraSort\ntcp", "TeraSort\nrdma"))
-    expect_equal(nrow(drawn$data[[2]]), 12) # three runs, two transports, two panels
+    expect_equal(nrow(drawn$data[[3]]), 12) # three runs, two transports, two panels
     expect_equal(transports_sentence("ways"), paste(
       "Runs count over tcp and rdma. Left out of the figure: CPU time of perftest, which polls."
     ))

@@ -20,8 +20,10 @@ figure_transports <- function(experiment, title, job) {
   }
   medians <- in_place(medians)
   counts <- medians$n[!is.na(medians$n)]
+  # Nothing drawn first, but all levels in their order, of which tests have some only.
   ggplot(medians, aes(level, shown, colour = kind)) +
-    geom_point(data = in_place(tests), aes(y = value), position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
+    geom_blank() +
+    geom_point(aes(y = value), in_place(tests), position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     geom_runs(aes(y = value), in_place(runs), position = jitter_points(0.1), size = 1.7, alpha = 0.65) +
     interval_bars(medians, 0.16) +
     geom_point(size = 3) + geom_unusable(medians) +
