@@ -49,7 +49,7 @@ def design(args: argparse.Namespace) -> None:
 
 
 def links(args: argparse.Namespace) -> None:
-    """Measure the links, drives and RDMA ports of a testbed, without paper, Java and Hadoop."""
+    """Measure the links, drives, RDMA ports and transports of a testbed, without paper, Java and Hadoop."""
     from whitewire.description.project import load_config
     from whitewire.measure import survey
     from whitewire.paths import root

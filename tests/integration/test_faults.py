@@ -67,7 +67,7 @@ def recovered(block: Block) -> bool:
 def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     block = small_block(tmp_path / "smoke-1", ("testdfsio",))
     ask = history.of
-    monkeypatch.setattr(history, "of", lambda host, where, job, timeout, check: ask(host, where, job, 6.0, check))
+    monkeypatch.setattr(history, "of", lambda host, where, job, _, *more: ask(host, where, job, 6.0, *more))
     silence = once(lambda stack: stack.yarn.daemons["historyserver"].main_process().send_signal(signal.SIGSTOP))
     monkeypatch.setattr(TestDfsio, "run", silence(TestDfsio.run))
     block.measure()

@@ -304,6 +304,25 @@ def test_a_paper_without_runs_at_an_effort_is_judged_and_reported_without_links(
     assert jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="full"))["testbed_page"] == 1
 
 
+def test_transports_of_a_testbed_are_measured_by_a_rule_of_their_own(project):
+    """One that changes Java alone has nothing that iperf3 could measure."""
+    path = project / "config" / "testbeds" / "emulated.yaml"
+    text = path.read_text()
+    path.write_text(f"{text}\ntransports: {{ poll: {{ kind: tcp, java: [-Da=b] }} }}\n")
+    assert "links_transports" not in jobs(snakemake(project, "--dry-run"))
+    path.write_text(f"{text}\ntransports: {{ other: {{ kind: tcp, preload: [libc.so.6] }} }}\n")
+    assert jobs(snakemake(project, "--dry-run"))["links_transports"] == 1
+    assert jobs(snakemake(project, "links_transports", "--dry-run")) == {"links_transports": 1}
+
+
+def test_a_transport_that_is_added_is_measured_without_the_links(finished):
+    path = finished / "config" / "testbeds" / "emulated.yaml"
+    path.write_text(f"{path.read_text()}\ntransports: {{ other: {{ kind: tcp, preload: [libc.so.6] }} }}\n")
+    found = jobs(snakemake(finished, "--dry-run"))
+    assert found["links_transports"] == found["links"] == found["paper"] == 1
+    assert not {"links_network", "links_drives", "links_rdma", "measure"} & found.keys()
+
+
 @pytest.mark.parametrize("part", ["network", "drives", "rdma"])
 def test_what_one_tool_measures_can_be_asked_for_by_itself(project, part):
     assert jobs(snakemake(project, f"links_{part}", "--dry-run")) == {f"links_{part}": 1}

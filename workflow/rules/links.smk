@@ -1,5 +1,5 @@
-# Measurements of the testbed's links, drives and RDMA ports before any paper, one rule each. They need no paper, no
-# Java and no Hadoop. They run again when the testbed's description or the effort requires more, and then measure only
+# Measurements of the testbed's links, drives, RDMA ports and transports before any paper, one rule each. They need no
+# paper, no Java and no Hadoop. They run again when the testbed's description or the effort requires more, and then measure only
 # what is missing; a changed program alone starts no measurement.
 
 
@@ -76,10 +76,28 @@ use rule links_network as links_rdma with:
         description=plan.description,
 
 
+use rule links_network as links_transports with:
+    # Every transport with a library or variables, by iperf3.
+    output:
+        record=f"{RESULTS}/links/transports.json",
+    log:
+        f"{RESULTS}/logs/links-transports.log",
+    benchmark:
+        f"{RESULTS}/logs/links-transports.tsv"
+    priority: REPORTING
+    params:
+        part="transports",
+        testbed=plan.testbed,
+        results=subpath(output.record, ancestor=2),
+        effort=plan.survey_effort,
+        description=plan.description,
+        transports=results.transports(plan.testbed),
+
+
 rule links:
     """From what iperf3, fio and perftest found to the record of the testbed's links, which all that follows reads."""
     input:
-        expand(f"{RESULTS}/links/{{part}}.json", part=["network", "drives", "rdma"]),
+        expand(f"{RESULTS}/links/{{part}}.json", part=results.link_parts(plan.testbed)),
     output:
         record=f"{RESULTS}/links/links.json",
     log:

@@ -24,6 +24,7 @@ rule paper:
         expand(
             f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]
         ),
+        carried=results.carried(plan.testbed),
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,

@@ -1,5 +1,5 @@
-# Tables and page about the testbed's links, drives and RDMA ports (links.smk), and about trust in it (trust.smk) if
-# that was measured.
+# Tables and page about the testbed's links, drives, RDMA ports and transports (links.smk), and about trust in it
+# (trust.smk) if that was measured.
 
 LINKS_TABLES = [
     "hosts.csv",
@@ -10,6 +10,7 @@ LINKS_TABLES = [
     "drives.csv",
     "probes.csv",
     "rdma.csv",
+    "transports.csv",
     "outliers.csv",
     "left_out.csv",
     "fit.csv",

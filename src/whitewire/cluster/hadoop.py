@@ -103,7 +103,8 @@ class Resident:
                  environment: Mapping[str, str] | None = None) -> None:  # fmt: skip
         self.host = host
         argv = installation.argv("whitewire.Resident", CLIENT_HEAP_MIB, whereabouts(host), kind="client")
-        self.process: Process = host.start(argv, log, environment, f"client JVM on {host.name}", stdin=subprocess.PIPE)
+        name, around = f"client JVM on {host.name}", installation.environment(environment)
+        self.process: Process = host.start(argv, log, around, name, stdin=subprocess.PIPE)
         self.read_from = 0
 
     def wait_ready(self) -> None:

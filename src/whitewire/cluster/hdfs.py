@@ -182,7 +182,8 @@ class Hdfs(HdfsClients):
             argv = self.installation.argv(NAMENODE, 256, properties, ["-format", "-nonInteractive"])
             host.run(argv).check()
         argv = self.installation.argv(NAMENODE, 256, properties, kind="namenode")
-        self.daemons[host.name] = host.start(argv, self.logs / f"{host.name}.log", name="NameNode")
+        log, around = self.logs / f"{host.name}.log", self.installation.environment()
+        self.daemons[host.name] = host.start(argv, log, around, name="NameNode")
 
     def _empty_drives(self, host: Host) -> None:
         host.clear_drives()
@@ -198,7 +199,7 @@ class Hdfs(HdfsClients):
         self.daemons[host.name] = host.start(
             argv,
             self.logs / f"{host.name}.log",
-            self.drive.environment(host.drive_root),
+            self.installation.environment(self.drive.environment(host.drive_root)),
             name=f"DataNode {host.name}",
         )
         self.wait_for(self.daemons[host.name], "successfully registered with NN")
@@ -232,10 +233,11 @@ class Hdfs(HdfsClients):
     def packets(self) -> int:
         """Packets of writes that all DataNodes have received since they started. Raises RuntimeError or Unreadable."""
         time.sleep(METRICS_PERIOD_S + 0.1)
+        around = self.installation.environment()
 
         def of(host: Host) -> int:
             bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
-            return namenode.packets(host.run([*CURL, "--fail", bean]).stdout.decode())
+            return namenode.packets(host.run([*CURL, "--fail", bean], around).stdout.decode())
 
         return sum(on_each(self.testbed.by_role("datanode"), of))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from whitewire.cluster.hadoop import CURL
@@ -28,9 +28,11 @@ def fault(host: Host, server: str) -> str:
     return refusal(code, target, body)
 
 
-def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None]) -> dict[str, Any]:
+def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None],
+       env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
     """A job as a server (`http://name:port`, asked from `host`) reports it: `job`, `counters`, `tasks`, `attempts`.
 
+    `env`: environment of what asks, by which transport the server listens.
     A server learns of a job a moment after the job's end; until then `check` is called. Raises TimeoutError when the
     server doesn't answer in time.
     """
@@ -38,11 +40,11 @@ def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], No
     while time.monotonic() < deadline:
         check()
         try:
-            (found,) = _ask(host, server, job, [""])
+            (found,) = _ask(host, server, job, [""], env)
             if found["job"]["state"] not in ("NEW", "INITED", "RUNNING"):
-                counters, tasks = _ask(host, server, job, ["/counters", "/tasks"])
+                counters, tasks = _ask(host, server, job, ["/counters", "/tasks"], env)
                 ids = [task["id"] for task in several(tasks["tasks"]["task"])]
-                attempts = _ask(host, server, job, [f"/tasks/{task}/attempts" for task in ids])
+                attempts = _ask(host, server, job, [f"/tasks/{task}/attempts" for task in ids], env)
                 return {"job": found, "counters": counters, "tasks": tasks, "attempts": attempts}
         except (ValueError, KeyError, TypeError) as error:
             said = " ".join(str(error).split())[:200]
@@ -50,20 +52,21 @@ def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], No
     raise TimeoutError(f"history server: no answer about {job} in {timeout:.0f} s: {said}")
 
 
-def settings(host: Host, server: str, job: str, names: Collection[str]) -> dict[str, Any]:
+def settings(host: Host, server: str, job: str, names: Collection[str],
+             env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
     """The configuration of a finished job as a server reports it, reduced to the settings `names`.
 
     Raises ValueError when it does not answer.
     """
-    (found,) = _ask(host, server, job, ["/conf"])
+    (found,) = _ask(host, server, job, ["/conf"], env)
     kept = [entry for entry in several(found["conf"]["property"]) if entry["name"] in names]
     return {"conf": {"path": found["conf"]["path"], "property": kept}}
 
 
-def _ask(host: Host, server: str, job: str, parts: Sequence[str]) -> list[Any]:
+def _ask(host: Host, server: str, job: str, parts: Sequence[str], env: Mapping[str, str] | None) -> list[Any]:
     base = f"{server}{REST}/mapreduce/jobs/{job}"
     argv = [*ASK, "--fail", "--max-time", "5"]
-    done = host.run([*argv, *(base + part for part in parts)])
+    done = host.run([*argv, *(base + part for part in parts)], env)
     text, decoder, found = done.stdout.decode(errors="replace").strip(), json.JSONDecoder(), []
     while text:
         document, end = decoder.raw_decode(text)

@@ -246,8 +246,8 @@ class Yarn(Service):
                 environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()) -> None:  # fmt: skip
         name = kind if kind != "nodemanager" else f"nodemanager-{host.name}"
         argv = self.installation.argv(main, heap, {**properties, **whereabouts(host)}, arguments, kind)
-        environment = {"JAVA_HOME": self.containers_home, "HADOOP_HOME": host.scratch, **(environment or {})}
-        self.daemons[name] = host.start(argv, self.logs / f"{name}.log", environment, name)
+        own = {"JAVA_HOME": self.containers_home, "HADOOP_HOME": host.scratch, **(environment or {})}
+        self.daemons[name] = host.start(argv, self.logs / f"{name}.log", self.installation.environment(own), name)
 
     def stop(self) -> None:
         for daemon in self.daemons.values():
@@ -277,11 +277,13 @@ class Yarn(Service):
 
     def history(self, job: str) -> dict[str, Any]:
         """A finished job as the history server reports it; see history.of()."""
-        return history.of(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, 20, self.check)
+        around, server = self.installation.environment(), f"http://{self.master.endpoint}:{HISTORY_PORT}"
+        return history.of(self.master, server, job, 20, self.check, around)
 
     def settings(self, job: str, names: Collection[str]) -> dict[str, Any]:
         """A finished job's settings `names` as the history server reports them; see history.settings()."""
-        return history.settings(self.master, f"http://{self.master.endpoint}:{HISTORY_PORT}", job, names)
+        around, server = self.installation.environment(), f"http://{self.master.endpoint}:{HISTORY_PORT}"
+        return history.settings(self.master, server, job, names, around)
 
     def task_lines(self, job: str, text: str) -> str:
         """Lines with a text in the logs of a job's tasks, from all workers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,18 +76,25 @@ def _stores(paper: Paper, workload: Workload, experiment: Mapping[str, Any]) -> 
 
 
 def _settings(experiment: Mapping[str, Any]) -> Iterator[Problem]:
-    known = names()
     for level, settings in experiment.get("settings", {}).items():
         for name, value in settings.items():
-            key = f".settings.{level}"
-            if not PLAIN.fullmatch(f"{name}{value}"):
-                yield key, {name: value}, "letters, digits, blanks and . _ / : @ % + , = - only: shells read it", ()
-            elif name.startswith(OF_PLACES):
-                yield key, name, "no setting that says where files are: runs have a folder of their own", ()
-            elif name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
-                yield key, name, "a setting of clients or jobs: daemons, which alone read this, do not get it", ()
-            elif known and name not in known and not name.startswith(BESIDE):
-                yield key, name, "a setting that Hadoop's own defaults list", known
+            key, fault = f".settings.{level}", of_any(name, value)
+            if name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
+                fault = name, "a setting of clients or jobs: daemons, which alone read this, do not get it", ()
+            if fault:
+                yield key, *fault
+
+
+def of_any(name: str, value: object) -> tuple[object, str, Sequence[str]] | None:
+    """(what was found, what was expected, known names) of a setting that nothing may set; None for another one."""
+    known = names()
+    if not PLAIN.fullmatch(f"{name}{value}"):
+        return {name: value}, "letters, digits, blanks and . _ / : @ % + , = - only: shells read it", ()
+    if name.startswith(OF_PLACES):
+        return name, "no setting that says where files are: runs have a folder of their own", ()
+    if known and name not in known and not name.startswith(BESIDE):
+        return name, "a setting that Hadoop's own defaults list", known
+    return None
 
 
 @cache

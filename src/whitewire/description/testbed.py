@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from whitewire.description import transports
+from whitewire.description import hadoop, transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.files import validate
 from whitewire.description.project import testbed_path
@@ -139,11 +139,29 @@ def _check_node_file(testbed: Mapping[str, Any], path: Path) -> None:
 
 
 def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
-    """UserError for a transport with the name of a kind, and for RDMA between hosts that have no ports for it."""
+    """UserError for a transport with the name of a kind, for one that hosts cannot have or that would change more than
+    a transport, and for settings that Hadoop does not know."""
     for name, transport in testbed.get("transports", {}).items():
         where = f"{shown(path)}: transports.{name}"
         if name in transports.KINDS:
             raise UserError(f"{where}: found the name of a kind of transport, expected another name")
+        if not transports.NAME.fullmatch(name):
+            raise UserError(
+                f"{shown(path)}: transports: found {quoted(name)}, expected a name of small letters, digits, _ and -"
+            )
+        for variable in transport.get("environment", {}):
+            if not transports.VARIABLE.fullmatch(variable):
+                raise UserError(
+                    f"{where}.environment: found {quoted(variable)}, expected a variable's name (letters, digits, _)"
+                )
+            if variable in transports.TAKEN:
+                raise UserError(f"{where}.environment.{variable}: found {quoted(transport['environment'][variable])}, "
+                                f"expected none: {transports.TAKEN[variable]}")  # fmt: skip
+        for setting, value in transport.get("settings", {}).items():
+            if fault := hadoop.of_any(setting, value):
+                found, expected, known = fault
+                raise UserError(f"{where}.settings: found {quoted(found)}, expected {expected}"
+                                f"{suggestion(setting, known)}")  # fmt: skip
         if transport["kind"] == transports.RDMA and not capabilities_of(testbed).has_rdma:
             raise UserError(
                 f"{where}.kind: found {quoted(transports.RDMA)}, expected {quoted(transports.TCP)}: hosts of kind "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +13,15 @@ from whitewire.text import quoted, suggestion
 TCP, RDMA = "tcp", "rdma"
 KINDS = (TCP, RDMA)
 """Kinds of transport: the kernel's TCP, or the RDMA port of the host."""
+NAME, VARIABLE = re.compile(r"[a-z0-9][a-z0-9_-]*"), re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names of transports (small letters only: documents compare names whatever their case) and of variables."""
+TAKEN = {
+    "LD_PRELOAD": "libraries are under `preload`",
+    "WHITEWIRE_RUN": "by it hosts know the processes of a run",
+    "WHITEWIRE_DRIVES": "by it hosts find their drives",
+    **dict.fromkeys(("PATH", "LC_ALL", "JAVA_HOME", "HADOOP_HOME"), "every command has its own"),
+}
+"""Variables that no transport may set, and why."""
 NEEDED = (
     "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
     "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"
@@ -51,6 +61,14 @@ def defined(testbed: Mapping[str, Any]) -> list[Transport]:
     return [Transport(TCP, TCP), *(Transport(name, **of) for name, of in testbed.get("transports", {}).items())]
 
 
+def preloading(ways: Iterable[Transport]) -> dict[str, str]:
+    """Variables of the script that looks for transports' libraries (shell.PRELOADED): names, and folders of others."""
+    given = list(ways)
+    folders = [folders for way in given if (folders := way.environment.get("LD_LIBRARY_PATH"))]
+    libraries = dict.fromkeys(library for way in given for library in way.preload)
+    return {"PRELOAD": " ".join(libraries), "PRELOAD_PATH": ":".join(folders)}
+
+
 def find(testbed: Mapping[str, Any], level: str) -> Transport | None:
     """The transport that a paper's level names: the one of that name, else the first of that kind; None without one."""
     found = defined(testbed)
@@ -63,9 +81,10 @@ def levels(testbed: Mapping[str, Any]) -> set[str]:
 
 
 def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
-    """The transport of a run with these parameters, which the testbed has."""
-    found = find(testbed, parameters.get("transport", TCP))
-    assert found is not None, "cells of a transport that is not there are left out of the design"
+    """The transport of a run with these parameters. Raises UserError for one that the testbed has no more."""
+    level = parameters.get("transport", TCP)
+    if (found := find(testbed, level)) is None:
+        raise UserError(f"transports: found none for {quoted(level)}, expected the one that the runs were designed for")
     return found
 
 

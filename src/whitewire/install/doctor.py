@@ -361,6 +361,20 @@ def rdma() -> Finding:
     return Finding("RDMA devices", bool(devices), ", ".join(devices) or "none; not used by the default run", remedy)
 
 
+def transports(testbed: Mapping[str, Any]) -> Finding:
+    """Whether the libraries of a testbed's transports can be preloaded: the loader ignores those that cannot, and every
+    process goes on without them."""
+    from whitewire.description.transports import defined, preloading
+    from whitewire.testbed.site import shell
+
+    asked = preloading(defined(testbed))
+    argv = ["env", *(f"{name}={value}" for name, value in asked.items()), "sh", "-c", shell.PRELOADED]
+    lacking, libraries = attempt(argv)[1].split(), asked["PRELOAD"].split()
+    state = f"cannot be preloaded: {', '.join(lacking)}" if lacking else ", ".join(libraries) or "need no library"
+    remedy = "install them, or name their paths under `transports` of the testbed's file" if lacking else ""
+    return Finding("transports", not lacking, state, remedy, needed=True)
+
+
 def congestion_controls(wanted: str) -> Finding:
     """Congestion controls that the testbed's hosts may use, each tried; reno, the fallback, is always allowed."""
     try:
@@ -431,6 +445,7 @@ def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
         hadoop(),
         memory(testbed["memory"]["minimum_gib"]),
         congestion_controls(testbed["tcp"]["congestion_control"]),
+        *([transports(testbed)] if "transports" in testbed else []),
         *further,
         shared_segment(),
         ceph(),
@@ -472,7 +487,7 @@ def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     checks: list[Callable[[], Finding]] = [
         programs,
         user_namespaces,
-        *(() if bare else (java, hadoop)),
+        *(() if bare else (java, hadoop, lambda: transports(testbed))),
         lambda: memory(testbed["memory"]["minimum_gib"]),
         disk,
     ]

@@ -27,6 +27,7 @@ from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
+from whitewire.tools import Unreadable
 from whitewire.tools.rdma_counters import Moved
 from whitewire.workloads import hibench_copy
 
@@ -52,9 +53,7 @@ class Services:
         jobs = any(run.workload.on_yarn for run in self.runs)
         transport = transports.of(self.config, self.runs[0].parameters)
         check_ports(testbed, transport)
-        installation = replace(testbed.installation(), options=tuple(transport.java))
-        for host in testbed.hosts:
-            host.variables = transport.variables
+        installation = replace(testbed.installation(), options=tuple(transport.java), variables=transport.variables)
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
             own = testbed.capabilities.starts_file_system
@@ -98,7 +97,11 @@ def check_ports(testbed: Testbed, transport: Transport) -> None:
     """Raise CannotMake if a transport needs RDMA ports that hosts lack on the network in use, or that count nothing."""
     if transport.kind != transports.RDMA:
         return
-    blind = [name for name, port in testbed.rdma_ports().items() if not port.name or port.sent == Moved()]
+    try:
+        ports = testbed.rdma_ports()
+    except Unreadable as fault:
+        raise CannotMake(f"transport {transport.name}: {fault}") from None
+    blind = [name for name, port in ports.items() if not port.name or port.sent == Moved()]
     if blind:
         raise CannotMake(
             f"transport {transport.name}: on this network no RDMA port that counts what it sends on {', '.join(blind)}"

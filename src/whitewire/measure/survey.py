@@ -1,4 +1,4 @@
-"""The stage `links`: measures links, drives and RDMA ports of a testbed by themselves, before any paper.
+"""The stage `links`: measures links, drives, RDMA ports and transports of a testbed by themselves, before any paper.
 
 It needs neither Java nor Hadoop. Finished parts stay: an interrupted survey goes on, and a complete one is made again
 only when the testbed's description has changed. Its records: records/links.py.
@@ -19,7 +19,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
-from whitewire.measure import engine, environment, survey_drives, survey_rdma
+from whitewire.measure import engine, environment, survey_drives, survey_rdma, survey_transports
 from whitewire.measure.engine import Work
 from whitewire.measure.lock import exclusive
 from whitewire.measure.survey_pairs import Pairs
@@ -27,7 +27,7 @@ from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_
 from whitewire.progress import Pulse
 from whitewire.records import links as records
 from whitewire.records import manifest, outliers
-from whitewire.records.links import HostFacts, HostLink, Machine
+from whitewire.records.links import HostFacts, HostLink, Machine, Plan
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
@@ -38,7 +38,8 @@ from whitewire.tools import Unreadable, link
 
 def survey(testbed: str, results: Path, effort: str = "quick", within: str = "", paper: str = "",
            parts: Sequence[OfLinks] = OF_LINKS) -> None:  # fmt: skip
-    """Measure links, drives and RDMA ports of a testbed, or some of these parts; the record goes to `results`/links.
+    """Measure links, drives, RDMA ports and transports of a testbed, or some of these parts; the record goes to
+    `results`/links.
 
     `within`: how long it may take, as a budget; `paper`: the paper that sets the hosts and k of an emulated testbed
     (default: the one of config.yaml's that asks for most hosts). Raises UserError when hosts cannot be used.
@@ -49,12 +50,16 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     folder = results / records.FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
     plan = planned(testbed, config, effort, seconds, shape, hosts)
+    if [*parts] == ["transports"] and not plan.get("transports"):
+        raise UserError(f"{source}: transports: found none with a library or variables, expected one to measure")
     with exclusive(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
             _clear(folder)
             atomic.write(folder / records.PLAN, atomic.as_json(plan))
+        elif kept.get("transports", []) != plan.get("transports", []):
+            kept = _with_transports(folder, kept, plan)
         hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
@@ -79,6 +84,17 @@ def _known(folder: Path) -> dict[str, str]:
         return {}
 
 
+def _with_transports(folder: Path, kept: Plan, plan: Plan) -> Plan:
+    """The kept plan with the transports of another one; what was measured over others is removed."""
+    manifest.open_record(folder, records.RECORD)
+    (folder / records.part_file("transports")).unlink(missing_ok=True)
+    for name in records.FOLDERS["transports"]:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    made: Plan = {**kept, "transports": plan.get("transports", [])}
+    atomic.write(folder / records.PLAN, atomic.as_json(made))
+    return made
+
+
 def _clear(folder: Path) -> None:
     """Remove what an earlier survey left."""
     for path in folder.iterdir():
@@ -91,7 +107,8 @@ def _clear(folder: Path) -> None:
 def make(survey: Survey, parts: Sequence[OfLinks] = OF_LINKS) -> None:
     """Measure what is missing of some parts; with all parts, finish the record. Raises UserError for unusable hosts."""
     _remove_damaged(survey)
-    lacking = [part for part in parts if not records.is_made(survey.folder, part)]
+    planned = records.parts_of(survey.folder)
+    lacking = [part for part in parts if part in planned and not records.is_made(survey.folder, part)]
     if lacking:
         if "network" in lacking:
             _announce(survey)
@@ -161,7 +178,14 @@ def _rdma(survey: Survey) -> None:
         survey_rdma.measure(survey)
 
 
-MEASURES: dict[OfLinks, Callable[[Survey], None]] = {"drives": _drives, "network": _network, "rdma": _rdma}
+def _transports(survey: Survey) -> None:
+    with survey.work.phase("transports"):
+        survey_transports.measure(survey)
+
+
+MEASURES: dict[OfLinks, Callable[[Survey], None]] = {
+    "drives": _drives, "network": _network, "rdma": _rdma, "transports": _transports,
+}  # fmt: skip
 
 
 def _remove_damaged(survey: Survey) -> None:
@@ -177,8 +201,8 @@ def _remove_damaged(survey: Survey) -> None:
 
 def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
     """Add the records of these parts to a survey that was recorded before there were parts."""
-    record = records.record(folder)
-    lacking = [part for part in parts if not (folder / records.part_file(part)).exists()]
+    record, planned = records.record(folder), records.parts_of(folder)
+    lacking = [part for part in parts if part in planned and not (folder / records.part_file(part)).exists()]
     for part in lacking:
         left = [why for why in record["left_out"] if why not in record["plan"]["left_out"]]
         own: records.PartRecord = {
@@ -193,7 +217,8 @@ def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
 
 def finish(folder: Path) -> None:
     """Join the parts to the record. Raises UserError if one is not measured, or has changed since it was written."""
-    if lacking := [part for part in OF_LINKS if not records.is_made(folder, part)]:
+    planned = records.parts_of(folder)
+    if lacking := [part for part in planned if not records.is_made(folder, part)]:
         command = f".venv/bin/whitewire links --part {lacking[0]}"
         raise UserError(
             f"{paths.shown(folder)}: found no {', '.join(lacking)}, expected what iperf3, fio and perftest measured; "
@@ -202,7 +227,7 @@ def finish(folder: Path) -> None:
     if wrong := records.faults(folder):
         raise Faults([*wrong, f"remove {paths.shown(folder)}, and links are measured again"])
     plan, parts, say = records.plan(folder), records.parts(folder), Pulse("links").say
-    of = [parts[part] for part in OF_LINKS]
+    of = [parts[part] for part in planned]
     left = [why for part in of for why in part["left_out"]]
     record: records.LinksRecord = {
         "plan": plan,

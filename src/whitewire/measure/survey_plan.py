@@ -1,4 +1,5 @@
-"""The plan of the stage `links`: which fabrics, pairs and drives are measured, and whether an earlier plan holds."""
+"""The plan of the stage `links`: which fabrics, pairs, drives and transports are measured, and whether an earlier plan
+holds."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from whitewire.description import project
+from whitewire.description import project, transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, without_servers
@@ -23,7 +24,7 @@ from whitewire.measure.engine import Work
 from whitewire.measure.schedule import Planned, Wanted
 from whitewire.records import links as records
 from whitewire.records import schema
-from whitewire.records.links import Effort, FabricPlan, Limits, Plan
+from whitewire.records.links import Effort, FabricPlan, Limits, Plan, TransportPlan
 from whitewire.records.schema import Broken
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import segment, software
@@ -106,6 +107,7 @@ def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, s
     plans, more = schedule.plan(wanted, count, streams, rest, overhead, longest)
     takes = opening + for_drives + sum(each.cost(count, overhead) for each in plans)
     roles = dict(Counter(host.role for host in testbed.hosts))
+    wanted_transports = transports_of(config)
     return {
         "testbed": name,
         "kind": config["kind"],
@@ -116,10 +118,20 @@ def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, s
         "k": shape.k,
         "roles": roles,
         "fabrics": [_fabric_plan(config, each, shape.k) for each in plans],
+        **({"transports": wanted_transports} if wanted_transports else {}),
         "left_out": [*left, *more],
         "limits": cast("Limits", {key: config["limits"][key] for key in Limits.__annotations__}),
         "expected_seconds": round(takes, 1),
     }
+
+
+def transports_of(config: Mapping[str, Any]) -> list[TransportPlan]:
+    """The transports of a testbed to measure with iperf3: those with a library or variables. What changes Java alone
+    goes by TCP here."""
+    return [
+        {"name": each.name, "kind": each.kind, "preload": [*each.preload], "environment": {**each.environment}}
+        for each in transports.defined(config) if each.variables
+    ]  # fmt: skip
 
 
 def _fabric_plan(config: Mapping[str, Any], each: Planned, k: float) -> FabricPlan:

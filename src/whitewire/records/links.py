@@ -2,10 +2,11 @@
 
     plan.json              what is to be measured; written first, so that an interrupted stage can continue
     hosts.json             the hosts, and the actual state of their links on each fabric
-    network.json, drives.json, rdma.json
+    network.json, drives.json, rdma.json, transports.json
                            written when a part has been measured: seconds, and what was left out
     pairs/<fabric>/*.json  rows of pairs that were measured concurrently; verbatim/ has iperf3's output
-    drives/, rdma/         results of fio and perftest
+    drives/, rdma/, transports/
+                           results of fio, perftest, and iperf3 over each transport
     again/*.json           rows of pairs beyond their bound that were measured again, one at a time
     links.json             written last, with manifest.json: all parts are complete
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
@@ -33,11 +35,15 @@ from whitewire.tools.link import Link
 FOLDER = "links"
 """Name of its folder in a testbed's results."""
 RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
-FOLDERS: dict[OfLinks, tuple[str, ...]] = {"drives": ("drives",), "network": ("pairs", "again"), "rdma": ("rdma",)}
+FOLDERS: dict[OfLinks, tuple[str, ...]] = {
+    "drives": ("drives",), "network": ("pairs", "again"), "rdma": ("rdma",), "transports": ("transports",),
+}  # fmt: skip
 """Folders of each part; parts are measured separately."""
 PAIRS = ("pairs/*/*.json", "again/*.json")
 DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
-"""Files with curves of real drives, with fio's results on modelled drives, and with perftest's table."""
+TRANSPORTS = "transports/transports.json"
+"""Files with curves of real drives, with fio's results on modelled drives, with perftest's table, and with iperf3's
+results over transports."""
 
 
 Effort = Literal["smoke", "quick", "full"]
@@ -69,6 +75,16 @@ class FabricPlan(TypedDict):
     streams: list[int]
 
 
+@schema.closed
+class TransportPlan(TypedDict):
+    """A transport to measure with iperf3, as it is described, without what only Java and Hadoop read."""
+
+    name: str
+    kind: str
+    preload: list[str]
+    environment: dict[str, str]
+
+
 class Limits(TypedDict):
     """A testbed's bounds for links and drives, as shares."""
 
@@ -81,7 +97,8 @@ class Plan(TypedDict):
     """Content of plan.json.
 
     `description`: digest of the testbed's file; `shape`: the paper whose hosts and k an emulated testbed has, else
-    empty; `left_out`: what is not measured, with the reason; `expected_seconds`: estimated duration.
+    empty; `transports`: besides TCP; `left_out`: what is not measured, with the reason; `expected_seconds`: estimated
+    duration.
     """
 
     testbed: str
@@ -93,6 +110,7 @@ class Plan(TypedDict):
     k: float
     roles: dict[str, int]
     fabrics: list[FabricPlan]
+    transports: NotRequired[list[TransportPlan]]
     left_out: list[str]
     limits: Limits
     expected_seconds: float
@@ -160,6 +178,23 @@ class PairRow(TypedDict):
 
 
 @schema.closed
+class TransportRow(TypedDict):
+    """A value of iperf3 over a transport, or the reason why there is none (`why`). `streams`: 0 where none was sent."""
+
+    fabric: str
+    source: str
+    destination: str
+    transport: str
+    kind: str
+    streams: int
+    metric: str
+    value: float | None
+    unit: str
+    attempt: int
+    why: str
+
+
+@schema.closed
 class ModelRow(TypedDict):
     """A row of models.json: fio on a modelled drive, MB/s."""
 
@@ -215,8 +250,16 @@ def part_of(path: Path) -> OfLinks:
 
 def is_made(folder: Path, part: OfLinks) -> bool:
     """Whether a part is measured, and its required files exist."""
-    needed = {"network": HOSTS, "rdma": RDMA_TABLE}
+    needed = {"network": HOSTS, "rdma": RDMA_TABLE, "transports": TRANSPORTS}
     return all((folder / name).is_file() for name in (PLAN, part_file(part), needed.get(part, part_file(part))))
+
+
+def parts_of(folder: Path) -> list[OfLinks]:
+    """The parts that a survey has: transports only where its plan names some."""
+    with suppress(Broken):
+        if plan(folder).get("transports"):
+            return list(OF_LINKS)
+    return [part for part in OF_LINKS if part != "transports"]
 
 
 def kept_files(folder: Path) -> list[Path]:
@@ -324,6 +367,12 @@ def rdma_rows(folder: Path) -> list[dict[str, str]]:
     return _rdma_rows(path) if path.exists() else []
 
 
+def transport_rows(folder: Path) -> list[TransportRow]:
+    """Rows of iperf3 over transports; empty if there are none. Raises Broken."""
+    path = folder / TRANSPORTS
+    return _transport_rows(path) if path.exists() else []
+
+
 def _hosts(path: Path) -> HostsRecord:
     found: HostsRecord = schema.load(path, HostsRecord)
     for hosts in found["links"].values():
@@ -362,6 +411,14 @@ def _drive_rows(path: Path) -> list[DriveRow]:
     return rows
 
 
+def _transport_rows(path: Path) -> list[TransportRow]:
+    rows: list[TransportRow] = schema.load(path, list[TransportRow])
+    for place, row in enumerate(rows):
+        if row["value"] is None and not row["why"]:
+            raise Broken(f"[{place}].value: found nothing, expected a number where `why` is empty")
+    return rows
+
+
 def _rdma_rows(path: Path) -> list[dict[str, str]]:
     rows = checked.rdma_rows(path, (*RDMA, "test", "message_bytes"))
     for number, row in enumerate(rows, start=2):
@@ -386,5 +443,6 @@ FORMS: dict[str, Callable[[Path], object]] = {
     DRIVES: _drive_rows,
     MODELS: lambda path: schema.load(path, list[ModelRow]),
     RDMA_TABLE: _rdma_rows,
+    TRANSPORTS: _transport_rows,
 }
 """Functions that read the files other than verbatim output, by pattern; they raise Broken or Torn."""

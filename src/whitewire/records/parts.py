@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-OfLinks = Literal["drives", "network", "rdma"]
+OfLinks = Literal["drives", "network", "rdma", "transports"]
 OF_LINKS: tuple[OfLinks, ...] = get_args(OfLinks)
-"""Parts of `links`, measured by fio, iperf3 and perftest, in this order."""
+"""Parts of `links`, measured by fio, iperf3, perftest, and iperf3 over each transport, in this order. Only testbeds that
+name a transport with a library or variables have the last."""
 Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """Parts of `trust`, in the order of measuring; `order` measures nothing, but reads the runs of others and papers."""

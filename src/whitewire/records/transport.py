@@ -70,6 +70,8 @@ def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
         return f"the kernel's TCP did not send {without:.0%} of the bytes" if without > 1 - COVERS else ""
     if blind := [name for name, seen in ports.items() if by_port(seen) is None]:
         return f"no RDMA port that counts what it sends on {', '.join(blind)}"
+    if set_back := [name for name, seen in ports.items() if (by_port(seen) or 0) < 0]:
+        return f"the RDMA port's counters were set back during the run on {', '.join(set_back)}"
     if not total:
         return "no bytes on any link"
     mean = total / len(ports)

@@ -65,7 +65,8 @@ def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for fabric in testbed["fabrics"].values():
         if "interface" in fabric:
             yield INTERFACE, fabric["interface"]
-    keys = ("ssh_config", "host_file", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench")
+    keys = ("ssh_config", "host_file", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench",
+            "transports")  # fmt: skip
     yield from ((PATH, text) for key in keys for text in _texts(testbed.get(key)) if "/" in text)
     image = testbed.get("image", {})
     yield from ((PATH, image[key]) for key in ("path", "copy") if key in image)

@@ -61,7 +61,8 @@ def rules_of(home: Path, document: str) -> list[Rule]:
     """The rule that makes a document, then those that make what it reads; none where only a command makes it."""
     chains = {
         "index": ("index", "analysis"),
-        "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma"),
+        "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma",
+                    "links_transports"),
         "calibration": ("calibration_page", "calibration_tables", "analysis", "tidy", "measure", "design"),
         "compare": (), "appendix": (),
     }  # fmt: skip

@@ -33,8 +33,6 @@ from whitewire.tools.rdma_counters import Port
 
 Argv = Sequence[str]
 
-PRELOAD = "LD_PRELOAD"
-"""The environment variable that names the libraries which the loader loads before a program's own."""
 PATIENCE = 180.0
 """Longest wait for a daemon to be ready, in seconds: many times what a whole cluster takes on an average machine."""
 
@@ -231,15 +229,6 @@ class Host(ABC):
     """The folder for the files of the host's daemons."""
     scratch: str = "/tmp"
     """A folder for files of this run that is private to the host."""
-    variables: Mapping[str, str] = {}
-    """Environment variables that run() and start() add to every command's own."""
-
-    def surrounded(self, own: Mapping[str, str] | None) -> dict[str, str]:
-        """The host's variables and the command's `own`; libraries of both are preloaded, the command's first."""
-        found = {**self.variables, **(own or {})}
-        if preloaded := [of[PRELOAD] for of in (own or {}, self.variables) if of.get(PRELOAD)]:
-            found[PRELOAD] = ":".join(preloaded)
-        return found
 
     @property
     def endpoint(self) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+PRELOAD = "LD_PRELOAD"
+"""The environment variable that names the libraries which the loader loads before a program's own."""
 JVM_FLAGS = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.timezone=UTC",
              "-Djavax.net.ssl.trustStore=NONE"]  # fmt: skip
 """Flags for JVMs that start cheaply, since many share few cores here: the serial collector, the first compiler (C1)
@@ -39,6 +41,8 @@ class Installation:
     """Factor on the heaps of daemons and clients, whose sizes suit many hosts on one machine."""
     options: Sequence[str] = ()
     """Options of every JVM: those of the transport in use."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment of daemons, clients and of what asks daemons: that of the transport in use."""
     class_lists: bool = False
     """Whether JVMs of a named kind list the classes that they load, for a class archive; see class_list()."""
 
@@ -47,6 +51,13 @@ class Installation:
         """The release of Hadoop on the class path; `unknown` without a hadoop-common jar."""
         names = (re.fullmatch(r"hadoop-common-(.+)\.jar", PurePosixPath(jar).name) for jar in self.jars)
         return next((match[1] for match in names if match), "unknown")
+
+    def environment(self, own: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The transport's variables and a command's `own`; libraries of both are preloaded, the command's first."""
+        found = {**self.variables, **(own or {})}
+        if preloaded := [of[PRELOAD] for of in (own or {}, self.variables) if of.get(PRELOAD)]:
+            found[PRELOAD] = ":".join(preloaded)
+        return found
 
     def argv(self, main: str, heap_mib: int, properties: Mapping[str, str], arguments: Sequence[str] = (),
              kind: str = "") -> list[str]:  # fmt: skip

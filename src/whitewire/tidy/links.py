@@ -38,6 +38,7 @@ def tables(folder: Path) -> None:
         "drives.csv": links.drive_rows(folder),
         "probes.csv": ({**row, "ok": flag(row["ok"])} for row in links.model_rows(folder)),
         "rdma.csv": links.rdma_rows(folder),
+        "transports.csv": ({**row} for row in links.transport_rows(folder)),
         "outliers.csv": _outliers(found),
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
         "fit.csv": _fit(record, found),

@@ -77,6 +77,8 @@ OF_LINKS: dict[str, tuple[str, ...]] = {
                  "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
                  "why"),
     **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "transports.csv": ("fabric", "source", "destination", "transport", "kind", "streams", "metric", "value", "unit",
+                       "attempt", "why"),
     "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
                      "said"),
     "left_out.csv": ("reason",),

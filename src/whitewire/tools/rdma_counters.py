@@ -1,8 +1,9 @@
 """Traffic of a host's RDMA ports, by the drivers' counters below /sys/class/infiniband. Pure.
 
 InfiniBand and most RoCE drivers count data in units of four octets (`port_xmit_data`, `port_rcv_data`; kernel,
-Documentation/ABI/stable/sysfs-class-infiniband). Others count bytes (irdma, bnxt_re, efa, mana) or only packets (cxgb4,
-rxe) in their hw_counters. siw has no counters.
+Documentation/ABI/stable/sysfs-class-infiniband). Without extended counters these have 32 bits, and stay at the largest
+value. Others count bytes (irdma, bnxt_re, efa, mana) or only packets (cxgb4, of the whole device, and rxe) in their
+hw_counters. siw has no counters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from whitewire.tools import Unreadable
 WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
 WORD = 4
 """Octets per unit of those counters."""
+AT_ITS_END = 2**32 - 1
+"""Value at which a counter of 32 bits stays, 16 GiB of data."""
 BYTES = {
     "sent": ("tx_bytes", "ip4OutOctets", "ip6OutOctets"),
     "received": ("rx_bytes", "ip4InOctets", "ip6InOctets"),
@@ -28,7 +31,7 @@ WAYS = ("sent", "received")
 
 @dataclass(frozen=True)
 class Moved:
-    """Traffic of a port in one direction since it came up. None: not counted by its driver."""
+    """Traffic of a port in one direction since it came up. None: not counted by its driver, or no longer."""
 
     bytes: int | None = None
     packets: int | None = None
@@ -53,6 +56,7 @@ def parse(said: str) -> Port:
     Several ports of one interface, such as those of a bond, are added up. Raises Unreadable.
     """
     counters: dict[str, int] = {}
+    ended: set[str] = set()
     names: list[str] = []
     tables: list[list[str]] = []
     if said and not said.endswith("\n"):
@@ -65,13 +69,15 @@ def parse(said: str) -> Port:
             if not (len(rest) == 3 and rest[2].isdecimal()):
                 raise Unreadable(f"{rest[1]}: found {' '.join(rest[2:])[:40]!r}, expected a whole number")
             counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
+            if rest[1] in WORDS.values() and int(rest[2]) == AT_ITS_END:
+                ended.add(rest[1])
         elif first == "TcpExt:":
             tables.append(rest)
     try:
         segments = int(dict(zip(*tables, strict=True))["TCPOrigDataSent"])
     except (KeyError, ValueError, TypeError):
         raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer") from None
-    sent, received = (moved(counters, way) for way in WAYS)
+    sent, received = (Moved() if WORDS[way] in ended else moved(counters, way) for way in WAYS)
     return Port(" ".join(dict.fromkeys(names)), sent, received, segments)
 
 

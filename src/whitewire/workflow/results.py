@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from whitewire.description.testbed import load_testbed
 from whitewire.measure import survey_plan
 from whitewire.paths import root
 from whitewire.records import links
+from whitewire.records.links import TransportPlan
 from whitewire.text import canonical
 from whitewire.workflow.plan import Plan
 
@@ -29,6 +31,22 @@ def state(testbed: str, *patterns: str) -> str:
 def survey_effort(plan: Plan) -> str:
     """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
     return survey_plan.effort_there(root() / "results" / plan.testbed / links.FOLDER, plan.description, plan.effort)
+
+
+def transports(testbed: str) -> list[TransportPlan]:
+    """The testbed's transports that iperf3 measures: with others these are measured again."""
+    return survey_plan.transports_of(load_testbed(testbed))
+
+
+def link_parts(testbed: str) -> list[str]:
+    """Parts of what links carry, each of a rule of its own."""
+    return ["network", "drives", "rdma", *(["transports"] if transports(testbed) else [])]
+
+
+def carried(testbed: str) -> list[str]:
+    """What reports show beside runs over a transport: tables of links, where the testbed has a transport."""
+    names = ("links/tables/rdma.csv", "links/tables/transports.csv", "logs/links-tables.done")
+    return [f"results/{testbed}/{name}" for name in names] if transports(testbed) else []
 
 
 def reference() -> list[str]:

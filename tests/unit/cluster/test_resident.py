@@ -17,7 +17,7 @@ def client(tmp_path):
     pipe = SimpleNamespace(stdin=io.BytesIO())
     process = SimpleNamespace(popen=pipe, log=log, name="client JVM on client1", check=lambda: None)
     return Resident(SimpleNamespace(name="client1", address="", endpoint="", start=lambda *_, **__: process),
-                    SimpleNamespace(argv=lambda *_, **__: []), log)  # fmt: skip
+                    SimpleNamespace(argv=lambda *_, **__: [], environment=lambda _: {}), log)  # fmt: skip
 
 
 def test_a_command_is_one_line(client):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from whitewire import paths
-from whitewire.description import transports
+from whitewire.description import hadoop, transports
 from whitewire.description.testbed import digest, read_testbed
 from whitewire.description.transports import Transport
 from whitewire.errors import UserError
@@ -51,6 +51,17 @@ def test_tcp_is_always_there_and_a_level_is_a_name_or_a_kind(written):
     assert transports.find({}, "rdma") is None and transports.levels({}) == {"tcp"}
 
 
+def test_a_transport_that_the_file_has_no_more_is_named():
+    with pytest.raises(UserError, match='transports: found none for "rdma", expected the one that the runs were'):
+        transports.of({}, {"transport": "rdma"})
+
+
+def test_libraries_are_looked_for_in_the_folders_of_the_transports():
+    ways = [Transport("a", "rdma", ["x.so", "y.so"], {"LD_LIBRARY_PATH": "/a:/b"}), Transport("b", "tcp", ["x.so"]),
+            Transport("c", "tcp", [], {"LD_LIBRARY_PATH": "/c"})]  # fmt: skip
+    assert transports.preloading(ways) == {"PRELOAD": "x.so y.so", "PRELOAD_PATH": "/a:/b:/c"}
+
+
 def test_commands_get_the_library_and_further_variables():
     made = Transport("rsockets", **RSOCKETS)
     assert made.variables == {"LD_PRELOAD": "librspreload.so", "RS_SQ_SIZE": "512"}
@@ -72,12 +83,39 @@ def test_links_are_not_measured_again_for_a_transport(written):
         ({"a": {"kind": "rdma", "environment": {"A": 1}}}, "ssh.example", "transports.a.environment.A: found 1"),
         ({"tcp": {"kind": "tcp"}}, "ssh.example", "transports.tcp: found the name of a kind of transport"),
         ({"a": {"kind": "rdma"}}, "emulated", 'transports.a.kind: found "rdma", expected "tcp": hosts of kind'),
+        ({"my way": {"kind": "tcp"}}, "ssh.example", 'transports: found "my way", expected a name of small letters'),
+        ({"RDMA": {"kind": "tcp"}}, "ssh.example", 'transports: found "RDMA", expected a name of small letters'),
+        ({"a": {"kind": "tcp", "preload": ["'x.so'"]}}, "ssh.example", "transports.a.preload[0]: found"),
+        ({"a": {"kind": "tcp", "preload": ["/usr/lib/*.so"]}}, "ssh.example", "transports.a.preload[0]: found"),
+        ({"a": {"kind": "tcp", "java": ["-Da='b'"]}}, "ssh.example", "transports.a.java[0]: found"),
+        ({"a": {"kind": "tcp", "environment": {"A": 'x"y'}}}, "ssh.example", "transports.a.environment.A: found"),
+        ({"a": {"kind": "tcp", "environment": {"A B": "1"}}}, "ssh.example",
+         'transports.a.environment: found "A B", expected a variable\'s name'),
+        ({"a": {"kind": "tcp", "environment": {"LD_PRELOAD": "x.so"}}}, "ssh.example",
+         'transports.a.environment.LD_PRELOAD: found "x.so", expected none: libraries are under `preload`'),
+        ({"a": {"kind": "tcp", "environment": {"WHITEWIRE_RUN": "1"}}}, "ssh.example",
+         'transports.a.environment.WHITEWIRE_RUN: found "1", expected none: by it hosts know the processes of a run'),
+        ({"a": {"kind": "tcp", "settings": {"fs.defaultFS": "hdfs://other"}}}, "ssh.example",
+         'transports.a.settings: found "fs.defaultFS", expected no setting that says where files are'),
     ],
 )  # fmt: skip
 def test_faults_of_the_file_are_named(written, ways, kind, said):
     with pytest.raises(UserError, match="transports") as fault:
         written(ways, kind)
     assert said in str(fault.value)
+
+
+def test_a_setting_that_hadoop_does_not_know_is_named_with_the_nearest_one(written, monkeypatch):
+    monkeypatch.setattr(hadoop, "names", lambda: ("dfs.datanode.transferTo.allowed",))
+    written({"a": {"kind": "tcp", "settings": {"dfs.datanode.transferTo.allowed": False}}})
+    with pytest.raises(UserError, match=r'did you mean "dfs\.datanode\.transferTo\.allowed"\?$') as fault:
+        written({"a": {"kind": "tcp", "settings": {"dfs.datanode.transferTo.alowed": False}}})
+    assert 'transports.a.settings: found "dfs.datanode.transferTo.alowed", expected a setting that' in str(fault.value)
+
+
+def test_values_may_have_blanks_and_quotes_of_one_kind(written):
+    made = written({"a": {"kind": "tcp", "preload": ["/usr/$LIB/x.so"], "environment": {"A": "it's 1, 2"}}})
+    assert transports.find(made, "a").variables == {"A": "it's 1, 2", "LD_PRELOAD": "/usr/$LIB/x.so"}
 
 
 def test_a_transport_that_nobody_has_is_refused_with_the_nearest_name():

@@ -20,6 +20,7 @@ from whitewire.errors import CannotMake, UserError
 from whitewire.measure import groups, services
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import HOME
+from whitewire.tools import Unreadable
 from whitewire.tools.rdma_counters import Moved, Port
 
 EXAMPLE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
@@ -73,6 +74,32 @@ def test_with_a_transport_only_runs_are_missing(name):
         assert row["route"] == "measured" and row["verdict"] == "inconclusive"
 
 
+METRICS = {"completion_time_net": 100.0, "completion_time": 120.0, "throughput_net": 500.0, "throughput": 400.0,
+           "worker_cpu_seconds_per_gb": 20.0}  # fmt: skip
+
+
+def runs_over(name, **faults):
+    """A table of a paper's runs over transports, each of three replicates; `faults`: why those of a level are invalid."""
+    return pd.DataFrame([
+        {**{key: row[key] for key in ("run_id", "block", "experiment", "replicate", "transport")}, "attempt": 1,
+         "metric": metric, "value": value * (1 + row["replicate"] / 100), "unit": "s", "full_scale_value": "",
+         "full_scale_unit": "", "valid": not faults.get(row["transport"]), "why_invalid": faults.get(row["transport"], "")}
+        for row in rows_of(name, SITE) if row["replicate"] <= 3 and row["transport"] in ("tcp", *faults)
+        for metric, value in METRICS.items()
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("faults", [{}, {"rdma": "transport: asked rdma, found the kernel's TCP"}])
+def test_runs_of_one_side_alone_decide_nothing(name, faults):
+    loaded = paper(name)
+    runs = on_testbed(loaded, SITE, "quick", runs_over(name, **faults))
+    for claim in (claim for claim in loaded.claims if claim["id"] in CLAIMS[name]):
+        row = judging._row(loaded, claim, runs, "measured", (), None)
+        assert row["verdict"] == "inconclusive" and row["estimate"] is None
+        assert "rdma" in row["reason"]
+
+
 def test_another_definition_is_another_run_and_tcp_stays_the_same():
     changed = SITE | {"transports": {"rsockets": RSOCKETS | {"java": ["-Dpoll=no"]}}}
     ids = [{row["transport"]: row["run_id"] for row in rows_of("chelsio-iwarp", one)} for one in (SITE, changed)]
@@ -120,6 +147,12 @@ def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network
     with pytest.raises(CannotMake, match="transport rsockets: .* on datanode2, client1$"):
         services.check_ports(testbed, rsockets)
     services.check_ports(SimpleNamespace(rdma_ports=lambda: {"datanode1": good}), rsockets)
+
+    def unreadable():
+        raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer")
+
+    with pytest.raises(CannotMake, match="transport rsockets: /proc/net/netstat: found no TCPOrigDataSent"):
+        services.check_ports(SimpleNamespace(rdma_ports=unreadable), rsockets)
 
 
 def test_a_level_that_no_testbed_has_is_refused():

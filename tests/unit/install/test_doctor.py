@@ -126,6 +126,17 @@ def test_java(path_with, testbed, script, said):
         doctor.preflight(testbed)
 
 
+def test_a_library_of_a_transport_that_is_not_there(testbed):
+    """Without it every process would go on over TCP, and its runs would count as those of the transport."""
+    testbed["transports"] = {"ucx": {"kind": "tcp", "preload": ["libc.so.6", "libnothing.so.9"]}}
+    with pytest.raises(UserError, match=r"^transports: cannot be preloaded: libnothing\.so\.9; install them"):
+        doctor.preflight(testbed)
+    doctor.preflight(testbed, bare=True)
+    testbed["transports"]["ucx"]["preload"] = ["libc.so.6"]
+    doctor.preflight(testbed)
+    assert [found.state for found in doctor.findings(testbed) if found.name == "transports"] == ["libc.so.6"]
+
+
 def test_memory_too_small(testbed):
     testbed["memory"]["minimum_gib"] = 100000
     with pytest.raises(UserError, match=r"memory: [\d.]+ GiB \(100000 needed\); use a machine"):

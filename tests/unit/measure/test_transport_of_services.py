@@ -10,6 +10,7 @@ from tests.unit.design.test_transports_of_sites import SITE, paper, rows_of
 from whitewire.description.capabilities import INVENTORY
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.services import Services
+from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
 from whitewire.tools.rdma_counters import Moved, Port
 
@@ -21,9 +22,31 @@ RSOCKETS = {
 DESCRIBED = SITE | {"transports": {"rsockets": RSOCKETS}}
 
 
+class Started(SimpleNamespace):
+    """A host that keeps each command with its environment."""
+
+    def __init__(self, name, role):
+        super().__init__(name=name, role=role, address="10.0.0.1", endpoint="10.0.0.1", scratch="/tmp", folder="/tmp",
+                         drive_root="/tmp/drives", commands=[])  # fmt: skip
+
+    def run(self, argv, env=None, stdin=None, timeout=None):
+        self.commands.append((argv[0], env or {}))
+        said = b'{"beans": [{"PacketsReceived": 1}]}' if argv[0] == "curl" else b""
+        return Completed(tuple(argv), 0, said, b"")
+
+    def start(self, argv, log, env=None, name="", stdin=None):
+        self.commands.append((argv[0], env or {}))
+        return SimpleNamespace(wait_ready=lambda *_, **__: None, said=lambda: "", log=log)
+
+    def clear_drives(self):
+        self.run(["rm"])
+
+    def drive(self, number):
+        return f"/tmp/drives/{number}"
+
+
 def hosts_of_a_site():
-    hosts = [SimpleNamespace(name=f"{role}{n}", role=role, address="10.0.0.1", endpoint="10.0.0.1", scratch="/tmp",
-                             variables={}) for role, count in ROLES.items() for n in range(count)]  # fmt: skip
+    hosts = [Started(f"{role}{n}", role) for role, count in ROLES.items() for n in range(count)]
     return SimpleNamespace(
         hosts=hosts, config=DESCRIBED, capabilities=INVENTORY, shared=None,
         installation=lambda: Installation(["/j.jar"], "/conf", None, java_home="/java"),
@@ -43,9 +66,29 @@ def stacks(tmp_path):
     return found
 
 
-def test_every_command_has_the_library_and_every_jvm_the_options(stacks):
+VARIABLES = {"RS_SQ_SIZE": "512", "LD_PRELOAD": "librspreload.so"}
+
+
+def test_what_opens_sockets_has_the_library_and_every_other_command_has_not(stacks, monkeypatch):
     hosts, stack = stacks["rdma"]
-    assert all(host.variables == {"RS_SQ_SIZE": "512", "LD_PRELOAD": "librspreload.so"} for host in hosts.hosts)
+    monkeypatch.setattr("whitewire.cluster.hdfs.time.sleep", lambda _: None)
+    monkeypatch.setattr("whitewire.cluster.hdfs.write_configuration", lambda *_: None)
+    stack.hdfs.image = None
+    stack.hdfs.start()
+    stack.yarn._daemon(hosts.hosts[0], "Main", "resourcemanager", 64, {})
+    stack.hdfs.packets()
+    with pytest.raises(KeyError, match="conf"):  # curl answers as a DataNode does
+        stack.yarn.settings("job_1_0001", ["a"])
+    ran = [each for host in hosts.hosts for each in host.commands]
+    own = {name: [env for command, env in ran if command == name] for name, _ in ran}
+    # The first command of Java makes the NameNode's folder, alone.
+    java = [env for env in own.pop("java") if env]
+    assert len(java) == 5 and all(env.items() >= VARIABLES.items() for env in [*java, *own.pop("curl")])
+    assert {"rm", "mkdir"} <= own.keys() and all(env == {} for each in own.values() for env in each)
+
+
+def test_every_jvm_has_the_options(stacks):
+    _, stack = stacks["rdma"]
     argv = stack.hdfs.installation.argv("Main", 64, {})
     assert argv.index("-Dpoll=yes") < argv.index("-cp")
     assert "-Dpoll=yes" in stack.yarn._args("task", 64)
@@ -55,8 +98,8 @@ def test_every_command_has_the_library_and_every_jvm_the_options(stacks):
 
 
 def test_over_tcp_nothing_is_added(stacks):
-    hosts, stack = stacks["tcp"]
-    assert all(host.variables == {} for host in hosts.hosts)
+    _, stack = stacks["tcp"]
+    assert stack.hdfs.installation.environment() == {}
     assert "-Dpoll=yes" not in stack.hdfs.installation.argv("Main", 64, {})
     assert "dfs.datanode.transferTo.allowed" not in stack.hdfs.values
     assert "RS_SQ_SIZE" not in stack.hdfs.values["yarn.nodemanager.env-whitelist"]

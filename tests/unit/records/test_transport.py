@@ -52,6 +52,9 @@ CASES = [  # asked, ports, what speaks against it (empty: nothing)
     ("rdma", of(host(), host(port="", sent=None, received=None)),
      "no RDMA port that counts what it sends on datanode2"),
     ("rdma", of(host(sent=0, interface_sent=0), host(sent=0, interface_sent=0)), "no bytes on any link"),
+    ("rdma", of(host(), host(sent=-7 * GB)), "the RDMA port's counters were set back during the run on datanode2"),
+    ("rdma", of(packets(), packets(packets_sent=-1)),
+     "the RDMA port's counters were set back during the run on datanode2"),
     ("tcp", of(tcp(), tcp()), ""),
     ("tcp", of(tcp(), tcp(interface_sent=GB // 40, segments=10)), ""),  # one that only acknowledges
     ("tcp", {}, ""),  # an emulated testbed, which has no ports

@@ -48,6 +48,11 @@ ssh_config: ~/.ssh/{FOLDER}
 work: /scratch/{FOLDER}/{USER}
 data: [/data1, /{FOLDER}/data2]
 java: /home/{HOME_OF}/jdk-17/bin/java
+transports:
+  rsockets:
+    kind: rdma
+    preload: [/sw/libcanary/librspreload.so]
+    environment: {{ LD_LIBRARY_PATH: "/sw/pathcanary:/usr/lib" }}
 image: {{ pull: "oras://{GATE}.{DOMAIN}:5000/{FOLDER}/hadoop@sha256:{"ab" * 32}" }}
 hosts:
   - {{ ssh: {NODE}01.{DOMAIN}, role: namenode }}

@@ -86,7 +86,8 @@ def test_a_figure_within_others_ends_where_it_does(folder):
     ("document", "names"),
     [("emulex-2012", ["paper", "analysis", "tidy", "measure", "design"]), ("compare", []),
      ("index", ["index", "analysis"]),
-     ("testbed", ["testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma"]),
+     ("testbed", ["testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma",
+                  "links_transports"]),
      ("calibration", ["calibration_page", "calibration_tables", "analysis", "tidy", "measure", "design"])],
 )  # fmt: skip
 def test_rules_are_those_of_the_workflow(document, names):

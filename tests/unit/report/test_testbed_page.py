@@ -67,6 +67,9 @@ def rows() -> dict[str, list[dict[str, object]]]:
                     "unit": "MB/s", "problem": text("problem")}
                    for operation in ("write", "read", "randwrite", "randread") for size in (4096, 1048576)
                    for metric in ("bandwidth", "iops", "latency_p99", "failed")],
+        "transports": [{"fabric": fabric, "source": host("one"), "destination": host("two"), "transport": text("way"),
+                        "kind": "rdma", "streams": 1, "metric": "goodput", "value": value, "unit": "Mbit/s",
+                        "attempt": attempt, "why": why} for attempt, value, why in ((1, 5, ""), (2, "", text("lost")))],
         "rdma": [{"fabric": "10gbe", "source": host("one"), "destination": host("two"), "transport": text("transport"),
                   "test": "ib_write_bw", "message_bytes": 65536, "metric": "bandwidth_average", "value": 900,
                   "unit": "MB/s", "limit": 1000}, {"fabric": "10gbe", "why": text("without")}],
@@ -96,7 +99,7 @@ SHOWN = {
     "mtu", "queue", "offloads", "driver", "version", "firmware", "kind", "subject", "unit", "cause", "part", "said",
     "reason", "paper", "fit", "because", "operation", "mode", "rate", "folder", "modes", "problem", "without",
     "shape", "effort", "asked", "of", "goal", "outcome", "again", "cell", "lane", "metric", "agrees", "source",
-    "left",
+    "left", "way", "lost",
 }  # fmt: skip
 AS_CODE = {"paper", "folder", "shape", "again", "metric"}
 """Which have neither backticks nor bars there."""

@@ -756,6 +756,35 @@ def test_what_a_host_lacks_for_a_transport_is_named(changes, problem):
     assert len(found) == bool(problem) and problem in "".join(found)
 
 
+HERE = "0000:0000:0000:0000:0000:ffff:0a00:0001"
+"""The GID of 10.0.0.1, as the kernel prints it."""
+ROCE = f"mlx5_0/1\nmlx5_0/1 fe80:0000:0000:0000:0000:0000:0000:0001 IB/RoCE v1\nmlx5_0/1 {HERE} IB/RoCE v1"
+BOTH = f"{ROCE}\nmlx5_0/1 {HERE} RoCE v2"
+
+
+@pytest.mark.parametrize(
+    ("gids", "mtu", "others", "problems"),
+    [
+        ("", 1500, [], []),  # InfiniBand, iWARP: no GID is of an address
+        (BOTH, 1500, [(BOTH, 1500)], []),
+        (ROCE, 1500, [(ROCE, 1500)], []),  # cards that know v1 alone
+        (ROCE, 1500, [(BOTH, 1500)] * 2, ["GID RoCE v1 on 10gbe, on other hosts RoCE v2: RDMA needs the same"]),
+        (BOTH, 9000, [(BOTH, 1500)] * 2, ["MTU 9000 on 10gbe, on other hosts 1500: RDMA needs the same"]),
+        ("mlx5_0/1", 1500, [(BOTH, 1500)], ["no GID of 10.0.0.1 on RDMA port mlx5_0/1"]),
+        (ROCE.replace("0a00:0001", "0a00:0002"), 1500, [], ["no GID of 10.0.0.1 on RDMA port mlx5_0/1"]),
+    ],
+)
+def test_gids_and_mtus_that_do_not_fit_together_are_named(gids, mtu, others, problems):
+    def host(gids, mtu):
+        return seen(**ABLE | {"gids": gids, "addresses": json.dumps([ADDRESSES[1] | {"mtu": mtu}])})
+
+    first, rest = host(gids, mtu), [host(*other) for other in others]
+    needs = replace(OVER_RDMA, alike=preflight.usual([*rest, first]))
+    assert preflight.problems(first, needs) == problems
+    assert [preflight.problems(other, needs) for other in rest] == [[]] * len(rest)
+    assert preflight.problems(first, replace(needs, rdma=False)) == []
+
+
 @pytest.mark.parametrize(
     ("folders", "noted"),
     [
@@ -801,6 +830,21 @@ def test_a_library_that_is_not_there_is_found_by_the_loader_itself():
     assert shell.answers(done.stdout.decode()) == {"": "", "preloaded": "libnothing.so.9"}
 
 
+def test_a_library_that_prints_a_banner_is_preloaded_all_the_same(tmp_path):
+    """As libvma's does in every process."""
+    (tmp_path / "talks.c").write_text("""
+        #include <stdio.h>
+        __attribute__((constructor)) static void begin(void) { fputs(" VMA INFO: VMA_VERSION: 9.8.20\\n", stderr); }
+    """)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "talks.so", tmp_path / "talks.c"], check=True)
+    asked = shell.script(shell.asking({"preloaded": shell.PRELOADED}))
+    done = sh(["env", f"PRELOAD={tmp_path}/talks.so libnothing.so.9", *asked])
+    assert shell.answers(done.stdout.decode())["preloaded"] == "libnothing.so.9"
+    for folder, refused in ((tmp_path, ""), ("", "talks.so")):
+        done = sh(["env", "PRELOAD=talks.so", f"PRELOAD_PATH={folder}", *asked])
+        assert shell.answers(done.stdout.decode())["preloaded"] == refused
+
+
 def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
     """A RoCE card by its GIDs' interfaces, a card of two iWARP ports by its interfaces' numbers, soft RoCE by name."""
     for name, text in {
@@ -808,8 +852,14 @@ def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
         "mlx5_0/ports/1/counters/port_xmit_data": "250", "mlx5_0/ports/1/counters/port_rcv_data": "500",
         "cxgb4_0/ports/1/state": "4: ACTIVE", "cxgb4_0/ports/2/state": "1: DOWN",
         "cxgb4_0/device/net/ens2/dev_port": "0", "cxgb4_0/device/net/ens3/dev_port": "1",
-        "cxgb4_0/ports/2/hw_counters/ip4OutSegs": "7", "cxgb4_0/ports/2/hw_counters/ip4InSegs": "8",
+        "cxgb4_0/hw_counters/ip4OutSegs": "7", "cxgb4_0/hw_counters/ip4InSegs": "8", "cxgb4_0/node_type": "4: RNIC",
+        "cxgb4_0/ports/1/link_layer": "Ethernet", "cxgb4_0/ports/2/link_layer": "Ethernet",
         "rxe0/ports/1/state": "4: ACTIVE", "rxe0/parent": "ens1",
+        "mlx5_0/node_type": "1: CA", "mlx5_0/ports/1/link_layer": "Ethernet",
+        "mlx5_0/ports/1/gid_attrs/types/0": "IB/RoCE v1", "mlx5_0/ports/1/gids/0": HERE,
+        "mlx5_0/ports/1/gid_attrs/types/1": "RoCE v2", "mlx5_0/ports/1/gids/1": HERE,
+        "i40iw0/ports/1/state": "4: ACTIVE", "i40iw0/parent": "ens4",  # a port's counters are the device's too
+        "i40iw0/ports/1/hw_counters/ip4OutOctets": "90", "i40iw0/hw_counters/ip4OutOctets": "90",
     }.items():  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -817,14 +867,18 @@ def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
     at_home = {name: text.replace("/sys/class/infiniband", str(tmp_path)) for name, text in shell.TRANSPORTS.items()}
     answers = shell.answers(sh(shell.script(shell.asking(at_home))).stdout.decode())
     assert sorted(answers["ports"].splitlines()) == [
-        "cxgb4_0/1 ACTIVE ens2", "cxgb4_0/2 DOWN ens3", "mlx5_0/1 ACTIVE ens1", "rxe0/1 ACTIVE ens1",
+        "cxgb4_0/1 ACTIVE ens2", "cxgb4_0/2 DOWN ens3", "i40iw0/1 ACTIVE ens4", "mlx5_0/1 ACTIVE ens1",
+        "rxe0/1 ACTIVE ens1",
     ]  # fmt: skip
+    assert answers["gids"].splitlines() == ["mlx5_0/1", f"mlx5_0/1 {HERE} IB/RoCE v1", f"mlx5_0/1 {HERE} RoCE v2"]
     assert answers["locked"] == "unlimited" or answers["locked"].isdecimal()
     script = shell.PORT.replace("/sys/class/infiniband", str(tmp_path))
     two = rdma_counters.parse(sh(shell.script(script, "ens1")).stdout.decode())
     assert (two.name, two.sent.bytes, two.received.bytes) == ("mlx5_0/1 rxe0/1", 1000, 2000)
     one = rdma_counters.parse(sh(shell.script(script, "ens3")).stdout.decode())
     assert (one.name, one.sent, one.received.packets) == ("cxgb4_0/2", Moved(None, 7), 8)
+    once = rdma_counters.parse(sh(shell.script(script, "ens4")).stdout.decode())
+    assert (once.name, once.sent) == ("i40iw0/1", Moved(90))
     none = rdma_counters.parse(sh(shell.script(script, "lo")).stdout.decode())
     assert (none.name, none.sent) == ("", Moved()) and none.segments > 0
 

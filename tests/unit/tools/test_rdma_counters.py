@@ -36,6 +36,14 @@ def test_every_drivers_counters_are_read_by_their_names(driver):
     assert (found.name, found.sent, found.received, found.segments) == (said.split()[1], sent, received, 4711)
 
 
+def test_a_counter_of_32_bits_at_its_end_counts_nothing_more():
+    said = DRIVERS["mlx5"][0].replace("port_xmit_data 1000", "port_xmit_data 4294967295")
+    found = rdma_counters.parse(f"{said}\n{NETSTAT}")
+    assert (found.sent, found.received) == (Moved(), Moved(8000))
+    longer = rdma_counters.parse(f"{said.replace('4294967295', '4294967296')}\n{NETSTAT}")
+    assert longer.sent == Moved(4 * 2**32)
+
+
 def test_two_ports_of_a_bond_count_together_and_no_port_is_none():
     two = rdma_counters.parse(f"{DRIVERS['mlx5'][0]}\n{DRIVERS['mlx5'][0].replace('mlx5_0', 'mlx5_1')}\n{NETSTAT}")
     assert (two.name, two.sent) == ("mlx5_0/1 mlx5_1/1", Moved(8000))

@@ -9,7 +9,7 @@ from whitewire.workflow.job_needs import JobNeeds
 from whitewire.workflow.plan import MACHINE, Plan
 
 
-@pytest.mark.parametrize("rule", ["links_network", "links_drives", "links_rdma", "measure"])
+@pytest.mark.parametrize("rule", ["links_network", "links_drives", "links_rdma", "links_transports", "measure"])
 def test_what_is_measured_as_a_job_of_slurm_has_its_nodes_whole_and_alone(rule):
     with (HOME / "profiles/slurm/config.yaml").open() as profile:
         found = ProfileConfigFileParser().parse(profile)["set-resources"]

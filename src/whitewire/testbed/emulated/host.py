@@ -78,7 +78,7 @@ class EmulatedHost(Host):
         timeout: float | None = None,
     ) -> Completed:
         done = subprocess.run(
-            self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
+            self.argv(argv, env), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
             capture_output=True, timeout=timeout,
         )  # fmt: skip
         return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
@@ -95,7 +95,7 @@ class EmulatedHost(Host):
         with log.open("ab") as output:
             position = output.tell()
             popen = subprocess.Popen(
-                self.argv(argv, self.surrounded(env)), env=ENVIRONMENT, stdin=stdin, stdout=output,
+                self.argv(argv, env), env=ENVIRONMENT, stdin=stdin, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         return Process(name or f"{argv[0]} on {self.name}", popen, log, position)

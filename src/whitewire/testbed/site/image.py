@@ -64,14 +64,14 @@ class Image:
         begin = shell.environment(["apptainer", *words], {}, path)
         return f'set --; {bind}; exec {begin} "$@" {shlex.join([self.file, "/bin/sh", "-c", text])}'
 
-    def questions(self, path: str, java: str, preload: str = "") -> str:
+    def questions(self, path: str, java: str, preloading: Mapping[str, str]) -> str:
         """The sh script that answers shell.IMAGE outside, and shell.SOFTWARE inside the image.
 
-        Apptainer's messages come between the two, under `exec`, and again after the last answer, `end`. `preload`:
-        libraries; the script also answers which of them cannot be preloaded inside.
+        Apptainer's messages come between the two, under `exec`, and again after the last answer, `end`.
+        `preloading`: variables of shell.PRELOADED, which is asked inside too.
         """
         asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
-        inside = self.around(f"exec {shell.environment(asked, {'PRELOAD': preload}, path)}", path)
+        inside = self.around(f"exec {shell.environment(asked, preloading, path)}", path)
         outside = shlex.join(shell.script(shell.asking(shell.IMAGE), self.file))
         return f"{outside}\n{shell.section('exec')}\n( {inside} ) 2>&1"
 

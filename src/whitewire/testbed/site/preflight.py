@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from ipaddress import IPv6Address
 from typing import IO, TextIO, TypeVar
 
 from whitewire.description import transports
@@ -70,10 +71,18 @@ class Folder:
 
 @dataclass(frozen=True)
 class RdmaPort:
-    """An RDMA port of a host: its state (`ACTIVE` if usable), and the interfaces that it belongs to."""
+    """An RDMA port of a host: its state (`ACTIVE` if usable), and the interfaces that it belongs to.
+
+    `gids`: kinds of RoCE (`RoCE v2`) by address (GID) of a RoCE port; None of another port.
+    """
 
     state: str
     interfaces: Sequence[str]
+    gids: Mapping[str, Sequence[str]] | None = None
+
+    def roce(self, address: str) -> str:
+        """The kind of RoCE by which the port reaches others from an IPv4 address: v2 if it can; empty for none."""
+        return max((self.gids or {}).get(str(IPv6Address(f"::ffff:{address}")), ()), default="")
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,8 @@ class Needs:
     """SHA-256 of the image, the same on all hosts; empty: none."""
     rdma: bool = False
     """Whether a transport needs an RDMA port on one of the networks."""
+    alike: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What hosts with an RDMA port on a network must have alike, by network: see rdma_links()."""
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
@@ -188,15 +199,25 @@ def report(place: Place, skew: float, said: str) -> Report:
         missing=[*answers["missing"].split(), *answers["programs"].split()],
         folders=[_folder(line) for line in answers["folders"].splitlines()],
         history=_history(answers["site"]),
-        ports=dict(map(_port, answers.get("ports", "").splitlines())),
+        ports=_rdma_ports(answers.get("ports", ""), answers.get("gids", "")),
         locked=int(answers["locked"]) if answers.get("locked", "").isdecimal() else math.inf,
         preloaded=answers.get("preloaded", "").split(),
     )
 
 
-def _port(line: str) -> tuple[str, RdmaPort]:
-    name, state, *interfaces = line.split()
-    return name, RdmaPort(state, interfaces)
+def _rdma_ports(ports: str, gids: str) -> dict[str, RdmaPort]:
+    """RDMA ports by name, from the answers `ports` and `gids` of shell.TRANSPORTS."""
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for line in gids.splitlines():
+        name, *gid = line.split(" ", 2)
+        own = kinds.setdefault(name, {})
+        if gid:
+            own.setdefault(str(IPv6Address(gid[0])), []).append(gid[1].removeprefix("IB/"))
+    found = {}
+    for line in ports.splitlines():
+        name, state, *interfaces = line.split()
+        found[name] = RdmaPort(state, interfaces, kinds.get(name))
+    return found
 
 
 def _history(said: str) -> str:
@@ -301,7 +322,39 @@ def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
     if not own:
         found.append(f"no RDMA port on {', '.join(sorted(named))}, found {_ports(host) or 'none'}")
     found += [f"RDMA port {name} is {port.state}" for name, port in own.items() if port.state != "ACTIVE"]
+    for fabric, has in rdma_links(host).items():
+        found += [f"no GID of {address} on RDMA port {name}" for name, address in _without_gid(host, fabric)]
+        found += [
+            f"{what} {value} on {fabric}, on other hosts {needs.alike[fabric][what]}: RDMA needs the same"
+            for what, value in has.items() if value and value != needs.alike.get(fabric, {}).get(what, value)
+        ]  # fmt: skip
     return found
+
+
+def rdma_links(host: Report) -> dict[str, dict[str, str]]:
+    """What RDMA needs alike on all hosts, by each fabric on which a host has a port: MTU, and the kind of GID."""
+    found = {}
+    for fabric in host.place.links:
+        for interface, address, ports in _rdma_link(host, fabric):
+            kinds = {kind for port in ports.values() if (kind := port.roce(address))}
+            found[fabric] = {"MTU": str(interface.mtu), "GID": max(kinds, default="")}
+    return found
+
+
+def _without_gid(host: Report, fabric: str) -> list[tuple[str, str]]:
+    """(RoCE port, address) for each port of a host on a fabric that has no GID of the host's address."""
+    return [(name, address) for _, address, ports in _rdma_link(host, fabric)
+            for name, port in ports.items() if port.gids is not None and not port.roce(address)]  # fmt: skip
+
+
+def _rdma_link(host: Report, fabric: str) -> list[tuple[Interface, str, Mapping[str, RdmaPort]]]:
+    """Interface, address and RDMA ports of a host on a fabric, in a list; empty if it has no such port."""
+    try:
+        interface, address = resolve(host.place, fabric, host.present)
+    except ValueError:
+        return []
+    ports = {name: port for name, port in host.ports.items() if interface.name in port.interfaces}
+    return [(interface, address, ports)] if ports else []
 
 
 def _ports(host: Report) -> str:
@@ -451,15 +504,15 @@ def _shown_link(host: Report, fabric: str) -> str:
 # --- asking ---------------------------------------------------------------------------------------------
 
 
-def questions(host: RemoteHost, preload: str = "") -> tuple[str, float]:
+def questions(host: RemoteHost, preloading: Mapping[str, str]) -> tuple[str, float]:
     """(sh script with all questions to a host except for its clock, longest time for the answers in seconds).
 
-    `preload`: libraries of transports, which have to exist where commands run.
+    `preloading`: variables of shell.PRELOADED, which is asked where commands run.
     """
     if host.image is None:
         return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), ANSWER_S
     of_machine = shell.asking(shell.MACHINE)
-    of_image = host.image.questions(host.layout.path, host.layout.java, preload)
+    of_image = host.image.questions(host.layout.path, host.layout.java, preloading)
     return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
 
 
@@ -468,12 +521,12 @@ def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Re
 
     `site`: configuration folder of the site's own cluster; `ways`: the testbed's transports.
     """
-    preload = " ".join(dict.fromkeys(library for way in ways for library in way.preload))
-    text, seconds = questions(host, preload)
+    preloading = transports.preloading(ways)
+    text, seconds = questions(host, preloading)
     if any(way.kind == transports.RDMA for way in ways):
         text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before `folders`, which shifts the arguments
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
-    variables = {"SITE": site, "PRELOAD": preload}
+    variables = {"SITE": site, **preloading}
     try:
         return asked(host, text, arguments, variables, partial(report, host.place), seconds)
     except NotReady as why:
@@ -517,6 +570,16 @@ def most_common(values: Iterable[str]) -> str:
     return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
+def usual(hosts: Sequence[Report]) -> dict[str, dict[str, str]]:
+    """What most hosts have of rdma_links(), by fabric."""
+    links = [rdma_links(host) for host in hosts]
+    found: dict[str, dict[str, str]] = {}
+    for fabric in dict.fromkeys(name for of in links for name in of):
+        own = [of[fabric] for of in links if fabric in of]
+        found[fabric] = {what: most_common(of[what] for of in own) for what in own[0]}
+    return found
+
+
 def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
     """Check all hosts and print the table. Raises a UserError that names unusable hosts.
 
@@ -532,6 +595,7 @@ def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[
         needs,
         java_home=most_common(report.java_home for report in reports),
         image=digest or most_common(report.image for report in reports),
+        alike=usual(reports),
     )
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}

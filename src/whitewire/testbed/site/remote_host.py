@@ -246,7 +246,7 @@ class RemoteHost(Host):
         stdin: bytes | None = None,
         timeout: float | None = None,
     ) -> Completed:
-        return self._run(argv, self.image, self.surrounded(env), stdin, timeout)
+        return self._run(argv, self.image, env, stdin, timeout)
 
     def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
                     timeout: float | None = None) -> Completed:  # fmt: skip
@@ -301,7 +301,7 @@ class RemoteHost(Host):
 
     def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
-        return self._start(argv, self.image, log, self.surrounded(env), name, stdin)
+        return self._start(argv, self.image, log, env, name, stdin)
 
     def start_outside(self, argv: Argv, log: Path, name: str = "") -> RemoteProcess:
         return self._start(argv, None, log, name=name)

@@ -165,7 +165,9 @@ counted() {
     for net; do
         [ "$net" = "$interface" ] || continue
         echo "rdma $name"
-        for file in "$port"/counters/port_*_data "$port"/hw_counters/*; do
+        more=$port/hw_counters
+        [ -d "$more" ] || more=${port%/ports/*}/hw_counters
+        for file in "$port"/counters/port_*_data "$more"/*; do
             read -r value < "$file" && echo "rdma $name ${file##*/} $value"
         done
     done
@@ -174,7 +176,9 @@ each_port counted 2>/dev/null
 grep ^TcpExt: /proc/net/netstat
 """
 )
-"""Print counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters."""
+"""Print counters of the RDMA ports that interface $1 belongs to, and of the kernel's TCP; see tools.rdma_counters.
+
+A driver that counts by device alone (cxgb4) has no hw_counters of a port. Others repeat a port's among the device's."""
 
 ABOUT = {
     "processor": "grep -m 1 '^model name' /proc/cpuinfo",
@@ -285,14 +289,28 @@ TRANSPORTS = {
     + """
     state() { read -r _ state < "$2/state"; name=$1; shift 2; echo "$name $state" "$@"; }
     each_port state""",
+    "gids": EACH_PORT
+    + """
+    gids() {
+        { read -r layer < "$2/link_layer" && read -r node < "${2%/ports/*}/node_type"; } || return
+        [ "$layer $node" = "Ethernet 1: CA" ] && [ -d "$2/gid_attrs/types" ] || return
+        echo "$1"
+        for file in "$2"/gid_attrs/types/*; do
+            read -r kind < "$file" && read -r gid < "$2/gids/${file##*/}" && echo "$1 $gid $kind"
+        done
+    }
+    each_port gids""",
     "locked": "ulimit -l",
 }
-"""Further checks for testbeds with transports of kind rdma. `ports`: name, state, interfaces; `locked`: KiB of memory
-that a process may lock, or `unlimited`."""
+"""Further checks for testbeds with transports of kind rdma. `ports`: name, state, interfaces; `gids`: of each RoCE port
+its name, and its name, address and kind for each of its GIDs; `locked`: KiB of memory that a process may lock, or
+`unlimited`."""
 PRELOADED = """for library in $PRELOAD; do
-        said=$(LD_PRELOAD=$library env true 2>&1) && [ -z "$said" ] || echo "$library"
+        said=$(LD_LIBRARY_PATH=$PRELOAD_PATH LD_PRELOAD=$library env true 2>&1) || said="cannot be preloaded"
+        case $said in *"cannot be preloaded"*) echo "$library" ;; esac
     done"""
-"""Print the libraries in $PRELOAD that the loader cannot preload."""
+"""Print the libraries in $PRELOAD that the loader cannot preload, with the folders $PRELOAD_PATH. Some libraries print
+lines of their own."""
 
 HOST = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",

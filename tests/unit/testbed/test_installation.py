@@ -1,11 +1,13 @@
-"""The environment of a host's commands: its own, and that of the transport in use."""
+"""The environment of daemons and clients: that of the transport in use, and a command's own."""
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
-from tests.unit.testbed.test_remote_host import Here
 from whitewire.testbed.base import Host
+from whitewire.testbed.installation import Installation
 
 LIBRARY = {"LD_PRELOAD": "librspreload.so", "RS_SQ_SIZE": "512"}
 
@@ -22,7 +24,8 @@ LIBRARY = {"LD_PRELOAD": "librspreload.so", "RS_SQ_SIZE": "512"}
     ],
 )
 def test_both_libraries_are_preloaded_the_commands_own_first(around, own, found):
-    host = Here.__new__(Here)
-    host.variables = around
-    assert host.surrounded(own) == found
-    assert dict(Host.variables) == {}
+    assert Installation(["/j.jar"], "/conf", None, variables=around).environment(own) == found
+
+
+def test_a_host_has_no_environment_that_every_command_on_it_would_get():
+    assert [name for name, _ in inspect.getmembers(Host) if "variable" in name or "environment" in name] == []
