@@ -234,7 +234,18 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
     excess = found.get("wire_excess", math.nan)
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         why.append(Reason("job_wire", {"excess": excess}))
-    return why + losses(record, limits, bulk=not math.isnan(excess) or "wire_excess" not in found)
+    bulk = not math.isnan(excess) if "wire_excess" in found else _moves_data(record)
+    return why + losses(record, limits, bulk)
+
+
+def _moves_data(record: RunRecord) -> bool:
+    """Whether a run's data crossed links at all: those of TestDFSIO with one copy stay on the worker that writes them."""
+    carried = moved(record, record["links_after"], "ingress")
+    return bool(record["user_bytes"]) and carried >= LEAST_CARRIED * record["user_bytes"]
+
+
+LEAST_CARRIED = 0.2
+"""Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
 
 def segment(record: RunRecord) -> float:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.paths import HOME
-from whitewire.records import metrics
+from whitewire.records import jobs, metrics
 from whitewire.records.samples import (
     Samples,
     grown,
@@ -166,6 +166,19 @@ def test_each_bound_makes_a_run_invalid(metric, value, says):
     found[metric] = value
     (fault,) = workloads.faults(record, found, LIMITS)
     assert says in str(fault)
+
+
+@pytest.mark.parametrize(("user_bytes", "why"), [(20_000_000, []), (4_000_000, ["retransmits"]), (0, [])])
+def test_retransmits_count_where_data_crossed_links(user_bytes, why):
+    """TestDFSIO, one copy of 20 MB on one slow drive: 1.3 MB of control traffic in 51 s, 44 segments sent again."""
+    carried = {"namenode": 353908, "datanode": 497058, "client": 416765}
+    record = {
+        "links_before": {host: {"ingress": 0, "egress": 0} for host in carried},
+        "links_after": {host: {"ingress": count, "egress": 0} for host, count in carried.items()},
+        "tcp_retransmits": 44, "queue_drops": 0, "user_bytes": user_bytes,
+    }  # fmt: skip
+    assert [reason.code for reason in jobs.faults(record, {}, LIMITS)] == why
+    assert [reason.code for reason in jobs.faults(record | {"queue_drops": 44}, {}, LIMITS)] == [*why, "drops"]
 
 
 @pytest.mark.parametrize("idle", [0.1, float("nan")])
