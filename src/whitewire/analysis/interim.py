@@ -107,5 +107,5 @@ def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[
 
 def cells_of_test(runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
     """The cells of a test that have a level of every factor; None where effort or machine make none of one."""
-    found = [runs.cells(*cell) for cell in estimands.of(test).needed()]
+    found = [runs.here.cells(*cell) for cell in estimands.of(test).needed()]
     return [cell for each in found for cell in each] if all(found) else None
