@@ -69,19 +69,25 @@ def first_hour(tmp_path_factory) -> Iterator[SimpleNamespace]:
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     record, results = shared / "first-hour.json", shared / "results"
-    with (shared / "first-hour.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # Whoever makes or removes it holds one lock, whoever uses it the other: so no process waits for tests of another.
+    with (shared / "first-hour.made").open("w") as made, (shared / "first-hour.used").open("w") as used:
+        fcntl.flock(made, fcntl.LOCK_EX)
         if not record.exists():
             record.write_text(json.dumps(_make_papers(results)))
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        fcntl.flock(used, fcntl.LOCK_SH)
+        fcntl.flock(made, fcntl.LOCK_UN)
         top, status, lines = json.loads(record.read_text())
         try:
             assert status == 0, "\n".join(f"{seconds:6.1f} {line}" for seconds, line in lines[-60:])
             yield SimpleNamespace(folder=Path(top) / CLONE, home=Path(top) / "home", lines=lines, results=results)
         finally:
+            fcntl.flock(made, fcntl.LOCK_EX)
             with contextlib.suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(top, ignore_errors=True)
+                fcntl.flock(used, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if status == 0:  # else the other process fails at once too
+                    record.unlink()
+                for folder in (top, results):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make_papers(kept: Path) -> tuple[str, int, list[tuple[float, str]]]:
