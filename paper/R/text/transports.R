@@ -32,7 +32,7 @@ why_no_run <- function(experiment, level) {
   runs <- runs[runs$experiment %in% experiment & same_level(runs$transport, level) & !runs$valid, ]
   not_made <- read_stage("tidy", "unavailable.csv", c("run_id", "reason"))
   not_made <- not_made[startsWith(as.character(not_made$run_id), paste0(experiment, "-", level, "-r")), ]
-  left <- read_stage("tidy", "left.csv", c("experiment", "cell", "reason"))
+  left <- read_left()
   left <- left[left$experiment %in% experiment & grepl(paste0('"', level, '"'), left$cell, fixed = TRUE), ]
   why <- unique(c(as.character(runs$why_invalid), as.character(not_made$reason), as.character(left$reason)))
   paste(safe(utils::head(why[!is.na(why) & why != ""], 3)), collapse = "; ")
