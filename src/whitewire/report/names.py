@@ -67,7 +67,9 @@ def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield INTERFACE, fabric["interface"]
     keys = ("ssh_config", "host_file", "work", "data", "java", "hadoop", "path", "cluster", "mount", "hibench",
             "transports")  # fmt: skip
-    yield from ((PATH, text) for key in keys for text in _texts(testbed.get(key)) if "/" in text)
+    texts = (text for key in keys for text in _texts(testbed.get(key)))
+    # A variable may hold several folders, an option of Java one after its name.
+    yield from ((PATH, path) for text in texts for path in re.split("[:=]", text) if "/" in path)
     image = testbed.get("image", {})
     yield from ((PATH, image[key]) for key in ("path", "copy") if key in image)
     registry, _, folders = image.get("pull", "").partition("://")[2].partition("@")[0].partition("/")

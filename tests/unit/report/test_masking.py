@@ -52,6 +52,7 @@ transports:
   rsockets:
     kind: rdma
     preload: [/sw/libcanary/librspreload.so]
+    java: [-Djava.library.path=/sw/libcanary]
     environment: {{ LD_LIBRARY_PATH: "/sw/pathcanary:/usr/lib" }}
 image: {{ pull: "oras://{GATE}.{DOMAIN}:5000/{FOLDER}/hadoop@sha256:{"ab" * 32}" }}
 hosts:
@@ -195,7 +196,7 @@ def test_no_name_of_a_site_is_in_any_byte(made):
     assert _seen(_bytes(path)) == set()
     counted = re.search(r"replaced: (.*) \(PRIVATE=keep keeps them\)", said)
     assert counted and counted[1] == (
-        "5 host names, 3 users, 1 interface, 2 Slurm names, 1 folder, 6 addresses"
+        "5 host names, 3 users, 1 interface, 2 Slurm names, 4 folders, 6 addresses"
     )  # fmt: skip
     assert f"cannot be replaced: reports/figures/{PAPER}/a.png, reports/{PAPER}.pdf, results/{PAPER}/raw/" in said
     assert re.search(r"tables: \d+ files, [\d.]+ MB", said) and "raw output: " in said
