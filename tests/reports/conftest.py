@@ -69,19 +69,22 @@ def first_hour(tmp_path_factory) -> Iterator[SimpleNamespace]:
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     record, results = shared / "first-hour.json", shared / "results"
-    with (shared / "first-hour.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not record.exists():
-            record.write_text(json.dumps(_make_papers(results)))
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    with (shared / "first-hour.users").open("w") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        with (shared / "first-hour.making").open("w") as making:
+            fcntl.flock(making, fcntl.LOCK_EX)
+            if not record.exists():
+                record.write_text(json.dumps(_make_papers(results)))
         top, status, lines = json.loads(record.read_text())
         try:
             assert status == 0, "\n".join(f"{seconds:6.1f} {line}" for seconds, line in lines[-60:])
             yield SimpleNamespace(folder=Path(top) / CLONE, home=Path(top) / "home", lines=lines, results=results)
         finally:
             with contextlib.suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(top, ignore_errors=True)
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                record.unlink()  # whoever comes later makes it anew
+                for each in (top, results):
+                    shutil.rmtree(each, ignore_errors=True)
 
 
 def _make_papers(kept: Path) -> tuple[str, int, list[tuple[float, str]]]:
