@@ -42,9 +42,9 @@ from whitewire.levels import cell_name
 from whitewire.measure import groups
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.records.metrics import moved
+from whitewire.records.jobs import moved
 from whitewire.records.run import DesignRow
-from whitewire.workflow.plan import START_UP_S, seconds_of
+from whitewire.workflow.missing import START_UP_S, seconds_of
 
 
 def is_file(paper: str) -> bool:
@@ -121,7 +121,7 @@ def show_links(block: Path) -> None:
         cell = cell_name(record["experiment"], record["factors"])
         uneven[cell].append(max(into) * len(into) / sum(into))
         full[cell].append(max(into) / seconds / (record["fabric"]["rate"] * 1e6 / 8) if seconds > 0 else math.nan)
-    print("\nbytes into the busiest worker over those into the mean one, and over what its link carries in the net time")
+    print("\nbytes into the busiest worker over those into the mean one, and over what its link carries in net time")
     print("| cell | busiest over mean, 1 | 95 % interval | runs | busiest over link, 1 |\n|---|---|---|---|---|")
     for cell, values in uneven.items():
         estimate, interval = mean_of(values)

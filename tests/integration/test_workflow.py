@@ -302,6 +302,9 @@ def test_a_paper_without_runs_at_an_effort_is_judged_and_reported_without_links(
     found = jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="quick"))
     assert found == dict.fromkeys(("design", "tidy", "analysis", "paper", "index", "all"), 1)
     assert jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="full"))["testbed_page"] == 1
+    path = project / "config" / "testbeds" / "emulated.yaml"
+    path.write_text(f"{path.read_text()}\ntransports: {{ other: {{ kind: tcp, preload: [libc.so.6] }} }}\n")
+    assert jobs(snakemake(project, "--dry-run", PAPERS="made-up-2026", EFFORT="quick")) == found
 
 
 def test_transports_of_a_testbed_are_measured_by_a_rule_of_their_own(project):

@@ -20,7 +20,7 @@ from whitewire import atomic
 from whitewire.analysis import analyse
 from whitewire.design.rows import make_design, write_csv
 from whitewire.report import render
-from whitewire.tidy import tables
+from whitewire.tidy import columns, tables
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 PAPER, EXPERIMENT = "chelsio-iwarp", "terasort-transport"
@@ -54,12 +54,12 @@ def results(top: Path, testbed: Mapping, lost: Mapping[str, str], links: testbed
             runs.append(base | {"metric": metric, "value": value, "unit": unit})
     filled = {"runs.csv": runs, "scale.csv": [{"experiment": EXPERIMENT, "testbed": "lab", "kind": "ssh", "k": 1,
                                                "data_fraction": 1, "rung": 0}]}  # fmt: skip
-    columns = {"runs.csv": (*tables.RUN, *described.factors, *tables.MEASURED), **tables.TABLES}
-    made = {table: tables.as_csv(columns[table], filled.get(table, []), table) for table in columns}
+    names = {"runs.csv": columns.of_runs(described.factors), **tables.TABLES}
+    made = {table: tables.as_csv(own_names, filled.get(table, []), table) for table, own_names in names.items()}
     (own / "tidy").mkdir()
     for table, content in made.items():
         atomic.write(own / "tidy" / table, content)
-    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(tables.package(PAPER, columns, described.factors, made)))
+    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(tables.package(PAPER, names, described.factors, made)))
     for block in {row["block"] for row in rows}:
         folder = own / "raw" / block
         folder.mkdir(parents=True)

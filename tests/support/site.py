@@ -24,8 +24,8 @@ from whitewire.testbed.base import piped
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.host import EmulatedHost
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
-from whitewire.testbed.emulated.switch import shaped
 from whitewire.testbed.emulated.software import ROOT
+from whitewire.testbed.emulated.switch import shaped
 
 USER, UID = "researcher", 1000
 EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}

@@ -37,12 +37,12 @@ onerror:
             "setpriv --pdeathsig KILL whitewire render --paper index"
             " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
         )
-    if workflow.is_main_process and plan.has_verdicts and is_calibration():
-        shell(
-            "setpriv --pdeathsig KILL whitewire calibration --results {RESULTS:q}"
-            " && setpriv --pdeathsig KILL whitewire render --paper calibration"
-            " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
-        )
+        if is_calibration():
+            shell(
+                "setpriv --pdeathsig KILL whitewire calibration --results {RESULTS:q}"
+                " && setpriv --pdeathsig KILL whitewire render --paper calibration"
+                " --results {RESULTS:q} --output {REPORTS:q} > /dev/null || true"
+            )
     if workflow.is_main_process:
         shell("setpriv --pdeathsig KILL whitewire ending || true")
 

@@ -1,6 +1,6 @@
 # Measurements of the testbed's links, drives, RDMA ports and transports before any paper, one rule each. They need no
-# paper, no Java and no Hadoop. They run again when the testbed's description or the effort requires more, and then measure only
-# what is missing; a changed program alone starts no measurement.
+# paper, no Java and no Hadoop. They run again when the testbed's description or the effort requires more, and then
+# measure only what is missing; a changed program alone starts no measurement.
 
 
 localrules:
@@ -89,7 +89,7 @@ use rule links_network as links_transports with:
         part="transports",
         testbed=plan.testbed,
         results=subpath(output.record, ancestor=2),
-        effort=plan.survey_effort,
+        effort=results.survey_effort(plan),
         description=plan.description,
         transports=results.transports(plan.testbed),
 

@@ -24,7 +24,7 @@ rule paper:
         expand(
             f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]
         ),
-        carried=results.carried(plan.testbed),
+        carried=lambda wildcards: results.carried(plan, wildcards.paper),
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,

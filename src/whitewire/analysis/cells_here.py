@@ -69,5 +69,6 @@ class CellsHere:
         """How the ids of those runs begin that the efforts of the runs make, with the kind of their file system; none
         where no effort is known."""
         efforts = self._efforts & set(self._paper.raw.get("replicates", ()))
-        return {stem(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"] for effort in efforts
+        return {stem(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"]
+                for effort in efforts
                 for experiment, levels, count in counts(self._paper, effort) if count}  # fmt: skip

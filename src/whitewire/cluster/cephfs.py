@@ -416,7 +416,6 @@ class CephFs(Service):
         self.clients[0].run(["rm", "-rf", full]).check()
 
 
-
 def compiled_placement() -> bytes:
     """src/ceph/placement.c as a shared library."""
     with tempfile.TemporaryDirectory() as folder:

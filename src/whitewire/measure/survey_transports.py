@@ -16,20 +16,18 @@ from whitewire import atomic
 from whitewire.description.transports import RDMA, TCP, Transport, preloading
 from whitewire.errors import CannotMake
 from whitewire.measure import carrying, links
-from whitewire.measure.engine import TIME_UP, Attempts
+from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
 from whitewire.records import transport
 from whitewire.records.links import Effort, FabricPlan, TransportRow
-from whitewire.testbed.base import CommandFailed, Fabric, Host, ProcessDied, Testbed
+from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.site import shell
 from whitewire.tools import Unreadable, iperf3
 
 REPEATS: Mapping[Effort, int] = {"smoke": 1, "quick": 3, "full": 5}
 """Tests of each transport with each number of streams, by effort."""
-LOST = 3
-"""Tests in a row without a result, after which a transport is given up. One that does not end is given up at once."""
 READY_S = 20.0
 
 
@@ -37,11 +35,11 @@ class WentElsewhere(Exception):
     """Why a test's bytes did not use the transport that it was asked for."""
 
 
-FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError, WentElsewhere)
-
-
 def measure(survey: Survey) -> None:
-    """Measure every transport on every fabric, between the two hosts whose RDMA ports perftest measures."""
+    """Measure every transport on every fabric, between the two hosts whose RDMA ports perftest measures.
+
+    A transport is given up after LOST tests in a row without a result, or one that does not end.
+    """
     path = survey.folder / records.TRANSPORTS
     if path.exists():
         return
@@ -84,7 +82,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
         except subprocess.TimeoutExpired as fault:
             rows.append(tests.without(way, streams, attempt, f"iperf3 did not end in {fault.timeout:.0f} s"))
             gone.add(way.name)
-        except FAILURES as fault:
+        except (*TEST_FAILURES, WentElsewhere) as fault:
             rows.append(tests.without(way, streams, attempt, " ".join(str(fault).split())[:300]))
             attempts.failed(way.name)
     return rows
@@ -123,8 +121,8 @@ class Tests:
         return self._row(way, streams, attempt, "goodput", None, "Mbit/s", why)
 
     def once(self, way: Transport, streams: int, attempt: int) -> Sequence[TransportRow]:
-        """Goodput and, if the hosts are machines, CPU time of both for a gigabyte. Raises TimeoutExpired or one of
-        FAILURES."""
+        """Goodput and, if the hosts are machines, CPU time of both for a gigabyte. Raises TimeoutExpired, WentElsewhere
+        or one of TEST_FAILURES."""
         stem = f"{self.fabric.name}-{way.name}-{streams}-{attempt}"
         testbed, ends = self.testbed, (self.source.name, self.destination.name)
         with self._server(way, self.folder / f"{stem}-server.txt"):

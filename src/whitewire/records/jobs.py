@@ -27,6 +27,8 @@ NET = {
 
 NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a startup overhead."""
+LEAST_CARRIED = 0.2
+"""Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
 
 def beyond_overhead(seconds: float, overhead: float) -> float:
@@ -239,13 +241,9 @@ def faults(record: RunRecord, found: Found, limits: Mapping[str, float], compute
 
 
 def _moves_data(record: RunRecord) -> bool:
-    """Whether a run's data crossed links at all: those of TestDFSIO with one copy stay on the worker that writes them."""
+    """Whether a run's data crossed links. Those of TestDFSIO with one copy stay on the worker that writes them."""
     carried = moved(record, record["links_after"], "ingress")
     return bool(record["user_bytes"]) and carried >= LEAST_CARRIED * record["user_bytes"]
-
-
-LEAST_CARRIED = 0.2
-"""Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
 
 def segment(record: RunRecord) -> float:

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 
 OfLinks = Literal["drives", "network", "rdma", "transports"]
 OF_LINKS: tuple[OfLinks, ...] = get_args(OfLinks)
-"""Parts of `links`, measured by fio, iperf3, perftest, and iperf3 over each transport, in this order. Only testbeds that
-name a transport with a library or variables have the last."""
+"""Parts of `links`, measured by fio, iperf3, perftest, and iperf3 over each transport, in this order. Testbeds
+without a transport that has a library or variables lack the last."""
 Part = Literal["links", "ratio", "same", "scales", "load", "lanes", "order"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """Parts of `trust`, in the order of measuring; `order` measures nothing, but reads the runs of others and papers."""

@@ -43,10 +43,13 @@ def link_parts(testbed: str) -> list[str]:
     return ["network", "drives", "rdma", *(["transports"] if transports(testbed) else [])]
 
 
-def carried(testbed: str) -> list[str]:
-    """What reports show beside runs over a transport: tables of links, where the testbed has a transport."""
+def carried(plan: Plan, paper: str) -> list[str]:
+    """What a report shows beside runs over a transport: tables of links, where the paper has runs and the testbed a
+    transport."""
+    if not plan.designs.get(paper) or not transports(plan.testbed):
+        return []
     names = ("links/tables/rdma.csv", "links/tables/transports.csv", "logs/links-tables.done")
-    return [f"results/{testbed}/{name}" for name in names] if transports(testbed) else []
+    return [f"results/{plan.testbed}/{name}" for name in names]
 
 
 def reference() -> list[str]:

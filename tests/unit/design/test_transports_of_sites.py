@@ -79,11 +79,12 @@ METRICS = {"completion_time_net": 100.0, "completion_time": 120.0, "throughput_n
 
 
 def runs_over(name, **faults):
-    """A table of a paper's runs over transports, each of three replicates; `faults`: why those of a level are invalid."""
+    """A table of a paper's runs over transports, each of three replicates; `faults`: why runs are invalid, by level."""
     return pd.DataFrame([
         {**{key: row[key] for key in ("run_id", "block", "experiment", "replicate", "transport")}, "attempt": 1,
          "metric": metric, "value": value * (1 + row["replicate"] / 100), "unit": "s", "full_scale_value": "",
-         "full_scale_unit": "", "valid": not faults.get(row["transport"]), "why_invalid": faults.get(row["transport"], "")}
+         "full_scale_unit": "", "valid": not faults.get(row["transport"]),
+         "why_invalid": faults.get(row["transport"], "")}
         for row in rows_of(name, SITE) if row["replicate"] <= 3 and row["transport"] in ("tcp", *faults)
         for metric, value in METRICS.items()
     ])  # fmt: skip
