@@ -269,9 +269,7 @@ class Block:
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
         continues = campaign.allowance.earlier > 0
-        campaign.keep(
-            ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues)
-        )
+        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues))
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no interim analysis waits for them.

@@ -88,7 +88,7 @@ class Carrying(Replayed):
 def at_once(monkeypatch):
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
-    monkeypatch.setattr(tidy.project, "papers", lambda: [])
+    monkeypatch.setattr(tidy.project, "papers", list)
 
 
 @pytest.fixture
