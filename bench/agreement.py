@@ -38,7 +38,8 @@ from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
 from whitewire.records.reasons import codes_of
 from whitewire.records.run import RunRecord
-from whitewire.report import comparison, ending
+from whitewire.report import ending
+from whitewire.report.comparison import load_results
 
 LOADS = {"idle": (0.0, 1.0), "burnt": (1.0, 1.0), "coming": (0.5, 60.0)}
 """Processors that are busy with something else on average, and the seconds of a turn of running and resting."""
@@ -107,7 +108,7 @@ def papers(results: Path) -> Iterator[list[object]]:
 def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
     """Verdict and estimate with its interval, as text, of each claim that runs judge, by paper and claim."""
     found = {}
-    for name, paper in comparison.load(results).items():
+    for name, paper in load_results(results).items():
         for row in paper.verdicts.to_dict("records"):
             if row["route"] in ending.MEASURED:
                 numbers = [f"{float(row[key]):.3g}" if row[key] else "?" for key in ("estimate", "low", "high")]

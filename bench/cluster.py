@@ -17,6 +17,7 @@ import psutil
 
 from whitewire import paths, workloads
 from whitewire.cluster import hdfs
+from whitewire.cluster.hdfs import hdfs_settings
 from whitewire.cluster.stack import Stack
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -24,11 +25,12 @@ from whitewire.description.project import load_config, paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale, scale_of
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import Run
 from whitewire.records.run import DesignRow
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.emulated.software import NAMENODE_IMAGE
 
 FABRIC = "10gbe"
 LEVELS = {"fabric": FABRIC, "clients": 3, "puts_per_client": 6}
@@ -56,10 +58,10 @@ def main() -> int:
                 tempfile.TemporaryDirectory(dir=paths.temporary()) as logs,
             ):
                 testbed.fabric(FABRIC)
-                values = hdfs.settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
+                values = hdfs_settings(testbed, scale.block_bytes, 3, scale.packet_bytes)
                 before = busy_seconds()
                 installation = software.installation(use_archive=archive)
-                with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), software.IMAGE) as cluster:
+                with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), NAMENODE_IMAGE) as cluster:
                     seconds.append(cluster.hdfs_seconds)
                     cpu.append(busy_seconds() - before)
                     if archive:
@@ -77,8 +79,8 @@ def _cost(cluster: hdfs.Hdfs, paper: Paper, scale: Scale) -> float:
     row: DesignRow = {"run_id": "bench", "block": "bench-1", "effort": "bench", "order": 1, "experiment": "put-grid",
                       "workload": "hdfs_put", "replicate": 1, "seed": 0}  # fmt: skip
     run = Run(row, LEVELS, paper.parameters("put-grid", LEVELS), {}, scale, 5.0)
-    result = run.workload.run(Bench(Stack(cluster), run))
-    return workloads.metrics(result.record, result.files)["cpu_seconds_per_gb"]
+    result = run.workload.run(StackBench(Stack(cluster), run))
+    return workloads.run_metrics(result.record, result.files)["cpu_seconds_per_gb"]
 
 
 if __name__ == "__main__":

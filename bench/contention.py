@@ -38,7 +38,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.measure.load import under
-from whitewire.measure.turns import Outcome
+from whitewire.measure.turns import AttemptOutcome
 from whitewire.records import metrics
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
@@ -129,10 +129,10 @@ class Watched:
     block: Path
     indicators: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def around(self, attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+    def around(self, attempt: Callable[[], AttemptOutcome], stack: Stack, run_id: str) -> AttemptOutcome:
         testbed: Any = stack.testbed
 
-        def watched() -> Outcome:
+        def watched() -> AttemptOutcome:
             with Watch(f"/proc/{testbed.init_pid}/root/proc") as watch:
                 outcome = attempt()
             self.note(run_id, watch)
@@ -220,7 +220,7 @@ def keep(path: Path, folder: Path, made: Made, indicators: Mapping[str, Mapping[
             files = {
                 each.name: each.read_text() for each in where.iterdir() if each.suffix in (".csv", ".txt", ".json")
             }
-            value = workloads.metrics(record, files)[CELLS[made.cells[run_id]][3]]
+            value = workloads.run_metrics(record, files)[CELLS[made.cells[run_id]][3]]
             writer.writerow({"cell": made.cells[run_id], "load": made.loads[run_id], "run_id": run_id, "value": value,
                              "why_invalid": record["why_invalid"], **indicators[run_id]})  # fmt: skip
 

@@ -18,11 +18,15 @@ from cluster import busy_seconds
 from whitewire import paths
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hdfs import hdfs_settings
+from whitewire.cluster.yarn import yarn_settings
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
-from whitewire.workloads import terasort, testdfsio
+from whitewire.testbed.emulated.software import NAMENODE_IMAGE
+from whitewire.workloads import terasort
+from whitewire.workloads.testdfsio import TESTDFSIO_TOOL, write_arguments
 
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 VIEWED = {"fs.defaultFS": yarn.VIEW}
@@ -55,8 +59,8 @@ def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]
     ):
         testbed.fabric("10gbe")
         installation, drive = software.installation(), Drive.none()
-        values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, installation.configuration, slots=1)
-        with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), software.IMAGE) as below:
+        values = hdfs_settings(testbed, 1 << 20, 3, 65536) | yarn_settings(testbed, installation.configuration, slots=1)
+        with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), NAMENODE_IMAGE) as below:
             jobs = yarn.Yarn(testbed, installation, below, drive, Path(logs))
             jobs.reuses_jvms = stay
             with jobs:
@@ -67,8 +71,8 @@ def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]
                 for number in range(UNCOUNTED + replicates):
                     sort = terasort.sort("/in", f"/out-{number}", reduces=TASKS, settings=VIEWED)
                     found["TeraSort"].append(_job(client, terasort.SORT, sort))
-                    write = testdfsio.write(TASKS, 65536, settings=VIEWED)
-                    found["TestDFSIO write"].append(_job(client, testdfsio.TOOL, write))
+                    write = write_arguments(TASKS, 65536, settings=VIEWED)
+                    found["TestDFSIO write"].append(_job(client, TESTDFSIO_TOOL, write))
     return {name: values[UNCOUNTED:] for name, values in found.items()}
 
 

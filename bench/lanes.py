@@ -34,7 +34,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design import synthetic
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.measure import scale_candidate
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
@@ -64,7 +64,7 @@ def side_by_side(paper: str, count: int, seconds: float, folder: Path) -> None:
     """So many lanes at once, each a process."""
     shared_lanes = Lanes.of(count, folder / "locks", [lanes.NEVER_BEGUN])
     argv = [*KILLED_WITH_THIS, sys.executable, __file__, paper, "--minutes", str(seconds / 60)]
-    environment = {**os.environ, **({lanes.VARIABLE: shared_lanes.text()} if count > 1 else {})}
+    environment = {**os.environ, **({LANES_VARIABLE: shared_lanes.text()} if count > 1 else {})}
     started = [
         subprocess.Popen([*argv, "--lane", str(folder / str(number) / synthetic.BLOCK)], env=environment)
         for number in range(1, count + 1)
@@ -159,7 +159,7 @@ def model(paper: str, processors: int) -> str:
     plan = BlockPlan(loaded, testbed, synthetic.EFFORT)
     runs = [plan.run(row) for row in synthetic.of_smoke(loaded, testbed, 1)]
     seconds = sum(run.expected_seconds for run in runs)
-    busy = sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds
+    busy = sum(scale_candidate.busy_processors(run) * run.expected_seconds for run in runs) / seconds
     carried = lanes.carried(processors, busy, processors)
     return (f"{paper}, {processors} processors: runs keep {busy:.2f} busy, {carried} lanes, "
             f"{60 * carried * len(runs) / seconds:.1f} runs per minute")  # fmt: skip

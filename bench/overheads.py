@@ -34,9 +34,9 @@ from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import execute_empty
 from whitewire.measure.load import SETTLED_S, burning
 from whitewire.measure.run import Run
-from whitewire.measure.turns import Outcome
+from whitewire.measure.turns import AttemptOutcome
 from whitewire.records.jobs import moved, segment
-from whitewire.records.overhead import seconds_of
+from whitewire.records.overhead import job_seconds
 from whitewire.records.run import DesignRow
 
 PAPER, EXPERIMENTS = "mellanox-mapr", ("terasort-curve", "testdfsio-curve")
@@ -59,10 +59,10 @@ class Made:
     ends: float
     rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def around(self, attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+    def around(self, attempt: Callable[[], AttemptOutcome], stack: Stack, run_id: str) -> AttemptOutcome:
         run, load = self.runs[run_id], self.loads[run_id]
         if time.monotonic() > self.ends:
-            return Outcome()
+            return AttemptOutcome()
         with burning(load):
             time.sleep(SETTLED_S)
             taken, ticks = steal_ticks()
@@ -72,11 +72,11 @@ class Made:
         found = workloads.processors_of(record, result.files)
         segments = moved(record, record["links_after"], "ingress") / segment(record)
         self.rows.append({
-            "run_id": run_id, "kind": run.row["workload"], "load": load, "seconds": sum(seconds_of(record).values()),
+            "run_id": run_id, "kind": run.row["workload"], "load": load, "seconds": sum(job_seconds(record).values()),
             "needed": workloads.processors_needed(record, result.files), "steal": taken / ticks,
             "retransmits": record["tcp_retransmits"] / segments, **found,
         })  # fmt: skip
-        return Outcome()
+        return AttemptOutcome()
 
 
 def rows_of(paper: Any, testbed: Mapping[str, Any], loads: list[float], runs: int) -> Iterator[tuple[DesignRow, float]]:

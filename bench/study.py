@@ -36,15 +36,17 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, against
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import amounts, shapes, synthetic
+from whitewire.design import synthetic
+from whitewire.design.amounts import check_amounts
 from whitewire.design.rows import levels_of, make_design
+from whitewire.design.shapes import check_shapes
 from whitewire.levels import cell_name
 from whitewire.measure import groups
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.records.jobs import moved
 from whitewire.records.run import DesignRow
-from whitewire.workflow.missing import START_UP_S, seconds_of
+from whitewire.workflow.missing import START_UP_S, seconds_lacking
 
 
 def is_file(paper: str) -> bool:
@@ -142,7 +144,7 @@ def show_plan(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow
         print(f"{runs} x {cell}")
     made = [BlockPlan(paper, testbed, effort).run(row) for row in rows]
     clusters = len(groups.clusters(paper, made, testbed))
-    seconds = seconds_of(paper, rows, testbed) + (clusters - 1) * START_UP_S
+    seconds = seconds_lacking(paper, rows, testbed) + (clusters - 1) * START_UP_S
     plural = "s" if clusters > 1 else ""
     print(f"{len(rows)} runs on {clusters} cluster{plural}: {seconds / 60:.0f} min by the model of times")
 
@@ -163,8 +165,8 @@ def main() -> None:
     args.runs = args.runs or (None if described else 6)
     testbed = load_testbed("emulated")
     paper = load_paper(Path(args.paper) if described else project.paper_path(args.paper), fabric_names(testbed))
-    amounts.check(paper, testbed)
-    shapes.check(paper, testbed)
+    check_amounts(paper, testbed)
+    check_shapes(paper, testbed)
     raw = copy.deepcopy(dict(paper.raw))
     raw["controls"] = synthetic.same_pairs(paper, args.effort) if args.pairs else []
     paper = Paper(raw, paper.path)

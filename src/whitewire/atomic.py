@@ -90,7 +90,7 @@ def folder(target: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def hold_folder(folder: Path) -> Iterator[None]:
     """Be the only process that changes a folder; others that do the same wait. Raises OSError."""
     with _closed(_held_folder(folder)):
         yield

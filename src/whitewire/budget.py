@@ -22,37 +22,37 @@ from functools import partial
 
 from whitewire.paths import boot_id
 
-VARIABLE = "WHITEWIRE_BUDGET"
+BUDGET_VARIABLE = "WHITEWIRE_BUDGET"
 """The environment variable that carries a start's budget to its blocks."""
 NONE = "none"
 """The word for an unlimited budget."""
-UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-PART = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(s|min|m|h)\s*", re.ASCII)
-TIME = re.compile(rf"\s*(?:{PART.pattern})+", re.ASCII)
-MOST_S = 366 * 86400.0
-OVERRUN = 3.0
+_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(s|min|m|h)\s*", re.ASCII)
+_TIME = re.compile(rf"\s*(?:{_PART.pattern})+", re.ASCII)
+_MOST_S = 366 * 86400.0
+_OVERRUN = 3.0
 """Most time until a block's first interim analysis, as a multiple of its planned time: other programs slow it down.
 
 With 1.5, on two processors of which others used one or more, only two blocks reached it within 85 minutes."""
 OVERRUN_OF_FIRST = 1.5
 """The same for the first block, which the first report waits for. With 1 it missed its first analysis in two campaigns
 on an idle machine, where its runs took 1.24 times as long as planned, and all its time was lost."""
-EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
+_EXPECTED = f"a time such as 30m or 1h30m, or {NONE}"
 
 
 def seconds_of(text: str) -> float:
     """Seconds of a time such as `30m`, `90 s` or `1h30m`, infinite for `none`. Raises ValueError at any other text."""
     if text.strip() == NONE:
         return math.inf
-    if not TIME.fullmatch(text):
-        raise ValueError(EXPECTED)
-    found = sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))
-    if not 1 <= found <= MOST_S:
-        raise ValueError(EXPECTED)
+    if not _TIME.fullmatch(text):
+        raise ValueError(_EXPECTED)
+    found = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    if not 1 <= found <= _MOST_S:
+        raise ValueError(_EXPECTED)
     return found
 
 
-def words(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
     """A time in words: `12 min`, `1 h 30 min`, under two minutes in seconds."""
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -139,7 +139,7 @@ class Budget:
         left, own, later = self._left(block, now)
         if not own:
             return left
-        overrun = OVERRUN_OF_FIRST if block == next(iter(self.expected)) else OVERRUN
+        overrun = OVERRUN_OF_FIRST if block == next(iter(self.expected)) else _OVERRUN
         return min(left, max(overrun * own, left * own / (own + later)))
 
     def allowance(self, block: str) -> Allowance:

@@ -22,7 +22,7 @@ TRACEBACK, UNEXPECTED = "WHITEWIRE_TRACEBACK", 70
 """Environment variable for tracebacks of unexpected errors, and the exit status of such errors without it."""
 NO_ENVIRONMENT = 3
 """Exit status of `scripts/software --folder` outside a rule's environment and image."""
-RECORD = "record"
+_RECORD = "record"
 """Value of `links --part` that joins all measured parts into one record."""
 
 
@@ -43,9 +43,9 @@ def validate(args: argparse.Namespace) -> None:
 
 def design(args: argparse.Namespace) -> None:
     """Write the design.csv of a paper."""
-    from whitewire.design.rows import design
+    from whitewire.design.rows import write_design
 
-    design(args.paper, args.testbed, args.effort, args.output)
+    write_design(args.paper, args.testbed, args.effort, args.output)
 
 
 def links(args: argparse.Namespace) -> None:
@@ -53,80 +53,80 @@ def links(args: argparse.Namespace) -> None:
     from whitewire.description.project import load_config
     from whitewire.measure import survey
     from whitewire.paths import root
-    from whitewire.records.links import FOLDER
+    from whitewire.records.links import LINKS_FOLDER
     from whitewire.records.parts import OF_LINKS
-    from whitewire.tidy.links import tables
+    from whitewire.tidy.links import write_links_tables
 
     config = load_config()
     testbed = args.testbed or config["testbed"]
     results = args.results or root() / "results" / testbed
-    if args.part == RECORD:
-        survey.finish(results / FOLDER)
+    if args.part == _RECORD:
+        survey.finish(results / LINKS_FOLDER)
     else:
         effort, parts = args.effort or config["effort"], [args.part] if args.part else OF_LINKS
         survey.survey(testbed, results, effort, args.within, args.hosts_of, parts)
     if not args.part:
-        tables(results / FOLDER)
+        write_links_tables(results / LINKS_FOLDER)
 
 
 def tidy_links(args: argparse.Namespace) -> None:
     """Convert the results of `links` to tables, including everything beyond its bound."""
-    from whitewire.records.links import FOLDER
-    from whitewire.tidy.links import tables
+    from whitewire.records.links import LINKS_FOLDER
+    from whitewire.tidy.links import write_links_tables
 
-    tables(args.results / FOLDER)
+    write_links_tables(args.results / LINKS_FOLDER)
 
 
 def trust(args: argparse.Namespace) -> None:
     """Measure the accuracy of the emulated testbed: links, known ratios, A/A pairs, k, other load, run order."""
     make_software()
     from whitewire.description.project import load_config
-    from whitewire.measure.trust import trust
+    from whitewire.measure.trust import measure_trust
     from whitewire.paths import root
-    from whitewire.records.trust import FOLDER
+    from whitewire.records.trust import TRUST_FOLDER
 
     testbed = args.testbed or load_config()["testbed"]
     results = args.results or root() / "results" / testbed
-    if trust(testbed, results, args.parts, args.within, args.dry_run):
-        from whitewire.analysis.trust import tables
+    if measure_trust(testbed, results, args.parts, args.within, args.dry_run):
+        from whitewire.analysis.trust import write_trust_tables
 
-        tables(results / FOLDER, results)
+        write_trust_tables(results / TRUST_FOLDER, results)
 
 
 def trust_tables(args: argparse.Namespace) -> None:
     """Convert the results of `trust` to tables: answers with intervals, and whether their goals are met."""
-    from whitewire.analysis.trust import tables
-    from whitewire.records.trust import FOLDER
+    from whitewire.analysis.trust import write_trust_tables
+    from whitewire.records.trust import TRUST_FOLDER
 
-    tables(args.results / FOLDER, args.results)
+    write_trust_tables(args.results / TRUST_FOLDER, args.results)
 
 
 def calibration(args: argparse.Namespace) -> None:
     """Compare published ratios of real clusters with emulated ones: coverage, misses, assumptions."""
-    from whitewire.analysis.calibration import tables
+    from whitewire.analysis.calibration import write_calibration_tables
 
-    tables(args.results)
+    write_calibration_tables(args.results)
 
 
 def measure(args: argparse.Namespace) -> None:
     """Measure one block of a design."""
     make_software()
     from whitewire.description.names import CLAIM
-    from whitewire.measure.block import Only, measure
+    from whitewire.measure.block import Only, measure_block
     from whitewire.measure.rounds import Seen
 
     only = None
     if claim := os.environ.get(CLAIM, ""):
-        from whitewire.analysis.one_claim import rows_of
+        from whitewire.analysis.one_claim import rows_of_claim
 
-        only = Only(claim, rows_of)
+        only = Only(claim, rows_of_claim)
 
     def interim(*of: Any) -> Seen:
         from whitewire.analysis.so_far import judge_so_far  # only where a paper has interim analyses
 
         return partial(judge_so_far, only=claim)(*of)
 
-    measure(args.paper, args.testbed, args.design, args.block, args.output, interim, only)
+    measure_block(args.paper, args.testbed, args.design, args.block, args.output, interim, only)
 
 
 def make_software() -> None:
@@ -146,60 +146,68 @@ def make_software() -> None:
 def tidy(args: argparse.Namespace) -> None:
     """Convert raw results to tables."""
     from whitewire.progress import Pulse
-    from whitewire.tidy.tables import tidy
+    from whitewire.tidy.tables import tidy_paper
 
     with Pulse(args.paper).going() as pulse:
         pulse.doing("from raw results to tables")
-        tidy(args.paper, args.results)
+        tidy_paper(args.paper, args.results)
 
 
 def analyse(args: argparse.Namespace) -> None:
     """Compute estimates and verdicts from tables."""
-    from whitewire.analysis.analyse import analyse
+    from whitewire.analysis.analyse import analyse_paper
     from whitewire.progress import Pulse
 
     with Pulse(args.paper).going() as pulse:
         pulse.doing("from tables to estimates and verdicts")
-        analyse(args.paper, args.testbed, args.results)
+        analyse_paper(args.paper, args.testbed, args.results)
 
 
 def render(args: argparse.Namespace) -> None:
     """Render all documents with results, or the given ones."""
-    from whitewire.report.render import INDEX, LeftOut, document, formats_of, lacking, render, render_command
+    from whitewire.report.render import (
+        INDEX,
+        LeftOut,
+        document,
+        formats_of,
+        papers_lacking,
+        render_command,
+        render_document,
+    )
 
     # SIGTERM: remove unfinished files before the end. After a kill the next start of the workflow removes them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if not args.paper:
         render_command(args)
     for name in args.paper or ():
-        render(document(name), args.results, args.output or args.results / "reports", formats_of(name))
-    if args.start_page and lacking(args.results):
+        render_document(document(name), args.results, args.output or args.results / "reports", formats_of(name))
+    if args.start_page and papers_lacking(args.results):
         try:
-            render(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
+            render_document(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
         except LeftOut as others:  # the requested report is there
             print(*(f"whitewire: {line}" for line in others.lines), sep="\n", file=sys.stderr)
 
 
 def citations(args: argparse.Namespace) -> None:
     """Print the bibliography of the papers as BibTeX, for `quarto render` by hand."""
-    from whitewire.report.render import citations
+    from whitewire.report.render import bibtex_of_papers
 
-    print(citations(), end="")
+    print(bibtex_of_papers(), end="")
 
 
 def ending(args: argparse.Namespace) -> None:
     """Print the outcome of the last start: runs, verdicts and reports per paper, gaps and remedies."""
-    from whitewire.report.ending import show
+    from whitewire.report.ending import print_ending
 
-    show()
+    print_ending()
 
 
 def doctor(args: argparse.Namespace) -> int:
     """Print the capabilities of this machine, or of every host of a site."""
-    from whitewire.install.doctor import OF_KIND, doctor, packages
+    from whitewire.install.doctor import OF_KIND, examine_machine, packages
 
     if not packages().ok:
-        return doctor(None)
+        return examine_machine(None)
     from whitewire.description.capabilities import capabilities_of
     from whitewire.description.project import load_config, testbed_path
     from whitewire.description.testbed import load_testbed
@@ -209,7 +217,7 @@ def doctor(args: argparse.Namespace) -> int:
     name = args.testbed or load_config()["testbed"]
     description = load_testbed(name)
     if capabilities_of(description).local:
-        return doctor(description)
+        return examine_machine(description)
     if look := OF_KIND.get(description["kind"]):
         found = look()
         print(f"{found.name}: {'; '.join(filter(None, (found.state, found.remedy)))}")
@@ -218,24 +226,24 @@ def doctor(args: argparse.Namespace) -> int:
 
 def lab(args: argparse.Namespace) -> int | None:
     """Open a shell on a running testbed."""
-    from whitewire.measure.lab import lab
+    from whitewire.measure.lab import open_lab
 
-    return lab(args.testbed)
+    return open_lab(args.testbed)
 
 
 def prepare(args: argparse.Namespace) -> None:
     """Prepare files for all cluster starts: defaults, class archive, NameNode image."""
-    from whitewire.install.prepare import prepare
+    from whitewire.install.prepare import prepare_cluster
 
-    prepare()
+    prepare_cluster()
 
 
 def hibench(args: argparse.Namespace) -> None:
     """Build a private copy of HiBench from a folder, an archive, an address or the pinned commit."""
-    from whitewire.install.hibench_tree import prepare
+    from whitewire.install.hibench_tree import prepare_tree
     from whitewire.testbed.emulated.software import HADOOP
 
-    found = prepare(args.source, HADOOP)
+    found = prepare_tree(args.source, HADOOP)
     print(f"HiBench {found.release} is ready: {', '.join(found.built) or 'nothing'} built, values {found.values}")
 
 
@@ -249,39 +257,39 @@ def plan(args: argparse.Namespace) -> None:
 def papers(args: argparse.Namespace) -> int:
     """Measure, judge and report all papers with Snakemake, within the budget."""
     print("checking the papers, the testbed and this machine", flush=True)  # takes seconds
-    from whitewire.workflow.papers import run
+    from whitewire.workflow.papers import run_papers
 
-    return run(args.options)
+    return run_papers(args.options)
 
 
 def claim(args: argparse.Namespace) -> int:
     """Measure and judge one claim and its controls, or print its answer if nothing is to be measured."""
-    from whitewire.workflow.one_claim import run
+    from whitewire.workflow.one_claim import run_claim
 
-    return run(args.options)
+    return run_claim(args.options)
 
 
 def check(args: argparse.Namespace) -> None:
     """Check results block by block: sizes and digests, records, names, designs."""
-    from whitewire.tidy.check import check
+    from whitewire.tidy.check import check_results
 
-    check(args.folder)
+    check_results(args.folder)
 
 
 def compare(args: argparse.Namespace) -> None:
     """Compare two result folders."""
-    from whitewire.report.compare import compare
+    from whitewire.report.compare import compare_results
 
-    print(compare(args.a, args.b))
+    print(compare_results(args.a, args.b))
 
 
 def appendix(args: argparse.Namespace) -> None:
     """Write the artifact appendix of a run in HTML, PDF and Markdown, for conferences."""
     from whitewire.description.project import load_config
     from whitewire.paths import shown
-    from whitewire.report.appendix import appendix
+    from whitewire.report.appendix import write_appendix
 
-    for path in appendix(args.testbed or load_config()["testbed"]):
+    for path in write_appendix(args.testbed or load_config()["testbed"]):
         print(shown(path))
 
 
@@ -289,16 +297,20 @@ def reference(args: argparse.Namespace) -> None:
     """Store the tables of a complete run in results/reference, replacing the previous reference."""
     from whitewire.description.project import load_config
     from whitewire.paths import root, shown
-    from whitewire.report import reference
+    from whitewire.report.reference import keep_reference
 
     config, private = load_config(), keeps_private(args.private)
-    print(shown(reference.make(args.results or root() / "results" / config["testbed"], config["papers"], private)))
+    print(shown(keep_reference(args.results or root() / "results" / config["testbed"], config["papers"], private)))
 
 
 def report(args: argparse.Namespace) -> None:
     """Judge and report results from elsewhere, a crate or the reference, without measuring."""
     from whitewire.paths import shown
-    from whitewire.report import bundle, crate, rebuild, reference
+    from whitewire.report import bundle, rebuild, reference
+    from whitewire.report.bundle import bundle_name
+    from whitewire.report.crate import read_crate
+    from whitewire.report.rebuild import opened_folder
+    from whitewire.report.reference import read_reference
 
     if args.testbed not in ("", reference.REFERENCE):
         raise UserError(
@@ -307,8 +319,8 @@ def report(args: argparse.Namespace) -> None:
         )
     if args.crate and args.testbed:
         raise UserError(f"CRATE and TESTBED: found both ({args.crate}, {args.testbed}), expected one of them")
-    record, files = crate.read(Path(args.crate)) if args.crate else reference.read()
-    project = rebuild.target(bundle.name_of(Path(args.crate)) if args.crate else reference.REFERENCE)
+    record, files = read_crate(Path(args.crate)) if args.crate else read_reference()
+    project = opened_folder(bundle_name(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
     if changed := bundle.judged_otherwise(results, files):
         print(f"judged otherwise than where it comes from: {', '.join(changed)}")
@@ -326,8 +338,8 @@ def crate(args: argparse.Namespace) -> None:
 
     config = load_config()
     results = args.results or root() / "results" / config["testbed"]
-    papers = config["papers"] if os.environ.get("PAPERS") else crate.judged(results) or config["papers"]
-    made = crate.make(results, papers, args.raw, args.output, keeps_private(args.private))
+    papers = config["papers"] if os.environ.get("PAPERS") else crate.papers_judged(results) or config["papers"]
+    made = crate.make_crate(results, papers, args.raw, args.output, keeps_private(args.private))
     for line in crate.pages_lacking(results, papers):
         print(f"whitewire: {line}", file=sys.stderr)
     print(shown(made))
@@ -343,9 +355,9 @@ def keeps_private(asked: str) -> bool:
 def readme(args: argparse.Namespace) -> None:
     """Update README's counts and figures from the reference results and their reports."""
     from whitewire.paths import shown
-    from whitewire.report import readme
+    from whitewire.report.readme import write_readme
 
-    for path in readme.write():
+    for path in write_readme():
         print(shown(path))
 
 
@@ -367,14 +379,15 @@ def new_paper(args: argparse.Namespace) -> None:
     """Create the two files of a new paper from answers to questions or from a file. Existing files are kept."""
     from whitewire.paths import shown
     from whitewire.workflow import new_paper
+    from whitewire.workflow.new_paper import read_answers, write_paper
 
     if args.given:
-        given = new_paper.read(args.given)
-        paths = new_paper.new_paper(given, shown(args.given))
+        given = read_answers(args.given)
+        paths = write_paper(given, shown(args.given))
     else:
         given = new_paper.ask()
         try:
-            paths = new_paper.new_paper(given, "your answers")
+            paths = write_paper(given, "your answers")
         except UserError:
             print(f"# Your answers: correct them in a file for --from.\n{new_paper.as_yaml(given)}")
             raise
@@ -405,7 +418,7 @@ WRITERS: tuple[Subcommand, ...] = (
     appendix, reference, report, crate, readme,
 )  # fmt: skip
 """Subcommands that write results or use the machine like a measurement: one at a time (`lock`)."""
-GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
+_GROUPS: Mapping[str, tuple[Subcommand, ...]] = {
     "everyday": (validate, plan, doctor, report, compare, check, new_paper, site, lab, appendix, crate),
     "stages of the workflow": (
         links, tidy_links, design, measure, tidy, analyse, render, trust, trust_tables, calibration, papers, claim,
@@ -455,7 +468,7 @@ def _name(function: Subcommand) -> str:
 def _grouped() -> str:
     """The subcommands by group, one line each."""
     lines = []
-    for group, functions in GROUPS.items():
+    for group, functions in _GROUPS.items():
         about = {_name(each): " ".join((each.__doc__ or "").split()).split(". ")[0].rstrip(".") for each in functions}
         lines += [f"{group}:", *(f"  {name:<14}{what}" for name, what in about.items()), ""]
     return "\n".join([*lines, "For daily use: `make help` lists targets and variables."])
@@ -465,7 +478,7 @@ def _check_command(given: Sequence[str]) -> None:
     """Raise a UserError if the first word is no subcommand."""
     from whitewire.text import quoted, suggestion
 
-    names = [_name(each) for functions in GROUPS.values() for each in functions]
+    names = [_name(each) for functions in _GROUPS.values() for each in functions]
     if given and not given[0].startswith("-") and given[0] not in names:
         expected = f"one that `whitewire --help` lists{suggestion(given[0], names)}"
         raise UserError(f"command: found {quoted(given[0])}, expected {expected}")
@@ -499,8 +512,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--within", default="", metavar="TIME", help="time limit, such as 10m (default: by effort)")
     more = "paper with the hosts and k of an emulated testbed (default: the largest of config.yaml's papers)"
     sub.add_argument("--hosts-of", default="", metavar="PAPER", help=more)
-    more = f"one part only; {RECORD}: the record of all measured parts (default: all parts and the record)"
-    sub.add_argument("--part", choices=(*OF_LINKS, RECORD), default="", help=more)
+    more = f"one part only; {_RECORD}: the record of all measured parts (default: all parts and the record)"
+    sub.add_argument("--part", choices=(*OF_LINKS, _RECORD), default="", help=more)
     command(tidy_links, "--results")
     sub = command(trust)
     sub.add_argument("--testbed", help="an emulated one (default: that of config.yaml)")

@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that control a terminal or change the direction of text, and so could misrepresent it."""
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     r"""Text with control characters as escapes: `\x1b`, `\u202e`. Tabs and line ends stay."""
-    return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class PlainOutput:
@@ -23,7 +23,7 @@ class PlainOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return self._stream.write(plain(text))
+        return self._stream.write(_plain(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -50,7 +50,7 @@ class NotKept(UserError):
 
 
 def _line(message: str) -> str:
-    return plain(re.sub(r"[ \t\n\r\f\v]+", " ", str(message)).strip(" "))
+    return _plain(re.sub(r"[ \t\n\r\f\v]+", " ", str(message)).strip(" "))
 
 
 class Faults(UserError):

@@ -21,15 +21,15 @@ from typing import IO
 
 from whitewire.paths import boot_id
 
-VARIABLE = "WHITEWIRE_LANES"
+LANES_VARIABLE = "WHITEWIRE_LANES"
 """The environment variable with the lanes of a campaign, for its blocks."""
 LANE_GIB, SPARE_GIB = 2.5, 1.0
 """GiB of memory for a lane's cluster with its data, and GiB kept for everything else."""
 NEVER_BEGUN = "never begun"
 """Name of a block that never begins: while a campaign expects it, no block gets further lanes for its rounds."""
-PARTS = 20
+_PARTS = 20
 """Number of parts into which each processor is divided."""
-PAUSE_S = 0.05
+_PAUSE_S = 0.05
 """Seconds between two tries to lock a lane or processors."""
 SPARE = 1.25
 """Processors that lanes need per processor that their runs use on average, because the use is uneven."""
@@ -77,7 +77,7 @@ class Lanes:
     @classmethod
     def read(cls) -> Lanes | None:
         """The lanes of the environment variable; None if it is empty or from another machine."""
-        text = os.environ.get(VARIABLE, "")
+        text = os.environ.get(LANES_VARIABLE, "")
         found = cls(**json.loads(text)) if text else None
         return found if found and found.machine == boot_id() else None
 
@@ -115,7 +115,7 @@ def lane(block: str = "") -> Iterator[int]:
         return
     with _opened(lanes, "lanes") as file:
         while not (number := _first_free(lanes, file)):
-            time.sleep(PAUSE_S)
+            time.sleep(_PAUSE_S)
         with lanes.begun.open("a", encoding="utf-8") as begun:
             begun.write(f"{block}\n")
         yield number
@@ -205,8 +205,8 @@ def processors(wanted: float) -> Iterator[None]:
     if lanes is None:
         yield
         return
-    parts = lanes.processors * PARTS
-    lacking = max(1, round(min(wanted, lanes.processors) * PARTS))
+    parts = lanes.processors * _PARTS
+    lacking = max(1, round(min(wanted, lanes.processors) * _PARTS))
     with _opened(lanes, "processors") as file:
         with _opened(lanes, "queue") as queue:
             _wait_for(queue)
@@ -217,7 +217,7 @@ def processors(wanted: float) -> Iterator[None]:
                         free.discard(part)
                         lacking -= 1
                 if lacking:
-                    time.sleep(PAUSE_S)
+                    time.sleep(_PAUSE_S)
         yield
 
 
@@ -231,7 +231,7 @@ def _opened(lanes: Lanes, name: str) -> IO[bytes]:
 def _wait_for(file: IO[bytes]) -> None:
     """Wait for the lock on an open file, which lasts as long as it is open."""
     while not locked(file, 0):
-        time.sleep(PAUSE_S)
+        time.sleep(_PAUSE_S)
 
 
 def locked(file: IO[bytes], place: int) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from whitewire.text import canonical
 
-SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+_SIZES = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 """Bytes of the units that sizes are written in."""
 
 Cell = tuple[str, Mapping[str, Any]]
@@ -30,7 +30,7 @@ def cell_ids(cells: Iterable[Cell]) -> set[CellId]:
     return {cell_id(*cell) for cell in cells}
 
 
-def text(level: Any) -> str:
+def level_text(level: Any) -> str:
     """A level as text: `3`, `10gbe`, empty for a factor that does not apply."""
     if level is None or (isinstance(level, float) and math.isnan(level)) or level is pd.NA:
         return ""
@@ -40,15 +40,15 @@ def text(level: Any) -> str:
     return found[:-2] if found.endswith(".0") and found[:-2].isdigit() else found
 
 
-def said(factor: str, level: Any) -> str:
+def level_in_words(factor: str, level: Any) -> str:
     """A level as text for people; sizes with a unit: `1 TB`, `64 MiB`."""
-    if not factor.endswith("_bytes") or isinstance(level, str | bool) or not text(level):
-        return text(level)
-    exact = [(level / size, unit) for unit, size in SIZES.items() if level >= size]
+    if not factor.endswith("_bytes") or isinstance(level, str | bool) or not level_text(level):
+        return level_text(level)
+    exact = [(level / size, unit) for unit, size in _SIZES.items() if level >= size]
     found = [f"{number:g} {unit}" for number, unit in exact if float(f"{number:g}") == number]
-    return min(found, key=len, default=text(level))
+    return min(found, key=len, default=level_text(level))
 
 
 def cell_name(experiment: str, levels: Mapping[str, Any]) -> str:
     """A cell in words: `put-grid 10gbe 3 6`."""
-    return " ".join([experiment, *(said(factor, level) for factor, level in levels.items())])
+    return " ".join([experiment, *(level_in_words(factor, level) for factor, level in levels.items())])

@@ -20,12 +20,12 @@ SIGNS = str.maketrans({
 })  # fmt: skip
 """Signs that look (nearly) alike in print, by the one that they all mean in a number or a unit."""
 RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
-POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
 NEAR = r"~|(?:about|approximately|approx\.?|roughly|around|circa)(?= )|ca\."
-ABOUT = re.compile(rf"^(?:{NEAR})\s*", re.IGNORECASE)
+_ABOUT = re.compile(rf"^(?:{NEAR})\s*", re.IGNORECASE)
 DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|\.\d+"
-NUMBER = re.compile(
+_NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?:(?P<digits>{DIGITS})(?:\s?[x*·]\s?10(?:\^|\*\*)(?P<power>[-+]?\d{{1,2}}))?"
     r"|10(?:\^|\*\*)(?P<alone>[-+]?\d{1,2}))(?:\s(?P<word>thousand|million|billion|trillion)\b)?(?![\d^])",
     re.ASCII | re.IGNORECASE,
@@ -41,7 +41,7 @@ class Unread(ValueError):
 
 def plain(text: str) -> str:
     """Text with signs that look alike unified: ASCII digits and spaces, `-`, `x`, `µ`, `10^6`, `0.5` for ½."""
-    text = POWER.sub(lambda match: f"10^{match[1].translate(RAISED)}", GROUP.sub("", text))
+    text = _POWER.sub(lambda match: f"10^{match[1].translate(RAISED)}", GROUP.sub("", text))
     text = FRACTION.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2]):.10g}", text)
     kept = "".join(sign if unicodedata.decomposition(sign).startswith("<super>") else
                    unicodedata.normalize("NFKC", sign) for sign in text)  # fmt: skip
@@ -56,13 +56,13 @@ def strange(text: str) -> str:
     return ""
 
 
-def number(text: str) -> tuple[float, str, str] | None:
+def leading_number(text: str) -> tuple[float, str, str] | None:
     """(number, its text, the text after it) of `plain` text that begins with a number; None for other text.
 
     The number may go on in what follows (`1` and `,5 GB/s`): see `goes_on`.
     """
-    text = ABOUT.sub("", text)
-    match = NUMBER.match(text)
+    text = _ABOUT.sub("", text)
+    match = _NUMBER.match(text)
     if not match:
         return None
     digits = Decimal((match["digits"] or "1").replace(",", ""))
@@ -70,18 +70,18 @@ def number(text: str) -> tuple[float, str, str] | None:
     return float(f"{match['sign']}{digits.scaleb(tens)}"), match[0], text[match.end() :]
 
 
-GOES_ON = re.compile(r"[.,'_/ ]+\d|,(?!\d)|\.(?=\s)|[-+]\d")
+_GOES_ON = re.compile(r"[.,'_/ ]+\d|,(?!\d)|\.(?=\s)|[-+]\d")
 TWO = re.compile(r"\s?(?:x|%|times|percent)?,? (?:and|or) \d", re.IGNORECASE)
-RANGE = re.compile(r"\s?(?:x|%|times|percent)?\s?(?:-|to )\s?\d|-\d", re.IGNORECASE)
+_RANGE = re.compile(r"\s?(?:x|%|times|percent)?\s?(?:-|to )\s?\d|-\d", re.IGNORECASE)
 
 
 def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
     """Why a number before `rest` is not a complete number; None if it is. `like` is the unit of the examples."""
     if TWO.match(rest):
         return Unread(f"found {quoted(text)}, expected one number: each of two is a claim of its own")
-    if RANGE.match(rest):
+    if _RANGE.match(rest):
         return Unread(f"found {quoted(text)}, expected one number; a test takes a range as `lower` and `upper`")
-    if not GOES_ON.match(rest):
+    if not _GOES_ON.match(rest):
         return None
     comma = re.match(r",(\d+)(?![\d,.])", rest)
     if comma and found.isdigit():
@@ -99,7 +99,7 @@ def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
 
 RATE, TIME = "throughput", "completion_time"
 NOUNS = {RATE: "throughput", TIME: "time"}
-Reading = Callable[[float], float]
+_Reading = Callable[[float], float]
 
 
 def _same(n: float) -> float:
@@ -139,7 +139,7 @@ _BETTER = r"(?:better|improvements?|improved|gains?|boost|bump|advantage)(?: (?:
 _LESS = r"(?:less|lower|fewer|smaller)"
 _CUT = r"(?:reduction|reduced|decrease|drop|savings?|saved)(?: (?:in|of))?"
 _FASTER = rf"(?:faster|quicker|speed-?up|(?:performance )?{_BETTER}|(?:{_MORE}|{_BETTER}) performance)"
-FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
+_FORMS: tuple[tuple[str, str, tuple[_Reading, ...], tuple[_Reading, ...]], ...] = (
     ("x", r"", (_same,), (_same, _over)),
     ("x", r"as fast|(?:the |as much )?performance", (_same,), (_over,)),
     ("x", rf"(?:as much |of )?{_SPEED}", (_same,), ()),
@@ -176,7 +176,7 @@ FORMS: tuple[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]], ...] = (
 )  # fmt: skip
 """(form of the number, words behind it, its readings as a ratio of rates, its readings as a ratio of times). A single
 reading is sure, several are not, and none means that the text is about the other metric. `x>`: a multiple above 1."""
-DOUBLED: dict[tuple[Reading, ...], tuple[Reading, ...]] = {
+DOUBLED: dict[tuple[_Reading, ...], tuple[_Reading, ...]] = {
     (_more,): (_more, _same), (_less, _over_more): (_over_more, _over),
 }  # fmt: skip
 """Readings of percentages above 100: `200 % faster` is also written for twice as fast."""
@@ -190,9 +190,9 @@ BOUND = re.compile(
     r"[^+]*\d\s?(?:x|%|times)?\s?\+|.*\bor more\b",
     re.IGNORECASE,
 )
-TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
+_TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
 PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
-BESIDE = re.compile(
+_BESIDE = re.compile(
     r"\s*(?:\b(?:than|over|compared|versus|vs\b\.?|relative to|with|using|when|for|on|at)\b.*|"
     r"\b(?:of|in) (?-i:[A-Z]).*|[.!])$",
     re.IGNORECASE,
@@ -200,7 +200,7 @@ BESIDE = re.compile(
 """Words after a factor that are no part of it: compared with what, with what, of which job."""
 
 
-def factor(text: str, metric: str = RATE) -> float:
+def _factor(text: str, metric: str = RATE) -> float:
     """The ratio of rates or times that a text prints: `50 % faster` is 1.5 of throughput. Raises Unread."""
     said = plain(text)
     if BOUND.match(said):
@@ -216,7 +216,7 @@ def factor(text: str, metric: str = RATE) -> float:
 def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool]], bool]:
     """Readings of `said`: (ratio, whether it grows with the printed number); and whether that number is a part of 1, as
     in `0.5x faster`, of which no reading is sure. Raises Unread, which quotes `text`."""
-    found = number(said)
+    found = leading_number(said)
     if sign := strange(said):
         raise Unread(f"found {sign} in {quoted(text)}, expected a factor such as 6x or 50 % faster")
     if not found:
@@ -244,9 +244,9 @@ def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool
     return [(float(f"{each(size):.10g}"), each(1.01 * size) > each(size)) for each in sure], part
 
 
-def _rows(form: str, words: str) -> list[tuple[str, str, tuple[Reading, ...], tuple[Reading, ...]]]:
-    """The rows of FORMS for a form of number and the words behind it."""
-    return [row for row in FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
+def _rows(form: str, words: str) -> list[tuple[str, str, tuple[_Reading, ...], tuple[_Reading, ...]]]:
+    """The rows of _FORMS for a form of number and the words behind it."""
+    return [row for row in _FORMS if row[0].rstrip(">") == form and re.fullmatch(row[1], words, re.IGNORECASE)]
 
 
 def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
@@ -255,23 +255,23 @@ def _form(value: float, printed: str, rest: str) -> tuple[str, str, float]:
     if percent := PERCENT.match(rest):
         rest, form, value = rest[percent.end() :], f"{signed}%", abs(value) / 100
     else:
-        times = TIMES.match(rest)
+        times = _TIMES.match(rest)
         rest, form = rest[times.end() if times else 0 :], f"{signed}x"
-    words = re.sub(r"^(?:an?|the) ", "", BESIDE.sub("", rest).strip(" -"))
+    words = re.sub(r"^(?:an?|the) ", "", _BESIDE.sub("", rest).strip(" -"))
     return form, words, value
 
 
 # --- factors as vendors print them ------------------------------------------------------------------
 
 UP_TO, MORE, FEWER = "up to", "more than", "less than"
-BOUNDS = (
+_BOUNDS = (
     (UP_TO, r"up to|as much as|(?:a )?maximum of"), (MORE, r"more than|greater than|over|at least|[>≥]=?"),
     (FEWER, r"less than|at most|[<≤]=?"), ("", r"nearly|near|almost|close to"),
 )  # fmt: skip
 """Kinds of bound on a number, and the words for each."""
-COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NUMERALS = {word: str(count) for count, word in enumerate(COUNTED, start=2)}
-FACTOR_OF = re.compile(rf"\b(?:a )?factor of (\d+(?:[.,]\d+)*|(?:{'|'.join(COUNTED)})\b)", re.IGNORECASE)
+_COUNTED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMERALS = {word: str(count) for count, word in enumerate(_COUNTED, start=2)}
+FACTOR_OF = re.compile(rf"\b(?:a )?factor of (\d+(?:[.,]\d+)*|(?:{'|'.join(_COUNTED)})\b)", re.IGNORECASE)
 FIRST_WORDS = (
     (r"(?:(?:a |one )?half|halve[sd]?)\b", "1/2"), (r"(?:a |one )?third\b", "1/3"), (r"(?:a |one )?quarter\b", "1/4"),
     (r"two[ -]thirds\b", "2/3"), (r"three[ -]quarters\b", "3/4"), (r"(?:twice|double[sd]?)\b", "2x"),
@@ -284,16 +284,16 @@ VERBS = (
     (r"\b(?:improves?|boosts?)\b", "improved"),
 )  # fmt: skip
 DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d.,])")
-UNIT = r"\s?(?:x\b|times\b|-?fold\b|%|percent\b|per cent\b)"
-SAID_OF = "|".join(words for _, words in BOUNDS)
+_UNIT = r"\s?(?:x\b|times\b|-?fold\b|%|percent\b|per cent\b)"
+SAID_OF = "|".join(words for _, words in _BOUNDS)
 FILLING = re.compile(r"(?:(?:still|only|just|some|an?|the|in|by(?= \D*\d))\s+)*", re.IGNORECASE)
 CHANGED = re.compile(
-    rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>(?:(?:{SAID_OF}|{NEAR}|an?) ?)*\d[\d.,]*{UNIT})(?P<rest>.*)",
+    rf"(?P<words>[a-z][a-z ]*?) (?:by|of) (?P<number>(?:(?:{SAID_OF}|{NEAR}|an?) ?)*\d[\d.,]*{_UNIT})(?P<rest>.*)",
     re.IGNORECASE,
 )
 """A change that is named before its number: `faster by 50 %`, `gain of 60 %`."""
 ENDS = re.compile(
-    rf"(?P<between>between )?(?:from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{UNIT})?\s?"
+    rf"(?P<between>between )?(?:from )?(?P<low>\d[\d.]*|\.\d+)(?P<unit>{_UNIT})?\s?"
     r"(?:-|to |(?(between)and |(?!)))\s?(?P<high>(?:\d|\.\d).*)",
     re.IGNORECASE,
 )
@@ -301,8 +301,8 @@ ENDS = re.compile(
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A ratio that a text may mean: `low` to `high`, equal for one number; `bound`: its kind of bound (BOUNDS)."""
+class PrintedRatio:
+    """A ratio that a text may mean: `low` to `high`, equal for one number; `bound`: its kind of bound (_BOUNDS)."""
 
     low: float
     high: float
@@ -313,7 +313,7 @@ class Ratio:
         return " ".join([*([self.bound] if self.bound else []), " to ".join(ends), "times"])
 
 
-def ratios(text: str, metric: str = RATE) -> list[Ratio]:
+def ratios(text: str, metric: str = RATE) -> list[PrintedRatio]:
     """Each ratio that a text may mean: `60%` of throughput is 1.6, 0.6 or 0.4, `3-5x` is 3 to 5. Raises Unread."""
     said, bound = _in_digits(plain(text))
     readings = [_readings(text, end, metric)[0] for end in _ends(said)]
@@ -334,11 +334,11 @@ def _rises(ends: Sequence[tuple[float, bool]]) -> bool:
     return first <= last if grows else first >= last
 
 
-def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> Ratio:
+def _ratio(ends: Sequence[tuple[float, bool]], bound: str) -> PrintedRatio:
     """The ratio of one reading. A bound is reversed if the ratio falls as the printed number grows."""
     falls = not ends[0][1]
     turned = {MORE: FEWER, FEWER: MORE}.get(bound, bound) if falls else bound
-    return Ratio(min(ends)[0], max(ends)[0], turned)
+    return PrintedRatio(min(ends)[0], max(ends)[0], turned)
 
 
 def _in_digits(said: str) -> tuple[str, str]:
@@ -346,7 +346,7 @@ def _in_digits(said: str) -> tuple[str, str]:
     said = FACTOR_OF.sub(lambda match: f"{NUMERALS.get(match[1].lower(), match[1])}x", said)
     said, bound = _without_bound(_begun(said))
     if changed := CHANGED.fullmatch(said):
-        said = f"{changed['number']}{BESIDE.sub('', changed['rest'])} {changed['words']}"
+        said = f"{changed['number']}{_BESIDE.sub('', changed['rest'])} {changed['words']}"
         said, bound = _without_bound(said) if not bound else (said, bound)
     for pattern, verb in VERBS:
         said = re.sub(pattern, verb, said, flags=re.IGNORECASE)
@@ -359,14 +359,14 @@ def _in_digits(said: str) -> tuple[str, str]:
 def _begun(said: str) -> str:
     """The text without filler words before its number."""
     bare = FILLING.sub("", said, count=1)
-    return FILLING.sub("", ABOUT.sub("", bare), count=1)
+    return FILLING.sub("", _ABOUT.sub("", bare), count=1)
 
 
 def _without_bound(said: str) -> tuple[str, str]:
-    for bound, words in BOUNDS:
+    for bound, words in _BOUNDS:
         if match := re.match(rf"(?:{words})\s*(?=\S)", said, re.IGNORECASE):
             return said[match.end() :], bound
-    more = re.match(rf"(\d[\d.,]*(?:{UNIT})?)\s?\+|(.*) or more\b", said, re.IGNORECASE)
+    more = re.match(rf"(\d[\d.,]*(?:{_UNIT})?)\s?\+|(.*) or more\b", said, re.IGNORECASE)
     return (f"{more[1] or more[2]}{said[more.end() :]}", MORE) if more else (said, "")
 
 
@@ -378,5 +378,5 @@ def _ends(said: str) -> list[str]:
     low, high = match["low"], match["high"]
     words = re.sub(r"^[\d.]+", "", high)
     if match["unit"]:
-        words = match["unit"] + re.sub(rf"^{UNIT}", "", words, flags=re.IGNORECASE)
+        words = match["unit"] + re.sub(rf"^{_UNIT}", "", words, flags=re.IGNORECASE)
     return [f"{low}{words}", high]

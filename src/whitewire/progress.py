@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-Clock = Callable[[], float]
+_Clock = Callable[[], float]
 
 PULSE_S = 6.0
 """Seconds without a line after which a new line names the step that still goes on."""
@@ -67,7 +67,7 @@ class Progress(Pulse):
         expected: Sequence[float],
         clusters: int = 1,
         out: TextIO | None = None,
-        clock: Clock = time.monotonic,
+        clock: _Clock = time.monotonic,
     ) -> None:
         super().__init__(block, out)
         self.expected, self.clusters, self.clock = list(expected), clusters, clock

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from whitewire import printed
-from whitewire.printed import Unread
+from whitewire.printed import Unread, leading_number
 from whitewire.text import quoted, suggestion
 
 PREFIXES = {
@@ -21,7 +21,7 @@ PREFIXES = {
     "giga": "1e9 = G-", "tera": "1e12 = T-", "peta": "1e15 = P-", "exa": "1e18 = E-", "zetta": "1e21 = Z-",
     "kibi": "2**10 = Ki-", "mebi": "2**20 = Mi-", "gibi": "2**30 = Gi-", "tebi": "2**40 = Ti-", "pebi": "2**50 = Pi-",
 }  # fmt: skip
-UNITS = {
+_UNITS = {
     "bit": "[information] = b = Bit", "byte": "8 bit = B = Byte", "second": "[time] = s = sec",
     "minute": "60 second = min", "hour": "60 minute = h = hr", "day": "24 hour = d",
     "bits_per_second": "bit / second = bps", "bytes_per_second": "byte / second = Bps", "hertz": "1 / second = Hz",
@@ -30,13 +30,13 @@ UNITS = {
     "count": "[]", "percent": "0.01 count",
     "transfer": "count = T",
 }  # fmt: skip
-COUNTED = (
+_COUNTED = (
     "x", "X", "times", "factor", "fraction", "block", "cable", "client", "copy", "copies", "core", "disk", "drive",
     "file", "host", "job", "lane", "map", "node", "object", "option", "port", "put", "rack", "reduce", "replica",
     "row", "server", "slave", "switch", "switches", "task", "thread", "worker",
 )  # fmt: skip
 """Names of counted things: units without a dimension."""
-WORDS = {
+_WORDS = {
     "[information] / [time]": "a rate", "[information]": "a size", "[time]": "a time", "1 / [time]": "a frequency",
     "[money]": "an amount of money", "[power]": "a power", "[power] * [time]": "an energy",
     "dimensionless": "a plain number", "[time] / [information]": "a time per size",
@@ -44,14 +44,14 @@ WORDS = {
 COMMON = (
     "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "bit", "Mbit", "Gbit", "B/s", "MB/s", "GB/s",
     "MiB/s", "GiB/s", "Mbit/s", "Gbit/s", "Mbps", "Gbps", "MBps", "s", "ms", "min", "h", "percent", "USD", "GHz", "rpm",
-    "1", "count", *COUNTED,
+    "1", "count", *_COUNTED,
 )  # fmt: skip
 """Names that a misspelt unit is compared with."""
 TAIL = re.compile(r"\d(?:[.,](?=\s))?\s*(\D*)$")
 """What follows the last digit of a text."""
-UNIT = re.compile(r"(1|[A-Za-zµ]+)(\s?/\s?[A-Za-zµ]+)*")
-REMARK = re.compile(r"\s*\([^()]*\)$")
-SMALL, DIVIDED = ("nano", "micro", "milli"), ("second", "watt", "watt_hour")
+_UNIT = re.compile(r"(1|[A-Za-zµ]+)(\s?/\s?[A-Za-zµ]+)*")
+_REMARK = re.compile(r"\s*\([^()]*\)$")
+_SMALL, _DIVIDED = ("nano", "micro", "milli"), ("second", "watt", "watt_hour")
 """Prefixes below 1, and the units that may have them: there is no tenth of a bit."""
 MOST_UNIT = 100
 """Most characters of a unit."""
@@ -74,9 +74,9 @@ def _registry() -> Any:
     registry: Any = pint.UnitRegistry(None, on_redefinition="raise")
     for name, size in PREFIXES.items():
         registry.define(f"{name}- = {size}")
-    for name, size in UNITS.items():
+    for name, size in _UNITS.items():
         registry.define(f"{name} = {size}")
-    for name in COUNTED:
+    for name in _COUNTED:
         registry.define(f"{name} = count")
     return registry
 
@@ -85,12 +85,12 @@ def _registry() -> Any:
 def _parsed(unit: str) -> Any:
     import pint
 
-    text = printed.plain(REMARK.sub("", unit)).replace("%", "percent").replace("per cent", "percent")
+    text = printed.plain(_REMARK.sub("", unit)).replace("%", "percent").replace("per cent", "percent")
     text = re.sub(r"\s?\bper\b\s?", "/", text)
     if sign := printed.strange(text):
         raise UnknownUnit(f"found {sign} in {quoted(unit)}, expected Latin letters as in MB/s")
     unknown = UnknownUnit(f"found {quoted(unit)}, expected a unit such as MB/s{_near(text)}")
-    if len(text) > MOST_UNIT or not UNIT.fullmatch(text):
+    if len(text) > MOST_UNIT or not _UNIT.fullmatch(text):
         raise unknown
     try:
         found = _registry().Quantity(1, _registry().parse_units("" if text == PLAIN else text))
@@ -112,7 +112,7 @@ def _check_letters(name: str, text: str) -> None:
     if name == PLAIN:
         return
     prefix, base, _ = _registry().parse_unit_name(name)[0]
-    if prefix in SMALL and base not in DIVIDED:
+    if prefix in _SMALL and base not in _DIVIDED:
         meant = {"b": "MB or Mb", "bps": "MBps or Mbps"}.get(name[1:], f"M{name[1:]}")
         near = f"; did you mean {meant}?" if name.startswith("m") else ", which is none"
         raise UnsureUnit(f'found {quoted(text)}: "{name}" is a {prefix}{base}{near}')
@@ -126,7 +126,7 @@ def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
 
     `own`: a paper's units by name, each an amount of another unit (`4.7 GB`) or `count`. Raises UnknownUnit.
     """
-    name = REMARK.sub("", unit).strip()
+    name = _REMARK.sub("", unit).strip()
     if own and name in own:
         try:
             value, size = amount(own[name]) or (1, own[name])
@@ -141,16 +141,16 @@ def dimension(unit: str, own: Mapping[str, str] | None = None) -> Any:
     return one(unit, own).dimensionality
 
 
-def in_words(of: Any) -> str:
+def dimension_in_words(of: Any) -> str:
     """A dimension in words: `a rate`."""
-    return WORDS.get(str(of), f"a quantity of {of}")
+    return _WORDS.get(str(of), f"a quantity of {of}")
 
 
 def factor(unit: str, to: str, own: Mapping[str, str] | None = None) -> float:
     """The number of `to` in one `unit`. Raises UnknownUnit, also for units of different dimensions."""
     a, b = one(unit, own), one(to, own)
     if a.dimensionality != b.dimensionality:
-        wanted, found = in_words(b.dimensionality), in_words(a.dimensionality)
+        wanted, found = dimension_in_words(b.dimensionality), dimension_in_words(a.dimensionality)
         raise UnknownUnit(f"expected {wanted} ({to}), found {found} ({unit})")
     return float(f"{(a / b).to('').magnitude:.15g}")
 
@@ -161,7 +161,7 @@ def amount(text: str, own: Mapping[str, str] | None = None) -> tuple[float, str]
     Text without the space counts only if the unit is known: `64MiB`, but not `2x40` or `3.2.x`. Raises Unread for a
     number without a sure reading before a known unit: `1,5 GB/s`.
     """
-    found = printed.number(printed.plain(text))
+    found = leading_number(printed.plain(text))
     if found is None:
         return None
     value, digits, rest = found

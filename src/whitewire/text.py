@@ -12,7 +12,7 @@ from typing import Any
 MOST_NEAR = 200
 """Longest text, in characters, for which a near name is searched: the search takes the square of it."""
 
-MOST_DIGITS = 7
+_MOST_DIGITS = 7
 """Most significant digits of a number: those that differ only beyond them are written alike."""
 
 
@@ -55,12 +55,12 @@ def numbers(values: Sequence[float], least: int = 4) -> list[str]:
     No exponents; thousands are grouped; a whole number keeps its digits: `51,000`, `1.0004`, `0.00002`. Reports follow
     the same rule: paper/R/text/format.R.
     """
-    different = len({_rounded(value, MOST_DIGITS) for value in values})
-    for digits in range(least, MOST_DIGITS):
+    different = len({_rounded(value, _MOST_DIGITS) for value in values})
+    for digits in range(least, _MOST_DIGITS):
         texts = [_rounded(value, digits) for value in values]
         if len(set(texts)) == different:
             return texts
-    return [_rounded(value, MOST_DIGITS) for value in values]
+    return [_rounded(value, _MOST_DIGITS) for value in values]
 
 
 def _rounded(value: float, digits: int) -> str:

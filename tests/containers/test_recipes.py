@@ -17,7 +17,7 @@ REASON = requirements()
 
 def built(root: Root, name: str, **arguments: str) -> recipes.Recipe:
     """Copy %files, run %post and %test as `apptainer build` does, and fail with the end of what failed."""
-    recipe = recipes.load(HOME / "containers" / f"{name}.def")
+    recipe = recipes._load(HOME / "containers" / f"{name}.def")
     for source, target in recipe.pairs("files").items():
         root.put(HOME / source, target)
     done = root.run(["/bin/sh", "-ex", "-c", recipe.script("post", **arguments)])
@@ -28,7 +28,7 @@ def built(root: Root, name: str, **arguments: str) -> recipes.Recipe:
 
 def environment(recipe: recipes.Recipe) -> str:
     """%environment of an image and of those that it is made from, the first one first."""
-    base = environment(recipes.load(HOME / "containers" / f"{recipe.base}.def")) if recipe.base else ""
+    base = environment(recipes._load(HOME / "containers" / f"{recipe.base}.def")) if recipe.base else ""
     return base + recipe.script("environment")
 
 
@@ -72,7 +72,7 @@ def test_probes(probes):
 
 def test_a_failing_test_section_fails(probes):
     """Were %test not run, or its status lost, every recipe would pass."""
-    recipe = recipes.load(HOME / "containers" / "probes.def")
+    recipe = recipes._load(HOME / "containers" / "probes.def")
     wrong = recipes.Recipe(recipe.name, recipe.header, {**recipe.sections, "test": "set -eu\nfalse\n"})
     with pytest.raises(AssertionError, match="%test of probes: status 1"):
         own_tests_pass(probes, wrong)
@@ -89,7 +89,7 @@ def test_what_a_measurement_compiles_is_made_in_hadoop(hadoop):
     Its last step starts an emulated cluster and runs jobs on it, with nothing but what the image has.
     """
     hadoop.put_tree(HOME, "/checkout", ("config", "envs", "scripts", "src", "workflow"))
-    script = environment(recipes.load(HOME / "containers" / "hadoop.def")) + "exec /checkout/scripts/software /made"
+    script = environment(recipes._load(HOME / "containers" / "hadoop.def")) + "exec /checkout/scripts/software /made"
     done = hadoop.run(["bash", "-c", script], env={"MAVEN_OPTS": "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"})
     assert done.returncode == 0, done.stderr
     made = hadoop.folder / "made"

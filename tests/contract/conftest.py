@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.support.site import DATA, SCALE, WORK, description, in_the_job, open_nodes, open_ssh_site
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
@@ -63,7 +63,7 @@ def ssh_site(can_emulate, emulated_config, tmp_path_factory):
 @pytest.fixture(scope="module")
 def ssh_config(ssh_site, emulated_config):
     config = ssh_site.description(emulated_config["limits"])
-    validate(config, "testbed", "site.yaml")
+    validate_by_schema(config, "testbed", "site.yaml")
     return config
 
 
@@ -89,7 +89,7 @@ def slurm_site(nodes):
 @pytest.fixture(scope="module")
 def slurm_config(emulated_config):
     config = description(emulated_config["limits"], "slurm")
-    validate(config, "testbed", "site.yaml")
+    validate_by_schema(config, "testbed", "site.yaml")
     return config
 
 

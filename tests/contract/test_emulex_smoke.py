@@ -12,6 +12,7 @@ from tests.support.answers import verdicts
 from tests.support.limits import wide
 from tests.support.site import description, open_slurm_site, open_ssh_site
 from whitewire.measure import drives
+from whitewire.measure.drives import DriveEffort
 from whitewire.paths import HOME
 from whitewire.units import MIB
 
@@ -41,7 +42,7 @@ def project(tmp_path_factory, can_emulate, emulated_config):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
         # The sites' drives are this machine's memory: one point of each is enough.
-        patch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * MIB, 0.1, 1, (MIB,), (1,)))
+        patch.setitem(drives.EFFORTS, "smoke", DriveEffort(4 * MIB, 0.1, 1, (MIB,), (1,)))
         # The site's hosts each hold Hadoop as well, and a DataNode leaves the last GiB of a drive alone.
         own = {"limits": wide(emulated_config["limits"]), "memory": emulated_config["memory"] | {"storage_gib": 6}}
         yield emulated_config | own, tmp_path_factory.mktemp("servers")

@@ -13,6 +13,7 @@ from tests.support.answers import verdicts
 from tests.support.limits import wide
 from tests.support.site import open_ssh_site
 from whitewire.measure import drives
+from whitewire.measure.drives import DriveEffort
 from whitewire.paths import HOME
 from whitewire.units import MIB
 
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(1200)]
 def test_jobs_run_where_the_networks_are(tmp_path, monkeypatch, can_emulate, emulated_config):
     shutil.copytree(HOME / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * MIB, 0.1, 1, (MIB,), (1,)))
+    monkeypatch.setitem(drives.EFFORTS, "smoke", DriveEffort(4 * MIB, 0.1, 1, (MIB,), (1,)))
     servers = tmp_path / "servers"
     servers.mkdir()
     emulated = emulated_config | {"memory": emulated_config["memory"] | {"storage_gib": 6}}

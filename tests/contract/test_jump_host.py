@@ -14,7 +14,7 @@ from tests.support.site import SCALE, USER, SshSite, installed
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
 from whitewire.testbed.site import opening
-from whitewire.testbed.site.opening import AT_ONCE
+from whitewire.testbed.site.opening import _AT_ONCE
 from whitewire.testbed.site.ssh import SshTestbed
 
 PORT, JUMP_PORT = 2222, 2200
@@ -88,7 +88,7 @@ def behind(ssh_site, ssh_config, tmp_path, servers):
     return make
 
 
-@pytest.mark.parametrize("limit", [f"{AT_ONCE - 1}:100:{AT_ONCE - 1}", "3:60:6"])
+@pytest.mark.parametrize("limit", [f"{_AT_ONCE - 1}:100:{_AT_ONCE - 1}", "3:60:6"])
 def test_a_jump_host_that_limits_new_connections(ssh_site: SshSite, behind, limit, capfd):
     jump = ssh_site.testbed.host("namenode")
     popen = serve(ssh_site, jump, JUMP_PORT, MaxStartups=limit)

@@ -13,8 +13,8 @@ import yaml
 from tests.conftest import SMALL
 from tests.support.site import SCALE, SshSite, installed, open_ssh_site
 from whitewire.measure import survey
-from whitewire.records import links as records
-from whitewire.tidy import links as tidy
+from whitewire.records.links import LINKS_FOLDER
+from whitewire.tidy.links import write_links_tables
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -55,8 +55,8 @@ def folder(faulty, emulated_config, tmp_path_factory):
         begin = time.monotonic()
         survey.survey("lab", project / "results" / "lab", within="120s")  # by the plan 90 s are too few for all pairs
         assert time.monotonic() - begin < 120
-        tidy.tables(project / "results" / "lab" / records.FOLDER)
-        yield project / "results" / "lab" / records.FOLDER
+        write_links_tables(project / "results" / "lab" / LINKS_FOLDER)
+        yield project / "results" / "lab" / LINKS_FOLDER
 
 
 def table(folder, name):

@@ -23,6 +23,7 @@ from tests.support.limits import wide
 from tests.support.site import SCALE, description, open_slurm_site, open_ssh_site
 from whitewire.errors import UserError
 from whitewire.measure import drives
+from whitewire.measure.drives import DriveEffort
 from whitewire.paths import HOME
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.job import JobTestbed
@@ -251,7 +252,7 @@ def test_a_paper_in_the_image(way, paper, in_image, tmp_path, monkeypatch, can_e
     shutil.copytree(HOME / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OUTLIERS", "mark")  # all hosts share this machine's drives
-    monkeypatch.setitem(drives.EFFORTS, "smoke", drives.Effort(4 * MIB, 0.1, 1, (MIB,), (1,)))
+    monkeypatch.setitem(drives.EFFORTS, "smoke", DriveEffort(4 * MIB, 0.1, 1, (MIB,), (1,)))
     (servers := tmp_path / "servers").mkdir()
     emulated = emulated_config | {"memory": emulated_config["memory"] | {"storage_gib": 6}}
     more = {"scale": k, "data": ["/tmp/data1"], **in_image}

@@ -92,7 +92,7 @@ def test_what_may_run_twice_does_where_srun_broke_off(slurm_testbed, monkeypatch
 
 def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_path, monkeypatch):
     """A step does not learn that its srun was killed: only that nothing comes any more."""
-    monkeypatch.setattr(shell, "PATIENCE_S", 3)
+    monkeypatch.setattr(shell, "WATCH_PATIENCE_S", 3)
     monkeypatch.setattr(shell, "BEAT_S", 0.5)
     with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
         lost, kept = testbed.host("datanode1"), testbed.host("datanode2")

@@ -56,7 +56,7 @@ def test_good_hosts_pass_and_nothing_is_left(config, ssh_site, capfd):
     before = {host.name: runs_of(ssh_site, host.name) for host in ssh_site.testbed.hosts}
     begin = time.monotonic()
     SshTestbed.whole(config).preflight()
-    assert time.monotonic() - begin < preflight.ANSWER_S
+    assert time.monotonic() - begin < preflight._ANSWER_S
     table = capfd.readouterr().err
     assert len(table.splitlines()) >= 7
     for host in ssh_site.testbed.hosts:
@@ -80,7 +80,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
         begin = time.monotonic()
         with pytest.raises(UserError) as error:
             SshTestbed(config, SMALL, SCALE, "site.yaml").preflight()
-        assert time.monotonic() - begin < preflight.ANSWER_S + 3
+        assert time.monotonic() - begin < preflight._ANSWER_S + 3
     finally:
         port.kill()
         port.wait()
@@ -210,7 +210,7 @@ def test_a_host_that_is_lost_while_it_is_sampled_is_named(config):
 
 def test_a_host_that_hears_nothing_cleans_up(config, ssh_site, tmp_path, monkeypatch):
     """As when the network breaks: the connection stands, and nothing comes."""
-    monkeypatch.setattr(shell, "PATIENCE_S", 2)
+    monkeypatch.setattr(shell, "WATCH_PATIENCE_S", 2)
     monkeypatch.setattr(shell, "BEAT_S", 0.3)
     with SshTestbed(config, {"namenode": 1, "datanode": 1}, SCALE) as testbed:
         host = testbed.host("datanode")

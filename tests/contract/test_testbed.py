@@ -15,7 +15,7 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import FRAME_SHARE, CommandFailed, ProcessDied
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.samples import processor_ticks
-from whitewire.tools import iperf3
+from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 
 KINDS = ["emulated", "ssh", "slurm"]
 """Each is a fixture that says how to open one; `testbed` is the emulated one that other suites use too."""
@@ -229,15 +229,15 @@ def test_what_a_testbed_cannot_set_is_said(hosts):
 
 def one_second_of_iperf3(hosts, client, server, fabric, log):
     """Goodput in Mbit/s, bytes that left the client and bytes that reached the server."""
-    daemon = server.start(iperf3.server(server.address), log)
+    daemon = server.start(iperf3_server(server.address), log)
     daemon.wait_ready("Server listening", timeout=10)
     before = hosts.counters()
-    raw = client.run(iperf3.client(server.address, 1, int(fabric.rate * 1e6 / 8)), timeout=30).check().stdout
+    raw = client.run(iperf3_client(server.address, 1, int(fabric.rate * 1e6 / 8)), timeout=30).check().stdout
     after = hosts.counters()
     daemon.stop()
     sent = after[client.name]["egress"] - before[client.name]["egress"]
     received = after[server.name]["ingress"] - before[server.name]["ingress"]
-    return iperf3.parse(raw).goodput, sent, received
+    return iperf3_result(raw).goodput, sent, received
 
 
 @pytest.mark.parametrize("name", ["1gbe", "10gbe"])
@@ -276,11 +276,11 @@ def test_counters_name_every_host_and_grow(hosts):
 def test_samples_cover_the_block_and_see_what_crosses_a_link(hosts, tmp_path):
     fabric = hosts.fabric("1gbe")
     client, server = hosts.by_role("client")[0], hosts.by_role("datanode")[0]
-    daemon = server.start(iperf3.server(server.address), tmp_path / "server")
+    daemon = server.start(iperf3_server(server.address), tmp_path / "server")
     daemon.wait_ready("Server listening", timeout=10)
     with hosts.sampler(by_host=True) as sampler:
         begin = time.time()
-        client.run(iperf3.client(server.address, 1, int(fabric.rate * 1e6 / 8)), timeout=30).check()
+        client.run(iperf3_client(server.address, 1, int(fabric.rate * 1e6 / 8)), timeout=30).check()
         end = time.time()
     daemon.stop()
     times = [sample.time for sample in sampler.samples]

@@ -101,7 +101,7 @@ def test_the_wire_carried_it_and_the_fabric_limited_it(finished):
         if record["workload"] != "hdfs_put":
             continue
         path = finished / "runs" / record["run_id"] / "samples.csv"
-        found = workloads.metrics(record, {path.name: path.read_text()})
+        found = workloads.run_metrics(record, {path.name: path.read_text()})
         user = found["user_bytes"]
         assert user <= found["client_wire_bytes"] <= 1.1 * user
         assert 3 * user <= found["datanode_wire_bytes"] <= 3.3 * user

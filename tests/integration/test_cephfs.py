@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import comes_to, descendants, reaches, still_alive
 from whitewire.cluster import cephfs
-from whitewire.cluster.cephfs import MOUNT, CephFs, available
+from whitewire.cluster.cephfs import MOUNT, CephFs, cephfs_unavailable
 from whitewire.cluster.posix import Posix
 from whitewire.design.scaling import LEAST_STRIPE
 from whitewire.errors import UserError
@@ -22,7 +22,7 @@ from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.skipif(bool(available()), reason=f"CephFS: {available()}"),
+    pytest.mark.skipif(bool(cephfs_unavailable()), reason=f"CephFS: {cephfs_unavailable()}"),
 ]
 
 ROLES = {"mds": 1, "oss": 2, "client": 3}
@@ -236,9 +236,9 @@ def test_a_killed_mount_is_named(store):
 
 def test_a_daemon_that_fails_at_the_start_is_named(store, hosts, tmp_path, monkeypatch):
     store.stop()
-    real = cephfs.configuration
+    real = cephfs._configuration
     monkeypatch.setattr(
-        cephfs, "configuration", lambda *given: real(*given).replace(b"addr = 10.78.2.2", b"addr = 10.78.2.99")
+        cephfs, "_configuration", lambda *given: real(*given).replace(b"addr = 10.78.2.2", b"addr = 10.78.2.99")
     )
     broken = CephFs(hosts, RATE, tmp_path)
     with pytest.raises(ProcessDied, match="(?s)CephFS ost6 on oss2 ended with status.*10.78.2.99"):

@@ -11,6 +11,7 @@ import pytest
 from tests.support import own_job
 from tests.support.small import small_stack
 from whitewire.cluster import container_jvms, yarn
+from whitewire.cluster.container_jvms import JVM_KINDS
 from whitewire.cluster.stack import Stack
 from whitewire.tools import history
 from whitewire.workloads import terasort
@@ -48,7 +49,7 @@ def jvms(stack: Stack, kind: str = "task") -> set[int]:
         case $line in *"$0 "*) case $line in *"/$1 "*) echo "${process#/proc/}" ;; esac ;; esac
     done
     """
-    words = [container_jvms.MAIN, container_jvms.KINDS[kind]]
+    words = [container_jvms._MAIN, JVM_KINDS[kind]]
     said = stack.testbed.by_role("datanode")[0].run(["sh", "-c", script, *words]).stdout
     return {int(number) for number in said.split()}
 
@@ -131,7 +132,7 @@ def test_a_container_that_is_killed_takes_its_jvm_along(stack):
     before = jvms(stack)
     folder = stack.hdfs.installation.configuration
     # A task whose ApplicationMaster does not answer: it goes on asking until its container is ended.
-    task = [f"@{folder}/{container_jvms.KINDS['task']}", "-Dlog4j.configuration=container-log4j.properties",
+    task = [f"@{folder}/{JVM_KINDS['task']}", "-Dlog4j.configuration=container-log4j.properties",
             "-Dyarn.app.container.log.dir=/tmp/killed", "-Dhadoop.root.logger=INFO,CLA", "-Dhadoop.root.logfile=syslog",
             "org.apache.hadoop.mapred.YarnChild", "127.0.0.1", "1", "attempt_1_0001_m_000000_0", "1"]  # fmt: skip
     java = f"{folder}/container-jvms/bin/java"

@@ -7,9 +7,10 @@ import pytest
 
 from tests.conftest import comes_to
 from whitewire.design.drive import Drive
-from whitewire.testbed import drives
+from whitewire.testbed.drives import put_drives
 from whitewire.testbed.emulated.software import LIBRARIES
 from whitewire.tools import fio
+from whitewire.tools.fio import fio_bandwidth
 
 HARDWARE = {
     "count": 2,
@@ -27,7 +28,7 @@ def drive():
 
 def measure(host, drive, folder, operation="write", mode="buffered", size=8_000_000, *more):
     host.run(["mkdir", "-p", folder]).check()
-    drives.put(drive, host)
+    put_drives(drive, host)
     argv = [*fio.sequential(folder, operation, mode, size), *more]
     return host.run(argv, env=drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"})
 
@@ -43,7 +44,7 @@ def test_one_sequential_stream_gets_the_rate(testbed, drive, operation, mode):
     measure(host, drive, host.drive(1))
     comes_to(
         10.0, 0.05,
-        lambda: fio.parse(measure(host, drive, host.drive(1), operation, mode).check().stdout, operation),
+        lambda: fio_bandwidth(measure(host, drive, host.drive(1), operation, mode).check().stdout, operation),
     )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ def test_two_drives_do_not_share(testbed, drive):
             "--output-format=json", "--group_reporting", "--name=a", f"--directory={host.drive(1)}",
             "--name=b", f"--directory={host.drive(2)}"]  # fmt: skip
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
-    drives.put(drive, host)
+    put_drives(drive, host)
 
     def rate() -> float:
         return json.loads(host.run(argv, env=environment).check().stdout)["jobs"][0]["write"]["bw_bytes"] / 1e6
@@ -78,7 +79,7 @@ def test_the_cache_holds_back_buffered_writes_and_fsync_waits_for_all(testbed):
     cached = Drive.scaled(HARDWARE | {"cache_bytes": 50_000_000}, 10, "/run/whitewire/lib/libdrive.so")
     host.run(["mkdir", "-p", host.drive(1)]).check()
     environment = cached.environment(host.drive_root)
-    drives.put(cached, host)
+    put_drives(cached, host)
 
     def copy(*more):
         begin = time.monotonic()
@@ -92,7 +93,7 @@ def test_the_cache_holds_back_buffered_writes_and_fsync_waits_for_all(testbed):
 def test_files_elsewhere_are_not_delayed(testbed, drive):
     host = testbed.by_role("datanode")[0]
     done = measure(host, drive, "/tmp/elsewhere")
-    assert fio.parse(done.check().stdout, "write") > 50
+    assert fio_bandwidth(done.check().stdout, "write") > 50
 
 
 @pytest.mark.parametrize(
@@ -117,14 +118,14 @@ def test_a_killed_writer_does_not_block_the_drive(testbed, drive, tmp_path):
     host = testbed.by_role("datanode")[0]
     environment = drive.environment(host.drive_root) | {"LD_PRELOAD": "/run/whitewire/lib/libdrive.so"}
     host.run(["mkdir", "-p", host.drive(2)]).check()
-    drives.put(drive, host)
+    put_drives(drive, host)
     for _ in range(5):
         writer = host.start(
             ["dd", "if=/dev/zero", f"of={host.drive(2)}/x", "bs=64k", "count=10000"], tmp_path / "log", environment
         )
         time.sleep(0.15)
         writer.kill()
-    comes_to(10.0, 0.06, lambda: fio.parse(measure(host, drive, host.drive(2)).check().stdout, "write"))
+    comes_to(10.0, 0.06, lambda: fio_bandwidth(measure(host, drive, host.drive(2)).check().stdout, "write"))
 
 
 WRITER = """
@@ -156,15 +157,15 @@ def test_a_program_that_runs_meets_other_drives_from_the_moment_they_are_put(tes
         after, end = sent()
         return (after - before) / (end - begin) / 1e6
 
-    drives.put(drive, host)
+    put_drives(drive, host)
     argv = ["/usr/bin/python3", "-c", WRITER, f"{host.drive(1)}/x", "/tmp/sent"]
     writer = host.start(argv, tmp_path / "log", environment)
     try:
-        comes_to(10.0, 0.08, lambda: rate(lambda: drives.put(drive, host)))
-        comes_to(20.0, 0.08, lambda: rate(lambda: drives.put(faster, host)))
-        assert rate(lambda: drives.put(faster, host, at_ease=True)) > 40
-        comes_to(10.0, 0.08, lambda: rate(lambda: drives.put(drive, host)))
-        assert rate(lambda: drives.put(none, host)) > 40
+        comes_to(10.0, 0.08, lambda: rate(lambda: put_drives(drive, host)))
+        comes_to(20.0, 0.08, lambda: rate(lambda: put_drives(faster, host)))
+        assert rate(lambda: put_drives(faster, host, at_ease=True)) > 40
+        comes_to(10.0, 0.08, lambda: rate(lambda: put_drives(drive, host)))
+        assert rate(lambda: put_drives(none, host)) > 40
     finally:
         writer.kill()
 

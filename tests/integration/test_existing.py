@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.support.small import BLOCK, small_stack
-from whitewire import workloads
 from whitewire.cluster.existing import Existing
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
 from whitewire.errors import UserError
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import Run
 from whitewire.testbed.emulated import software
-from whitewire.workloads import metrics
+from whitewire.workloads import run_metrics, workload_of
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +53,10 @@ def listing(site: Stack) -> list[str]:
 
 
 def test_puts_run_in_a_folder_of_their_own(site, guest):
-    result = workloads.of("hdfs_put").run(Bench(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2)))
+    result = workload_of("hdfs_put").run(StackBench(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2)))
     assert sorted(o["operation"] for o in result.record["operations"]) == ["put1", "put1", "put2", "put2"]
     assert all(o["end"] >= o["start"] > 1e9 for o in result.record["operations"])
-    values = metrics(result.record, result.files)
+    values = run_metrics(result.record, result.files)
     assert values["user_bytes"] == 4 * 3 * BLOCK
     assert values["replicas_distinct_min"] == 2
     assert values["client_wire_bytes"] > 4 * 3 * BLOCK
@@ -68,7 +67,7 @@ def test_puts_run_in_a_folder_of_their_own(site, guest):
 
 def test_jobs_run_on_the_sites_own_yarn(site, guest):
     run = run_of("teragen", 1_000_000, maps=2)
-    result = workloads.of("teragen").run(Bench(guest, run))
+    result = workload_of("teragen").run(StackBench(guest, run))
     (job,) = result.record["jobs"]
     assert job["state"] == "SUCCEEDED"
     assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
@@ -89,7 +88,7 @@ def test_jobs_are_known_whatever_the_site_logs(site, tmp_path, says):
     stack = Stack(there, there)
     try:
         stack.start()
-        made = workloads.of("teragen").run(Bench(stack, run_of("teragen", 1_000_000, maps=2)))
+        made = workload_of("teragen").run(StackBench(stack, run_of("teragen", 1_000_000, maps=2)))
         (job,) = made.record["jobs"]
     finally:
         stack.stop()

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from tests.support.limits import wide
-from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -18,6 +17,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure import groups
 from whitewire.measure.block import Block
+from whitewire.workloads import run_proofs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -88,7 +88,7 @@ def test_every_level_is_proved_by_a_valid_run(block):
     for path in block.journal.runs.glob("*/run.json"):
         record = json.loads(path.read_text())
         found.setdefault(record["experiment"], []).append(record)
-        proofs = {proof.factor: proof for proof in workloads.proofs(record)}
+        proofs = {proof.factor: proof for proof in run_proofs(record)}
         assert set(record["factors"]) <= set(proofs)
         assert all(proof.same for proof in proofs.values())
     why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]

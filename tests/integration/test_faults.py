@@ -11,7 +11,8 @@ import pytest
 
 from tests.integration.test_small_jobs import records, small_block
 from tests.support.limits import wide
-from whitewire.cluster import cephfs, history
+from whitewire.cluster import history
+from whitewire.cluster.cephfs import cephfs_unavailable
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -66,8 +67,8 @@ def recovered(block: Block) -> bool:
 @pytest.mark.slow
 def test_a_silent_history_server(can_emulate, tmp_path, monkeypatch):
     block = small_block(tmp_path / "smoke-1", ("testdfsio",))
-    ask = history.of
-    monkeypatch.setattr(history, "of", lambda host, where, job, _, *more: ask(host, where, job, 6.0, *more))
+    ask = history.reported_job
+    monkeypatch.setattr(history, "reported_job", lambda host, where, job, _, *more: ask(host, where, job, 6.0, *more))
     silence = once(lambda stack: stack.yarn.daemons["historyserver"].main_process().send_signal(signal.SIGSTOP))
     monkeypatch.setattr(TestDfsio, "run", silence(TestDfsio.run))
     block.measure()
@@ -96,7 +97,7 @@ def test_full_drives(can_emulate, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(cephfs.available()), reason=f"CephFS: {cephfs.available()}")
+@pytest.mark.skipif(bool(cephfs_unavailable()), reason=f"CephFS: {cephfs_unavailable()}")
 def test_a_dead_osd(can_emulate, tmp_path, monkeypatch):
     block = copy_block(tmp_path / "smoke-1")
     assert len(block.rows) == 1

@@ -16,12 +16,13 @@ from whitewire.cluster.stack import Stack
 from whitewire.description.testbed import HIBENCH
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import Run
 from whitewire.testbed.emulated import software
-from whitewire.tools import hibench, history, testdfsio
-from whitewire.tools import hibench_report as parser
-from whitewire.tools.hibench import Job
+from whitewire.tools import hibench, history
+from whitewire.tools.hibench import HiBenchJob
+from whitewire.tools.hibench_report import job_ids_of_script, report_metrics, report_rows
+from whitewire.tools.testdfsio import testdfsio_result
 from whitewire.workloads import terasort
 
 TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
@@ -67,7 +68,7 @@ def configured(stack: Stack, bench: HiBench, program: str, size: int | None = No
     sizes = hibench.sizes(program, profile, size) if size is not None else {}
     masters = [stack.testbed.by_role("namenode")[0].endpoint]
     hadoop = hadoop_of(stack.hdfs, stack.yarn, bench, OPTIONS)
-    bench.configure(hadoop, Job(program, profile, 3, 2, masters, workers, sizes))
+    bench.configure(hadoop, HiBenchJob(program, profile, 3, 2, masters, workers, sizes))
 
 
 def jobs_of(stack: Stack, ids: list[str]) -> list[dict]:
@@ -109,7 +110,7 @@ def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):
     before = {path: path.stat().st_mtime_ns for path in tree.rglob("*")}
     configured(stack, bench, "terasort", 3 * BLOCK // 100 * 100)
     links = stack.testbed.counters()
-    prepared = parser.job_ids(bench.prepare(SECONDS, stack.check))
+    prepared = job_ids_of_script(bench.prepare(SECONDS, stack.check))
     (reported,) = bench.measure(SECONDS, stack.check)
     moved = {name: now["ingress"] - links[name]["ingress"] for name, now in stack.testbed.counters().items()}
     rows = 3 * BLOCK // 100
@@ -128,7 +129,7 @@ def test_terasort_runs_on_the_cluster_and_is_reported(stack, tree, bench):
     assert {path: path.stat().st_mtime_ns for path in tree.rglob("*")} == before
     kept = bench.files()
     assert "hibench.terasort.whitewire.datasize\t31457" in kept["hibench.conf"]
-    assert parser.parse(kept["hibench.report"]) == [reported.row]
+    assert report_rows(kept["hibench.report"]) == [reported.row]
     assert bench.made_by == "HiBench 7.1.1-layout"
 
 
@@ -142,7 +143,7 @@ def test_runs_of_a_round_share_an_input_and_have_their_report(stack, bench, monk
     scale = Scale(100, 1.0, BLOCK, 3 * BLOCK // 100 * 100)
     for replicate, made in ((1, 1), (1, 1), (2, 2)):
         run = Run({**row, "replicate": replicate}, {}, parameters, {}, scale, 20.0)
-        record = run.workload.run(Bench(stack, run)).record
+        record = run.workload.run(StackBench(stack, run)).record
         assert len(prepared) == made
     (job,), (report,) = record["jobs"], record["reports"]
     assert record["user_bytes"] == report["bytes"] == scale.file_bytes and job["state"] == "SUCCEEDED"
@@ -158,10 +159,10 @@ def test_dfsioe_keeps_the_options_whose_quotes_got_lost(stack, bench):
     for report, counter in zip(reports, ("HDFS_BYTES_READ", "HDFS_BYTES_WRITTEN"), strict=True):
         (job,) = jobs_of(stack, report.jobs)
         assert job["state"] == "SUCCEEDED" and job["counters"][counter] > 2 * BLOCK
-        said = testdfsio.parse(results[f"result_{report.name}.txt"])
+        said = testdfsio_result(results[f"result_{report.name}.txt"])
         assert said.files == 2 and 0 < said.seconds < report.row.seconds
         assert "-Dtest.build.data=viewfs://whitewire/whitewire/HiBench/Dfsioe/Input @" in report.output
-    metrics = parser.metrics([report.record() for report in reports])
+    metrics = report_metrics([report.record() for report in reports])
     assert metrics["read_report_time"] == reports[0].row.seconds
 
 
@@ -171,7 +172,7 @@ def test_sleep_moves_no_data(stack, bench):
     (report,) = bench.measure(SECONDS, stack.check)
     (job,) = jobs_of(stack, report.jobs)
     assert (job["maps"], job["reduces"], report.row.bytes, report.row.rate) == (3, 2, 0, 0)
-    assert "report_throughput" not in parser.metrics([report.record()])
+    assert "report_throughput" not in report_metrics([report.record()])
 
 
 @pytest.mark.slow

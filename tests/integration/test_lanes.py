@@ -12,8 +12,7 @@ import pytest
 
 from tests.conftest import descendants, still_alive
 from tests.support.small import small_block
-from whitewire import lanes
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.levels import cell_id
 from whitewire.measure import spread
 from whitewire.measure.spread import Lead
@@ -27,7 +26,7 @@ ROUNDS = 6
 @pytest.fixture
 def of_two(can_emulate, tmp_path, monkeypatch):
     shared_lanes = Lanes.of(2, tmp_path / "locks")
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "further", lambda turns, working, *_: 2 - working)  # whatever its start costs
     return tmp_path / "quick-1"
 

@@ -7,13 +7,13 @@ import pytest
 
 from tests.support.limits import beside_others, wide
 from tests.support.small import small_paper
-from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
+from whitewire.workloads import run_proofs
 
 RACKS = {"/rack1": ["datanode1", "datanode2"], "/rack2": ["datanode3", "datanode4"]}
 pytestmark = pytest.mark.cluster
@@ -77,7 +77,7 @@ def test_named_drives(tmp_path):
 
 
 def proof(record, factor):
-    (found,) = [proof for proof in workloads.proofs(record) if proof.factor == factor]
+    (found,) = [proof for proof in run_proofs(record) if proof.factor == factor]
     assert found.same, found.fault
     return found.seen
 

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import comes_to
 from whitewire.measure import links
 from whitewire.records.samples import peak_rate
-from whitewire.testbed.emulated import segment
-from whitewire.tools import iperf3
+from whitewire.testbed.emulated.segment import segment_unavailable
+from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 
 SECONDS = 1.0
 """That a pair takes alone."""
@@ -20,7 +20,7 @@ PAIRS = (("client", "datanode1"), ("datanode2", "datanode3"), ("datanode4", "nam
 
 @pytest.fixture
 def servers(testbed, tmp_path):
-    started = [testbed.host(to).start(iperf3.server(testbed.host(to).address), tmp_path / to) for _, to in PAIRS]
+    started = [testbed.host(to).start(iperf3_server(testbed.host(to).address), tmp_path / to) for _, to in PAIRS]
     for server in started:
         server.wait_ready("Server listening", timeout=10)
     yield
@@ -34,7 +34,7 @@ def goodputs(testbed, fabric, pairs=PAIRS):
 
     def one(pair):
         client, server = map(testbed.host, pair)
-        return iperf3.parse(client.run(iperf3.client(server.address, 1, size), timeout=60).check().stdout).goodput
+        return iperf3_result(client.run(iperf3_client(server.address, 1, size), timeout=60).check().stdout).goodput
 
     with ThreadPoolExecutor(len(pairs)) as pool:
         return list(pool.map(one, pairs))
@@ -66,7 +66,7 @@ def evenness(samples, fabric):
 
 
 def test_pairs_that_share_a_segment_get_it_together_and_in_equal_parts(testbed, servers, tmp_path):
-    assert segment.available() == ""
+    assert segment_unavailable() == ""
     fabric = testbed.fabric("1gbe-shared")
     assert fabric.shared
     before, drops = testbed.counters(), testbed.queue_drops()

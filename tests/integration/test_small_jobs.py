@@ -76,7 +76,7 @@ def measured(block) -> dict[str, tuple[dict, dict]]:
     found = {}
     for folder, record in records(block):
         files = {path.name: path.read_text() for path in folder.iterdir()}
-        found[record["workload"]] = record, {"metrics": workloads.metrics(record, files), "files": files}
+        found[record["workload"]] = record, {"metrics": workloads.run_metrics(record, files), "files": files}
     return found
 
 

@@ -8,11 +8,13 @@ import pytest
 
 from tests.conftest import SMALL
 from whitewire.design.drive import Drive
-from whitewire.measure import survey, survey_plan
+from whitewire.measure import survey
 from whitewire.measure.engine import Work
-from whitewire.measure.survey_plan import Shape, Survey
+from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.records import links as records
 from whitewire.records import outliers
+from whitewire.records.links import links_faults
+from whitewire.records.outliers import outliers_of_folder
 from whitewire.testbed import kinds
 from whitewire.testbed.emulated import software
 
@@ -32,21 +34,21 @@ def surveyed(tmp_path, can_emulate, emulated_config):
     hosts = kinds.open_bare(config, SMALL, shape.k)
     plain = hosts.fabric
     hosts.fabric = lambda name: plain(name, slow={SLOW: 0.5} if name == "10gbe" else None)
-    plan = survey_plan.planned("emulated", config, "quick", 60.0, shape, hosts)
+    plan = plan_survey("emulated", config, "quick", 60.0, shape, hosts)
     (tmp_path / records.PLAN).write_text(json.dumps(plan))
     survey.make(Survey(hosts, config, plan, shape, tmp_path, "emulated.yaml", Work("links", 60.0)))
     return tmp_path
 
 
 def test_links_and_drives_are_what_they_are_set_to_and_a_slow_host_is_named(capfd, surveyed):
-    assert not records.faults(surveyed)
+    assert not links_faults(surveyed)
     ways = outliers.ways(records.pair_rows(surveyed))
     assert {way.fabric for way in ways} == {"10gbe", "1gbe"}
     assert len([way for way in ways if way.fabric == "10gbe"]) == 30
     right = [way for way in ways if way.fabric == "1gbe" or SLOW not in (way.source, way.destination)]
     wrong = [way for way in right if outliers.beyond(way, 0.05)]
     assert len(wrong) <= 2  # this machine may be busy
-    named = [each for each in outliers.of_folder(surveyed) if each.kind == "host"]
+    named = [each for each in outliers_of_folder(surveyed) if each.kind == "host"]
     assert [(each.subject, each.fabric) for each in named] == [(SLOW, "10gbe")]
     assert named[0].value == pytest.approx(0.5 * named[0].expected, rel=0.1)
     rest = [row["value"] for row in records.pair_rows(surveyed) if row["metric"] == "rtt_at_rest"]

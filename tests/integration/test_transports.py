@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from tests.support.limits import wide
-from whitewire import workloads
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
+from whitewire.workloads import run_proofs
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def test_both_transports_have_a_run_that_proves_its_own(folder):
         "tcp": "tcp", "poll": "poll",
     }  # fmt: skip
     for record in records:
-        (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "transport")
+        (proof,) = (proof for proof in run_proofs(record) if proof.factor == "transport")
         assert proof.same and proof.seen == record["factors"]["transport"]
 
 

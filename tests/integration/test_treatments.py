@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from tests.support.limits import wide
-from whitewire import workloads
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
+from whitewire.workloads import run_proofs
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def runs(can_emulate, tmp_path_factory) -> dict[str, list[dict]]:
 
 def proved(records: list[dict], factor: str) -> list[tuple[float, bool]]:
     """What each run had, and whether it is what was asked, in the order of what was asked."""
-    proofs = [proof for record in records for proof in workloads.proofs(record) if proof.factor == factor]
+    proofs = [proof for record in records for proof in run_proofs(record) if proof.factor == factor]
     return [(proof.seen, proof.same) for proof in sorted(proofs, key=lambda proof: proof.asked)]
 
 

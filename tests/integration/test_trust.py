@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from tests.support.limits import wide
-from whitewire.analysis import trust as answers
+from whitewire.analysis.trust import write_trust_tables
 from whitewire.design import synthetic
 from whitewire.measure import trust, trust_plan
-from whitewire.records import trust as records
+from whitewire.records.trust import TRUST_FOLDER, TRUST_TABLES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
 PARTS = ("links", "ratio", "load", "order")
@@ -24,8 +24,8 @@ def made(can_emulate, tmp_path_factory):
         config = copy.deepcopy(trust.load_testbed("emulated"))
         config["limits"] = wide(config["limits"])
         config["memory"]["storage_gib"] = 2
-        own, offers = synthetic.ratios, trust.offers
-        patch.setattr(synthetic, "ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
+        own, offers = synthetic.paper_of_ratios, trust.offers
+        patch.setattr(synthetic, "paper_of_ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
         patch.setattr(trust_plan, "LOADS", (0.0, 1.0))
         patch.setattr(trust_plan, "RATES", (50.0, 200.0))
         patch.setattr(trust_plan, "AT_ONCE", (1, 2))
@@ -35,14 +35,14 @@ def made(can_emulate, tmp_path_factory):
                     for size in [{"links": 2, "load": 2}.get(each.part, 1)]]  # fmt: skip
 
         patch.setattr(trust, "offers", least)
-        started = trust.Trust("emulated", config, [], results / records.FOLDER, PARTS, 900.0)
+        started = trust.Trust("emulated", config, [], results / TRUST_FOLDER, PARTS, 900.0)
         started.make()
-        answers.tables(results / records.FOLDER, results)
-        yield started, results / records.FOLDER
+        write_trust_tables(results / TRUST_FOLDER, results)
+        yield started, results / TRUST_FOLDER
 
 
 def table(folder, name):
-    return pd.read_csv(folder / records.TABLES / f"{name}.csv")
+    return pd.read_csv(folder / TRUST_TABLES / f"{name}.csv")
 
 
 def test_both_meters_measure_what_links_carry(made):

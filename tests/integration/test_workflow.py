@@ -14,10 +14,9 @@ import pytest
 
 from tests.support import forked
 from tests.support.repository import environment, linked, repository
-from whitewire import budget
-from whitewire.budget import Budget
+from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description.project import load_config
-from whitewire.tidy.tables import OF_LINKS, TABLES
+from whitewire.tidy.tables import LINKS_COLUMNS, TABLES
 from whitewire.workflow.plan import GOES_ON, MACHINE
 
 HOME = Path(__file__).resolve().parents[2]
@@ -93,7 +92,7 @@ def finish(project: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x\n")
     (results / "links" / "tables").mkdir(parents=True, exist_ok=True)
-    for name in (*OF_TOOLS, "links.json", *(f"tables/{name}" for name in (*OF_LINKS, "datapackage.json"))):
+    for name in (*OF_TOOLS, "links.json", *(f"tables/{name}" for name in (*LINKS_COLUMNS, "datapackage.json"))):
         (results / "links" / name).write_text("x\n")
     (results / "logs").mkdir(exist_ok=True)
     for name in ("links-tables", "index", "testbed"):
@@ -274,7 +273,7 @@ def test_a_paper_that_goes_on_within_its_start_is_measured_judged_and_reported_a
     record = "results/emulated/emulex-2012/raw/smoke-1/block.json"
     text = Budget(time.monotonic() + 500, {"emulex-2012/smoke-1": 0.0}, {"emulex-2012/smoke-1": 0.0}, 6000.0).text()
     forced = ("--dry-run", "--forcerun", record, "--rerun-incomplete")
-    found = jobs(snakemake(finished, *forced, **{GOES_ON: "yes", budget.VARIABLE: text}))
+    found = jobs(snakemake(finished, *forced, **{GOES_ON: "yes", BUDGET_VARIABLE: text}))
     assert found == dict.fromkeys(("measure", "tidy", "analysis", "paper", "index", "all"), 1)
 
 

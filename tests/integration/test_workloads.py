@@ -11,16 +11,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.small import BLOCK, small_stack
-from whitewire import workloads
 from whitewire.cluster.hadoop import Resident
 from whitewire.cluster.hdfs import FS_SHELL
 from whitewire.cluster.stack import Stack
 from whitewire.design.scale import Scale
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import Run
 from whitewire.records import jobs
 from whitewire.records.result import Result
 from whitewire.records.run import RunRecord
+from whitewire.workloads import run_proofs
 
 PARAMETERS = {
     "hdfs_put": {"clients": 1, "puts_per_client": 2, "replication": 2},
@@ -80,7 +80,7 @@ def made(stack: Stack, name: str, size: int = 2 * BLOCK, **more: object) -> Resu
     sizes = {"size_bytes": 100 * size, "file_size_bytes": 100 * size, "block_size_bytes": 100 * BLOCK}
     parameters = {"fabric": "10gbe", "replication": 1, **sizes, **PARAMETERS[name], **own, **more}
     run = Run(row, {}, parameters, {}, Scale(100, 1.0, BLOCK, size), 10.0)
-    return run.workload.run(Bench(stack, run))
+    return run.workload.run(StackBench(stack, run))
 
 
 @pytest.mark.parametrize("name", [
@@ -93,7 +93,7 @@ def proven(record: RunRecord) -> None:
     """Check that a run ended well and proves its factors."""
     assert record["end"] > record["start"]
     assert all(job.get("state", "SUCCEEDED") == "SUCCEEDED" for job in record.get("jobs", []))
-    proofs = {proof.factor: proof for proof in workloads.proofs(record)}
+    proofs = {proof.factor: proof for proof in run_proofs(record)}
     assert [proof.fault for proof in proofs.values() if not proof.same] == []
     filled = record["scale"]["file_bytes"] >= BLOCK
     unproved = {name for name in PROVED[record["workload"]] if name not in proofs}
@@ -147,14 +147,14 @@ def treated(stack: Stack, name: str, **own: object) -> RunRecord:
     sizes = {"size_bytes": 400 * BLOCK, "file_size_bytes": 400 * BLOCK, "block_size_bytes": 128 * BLOCK}
     whole = {"fabric": "10gbe", "replication": 1, **sizes, **parameters, **own}
     run = Run(row, {}, whole, {}, Scale(100, 1.0, BLOCK, 4 * BLOCK), 10.0, store=store)
-    return run.workload.run(Bench(stack, run)).record
+    return run.workload.run(StackBench(stack, run)).record
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TREATED)
 def test_a_run_really_had_what_was_asked_of_hadoop(stack, name):
     record = treated(stack, name)
-    proofs = {proof.factor: proof for proof in workloads.proofs(record)}
+    proofs = {proof.factor: proof for proof in run_proofs(record)}
     assert [proof.fault for proof in proofs.values() if not proof.same] == []
     assert {factor: proofs[factor].seen for factor in TREATED[name][3]} == TREATED[name][3]
 
@@ -175,11 +175,11 @@ def test_a_setting_and_the_size_of_packets_are_read_back(stack):
     sizes = {"file_size_bytes": 400 * BLOCK, "block_size_bytes": 100 * BLOCK}
     parameters = {"fabric": "10gbe", **PARAMETERS["hdfs_put"], **sizes, "settings": "tuned"}
     run = Run({**row, "seed": 0}, {"settings": "tuned"}, parameters, settings, Scale(100, 1.0, BLOCK, 4 * BLOCK), 10.0)
-    record = run.workload.run(Bench(stack, run)).record
-    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "settings")
+    record = run.workload.run(StackBench(stack, run)).record
+    (proof,) = (proof for proof in run_proofs(record) if proof.factor == "settings")
     assert proof.same and proof.seen == {name: str(value) for name, value in settings.items()}
     record["asked"]["settings"]["dfs.client-write-packet-size"] = "8192"
-    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "settings")
+    (proof,) = (proof for proof in run_proofs(record) if proof.factor == "settings")
     assert not proof.same and 15000 < int(proof.seen["dfs.client-write-packet-size"]) < 17000
 
 
@@ -189,6 +189,6 @@ def test_tasks_run_in_waves(can_emulate, tmp_path):
     with small_stack(tmp_path, clients=1, slots=1) as one_at_once:
         one_at_once.settle()
         record = made(one_at_once, "testdfsio", BLOCK, maps=6, tasks_per_worker=1).record
-    (proof,) = (proof for proof in workloads.proofs(record) if proof.factor == "tasks_per_worker")
+    (proof,) = (proof for proof in run_proofs(record) if proof.factor == "tasks_per_worker")
     assert proof.same and proof.seen == 1
     assert all(waves >= 2 for waves in record["evidence"]["waves"].values())

@@ -14,7 +14,9 @@ from tests.rdma.guest import Guest, GuestHost, Unavailable, booted
 from whitewire.description.capabilities import INVENTORY
 from whitewire.measure import rdma, survey_rdma
 from whitewire.measure.engine import Work
+from whitewire.measure.rdma import find_endpoint, nothing_measured, write_rdma_rows
 from whitewire.measure.survey_plan import Shape, Survey
+from whitewire.measure.survey_rdma import measure_rdma_ports
 from whitewire.records import links as records
 from whitewire.tools import perftest
 
@@ -36,7 +38,7 @@ def guest():
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Under emulation perftest cannot calibrate its clock at every third start or so."""
-    monkeypatch.setattr(rdma, "ATTEMPTS", 15)
+    monkeypatch.setattr(rdma, "_ATTEMPTS", 15)
 
 
 def ends(guest: Guest, *addresses: str) -> list[GuestHost]:
@@ -56,7 +58,7 @@ def test_six_tests_between_two_devices(guest, tmp_path):
     both = ends(guest, "10.0.0.1", "10.0.0.2")
     rows = rdma.between(*both, "roce", tmp_path, sizes=SIZES, iterations=lambda test, size: COUNT)
     assert [row["why"] for row in rows if row["why"]] == []
-    assert rdma.unavailable(rows) == ""
+    assert nothing_measured(rows) == ""
     assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}
     assert {(row["transport"], row["limit"], row["iterations"]) for row in rows} == {("RoCE", "1250", COUNT)}
     values = {(row["test"], row["message_bytes"], row["metric"]): float(row["value"]) for row in rows}
@@ -75,7 +77,7 @@ def test_six_tests_between_two_devices(guest, tmp_path):
     assert sent(guest) - before > len(perftest.TESTS) * COUNT * sum(SIZES)
     verbatim = sorted((tmp_path / "perftest").glob("roce-client1-datanode1-*.txt"))
     assert len(verbatim) >= 2 * len(perftest.TESTS) * len(SIZES)  # of both ends
-    path = rdma.write(tmp_path, rows)
+    path = write_rdma_rows(tmp_path, rows)
     with path.open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(rows)
 
@@ -83,7 +85,7 @@ def test_six_tests_between_two_devices(guest, tmp_path):
 @pytest.mark.parametrize("test", ["ib_write_bw", "ib_send_lat"])
 def test_connected_by_rdma_cm(guest, tmp_path, test):
     """As on iWARP, which this kernel has no software for."""
-    found = [rdma.find(host) for host in ends(guest, "10.0.0.1", "10.0.0.2")]
+    found = [find_endpoint(host) for host in ends(guest, "10.0.0.1", "10.0.0.2")]
     both = [rdma.Endpoint(end.host, end.port, None, rdma_cm=True) for end in found]
     rows = list(rdma._pair(*both, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096],
                            lambda test, size: COUNT))  # fmt: skip
@@ -100,7 +102,7 @@ def test_an_address_without_a_device_is_a_reason(guest, tmp_path):
 
 def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tmp_path, monkeypatch):
     """No message is that long."""
-    monkeypatch.setattr(rdma, "ATTEMPTS", 2)
+    monkeypatch.setattr(rdma, "_ATTEMPTS", 2)
     both = ends(guest, "10.0.0.1", "10.0.0.2")
     rows = rdma.between(*both, "roce", tmp_path, tests=["ib_write_bw"], sizes=[2**40],
                         iterations=lambda test, size: COUNT)  # fmt: skip
@@ -121,12 +123,12 @@ class Bare:
 
 
 def test_what_the_rule_links_rdma_measures(guest, tmp_path, monkeypatch):
-    monkeypatch.setattr(survey_rdma, "SIZES", SIZES[:1])
+    monkeypatch.setattr(survey_rdma, "_SIZES", SIZES[:1])
     monkeypatch.setattr(rdma, "between", partial(rdma.between, iterations=lambda test, size: COUNT))
     testbed = Bare(ends(guest, "10.0.0.1", "10.0.0.2"))
     work = Work("links", 600.0)
-    survey_rdma.measure(Survey(testbed, {"kind": "ssh"}, {"fabrics": [{"name": "roce"}]},
-                               Shape("", {}, 1, ("roce",)), tmp_path, "site.yaml", work))  # fmt: skip
+    measure_rdma_ports(Survey(testbed, {"kind": "ssh"}, {"fabrics": [{"name": "roce"}]},
+                              Shape("", {}, 1, ("roce",)), tmp_path, "site.yaml", work))  # fmt: skip
     rows = records.rdma_rows(tmp_path)
     assert {row["test"] for row in rows} == set(perftest.TESTS) and not any(row["why"] for row in rows)
     assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}

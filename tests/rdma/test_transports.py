@@ -29,11 +29,11 @@ from whitewire.cluster.hdfs import DATANODE, FS_SHELL, NAMENODE
 from whitewire.description.transports import Transport
 from whitewire.measure import carrying
 from whitewire.records import transport
-from whitewire.records.transport import PortSeen
+from whitewire.records.transport import PortSeen, fault_of_transport
 from whitewire.testbed.emulated import software
 from whitewire.testbed.installation import JVM_FLAGS
-from whitewire.testbed.site import shell
-from whitewire.tools import rdma_counters
+from whitewire.testbed.site.shell import PORT_SCRIPT
+from whitewire.tools.rdma_counters import port_counters
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def guest():
     try:
         with booted_with_sockets(jars, [Path(__file__).with_name("Echo.java")]) as running:
             running.run(["hostname", "guest"]).check()
-            running.put(shell.PORT, COUNTERS)
+            running.put(PORT_SCRIPT, COUNTERS)
             yield running
     except Unavailable as why:
         pytest.skip(f"no guest with soft RoCE and Java: {why}")
@@ -88,7 +88,7 @@ def counted(guest: Guest) -> tuple[dict, dict]:
         egress, ingress = map(int, guest.run(["cat", *asked]).check().stdout.split())
         links[interface] = {"egress": egress, "ingress": ingress}
         said = guest.run(["sh", COUNTERS, interface]).check().stdout.decode()
-        ports[interface] = rdma_counters.parse(said)
+        ports[interface] = port_counters(said)
     return links, ports
 
 
@@ -137,8 +137,8 @@ def iperf3(guest: Guest, tmp_path: Path, server: Transport | None, client: Trans
 def test_iperf3_over_tcp_is_no_run_over_rdma(guest, tmp_path, client):
     """Here TCP between two addresses of one machine goes by its loopback, so that no link carries a byte."""
     seen = iperf3(guest, tmp_path, None, client)
-    assert transport.fault("rdma", seen) != ""
-    assert sum(each["packets_sent"] for each in seen.values()) * (MTU + 14) < transport.QUIET * MANY
+    assert fault_of_transport("rdma", seen) != ""
+    assert sum(each["packets_sent"] for each in seen.values()) * (MTU + 14) < transport._QUIET * MANY
 
 
 def test_javas_selectors_carry_bytes_over_rdma(guest, tmp_path):
@@ -151,7 +151,7 @@ def test_javas_selectors_carry_bytes_over_rdma(guest, tmp_path):
 
     seen = moved(guest, echo)
     await_words(guest, server, f"echoed {MANY}")
-    assert transport.fault("rdma", seen) == ""
+    assert fault_of_transport("rdma", seen) == ""
 
 
 @pytest.mark.xfail(reason="not seen to its end in 200 s; a NameNode was formatted", strict=False)
@@ -173,7 +173,7 @@ def test_a_file_goes_into_hdfs_over_rdma(guest, tmp_path):
         namenode.stop()
     packets = sum(each["packets_sent"] for each in seen.values())
     assert packets * (MTU + 14) > FILE
-    assert seen["v1"]["segments"] * (MTU - 52) < transport.QUIET * FILE
+    assert seen["v1"]["segments"] * (MTU - 52) < transport._QUIET * FILE
 
 
 def _configure(guest: Guest) -> None:

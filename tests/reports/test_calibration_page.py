@@ -12,6 +12,7 @@ import pytest
 
 from tests.unit.analysis.test_calibration import rows_of
 from whitewire.analysis import calibration
+from whitewire.analysis.calibration import CALIBRATION_FOLDER, rates_beside_ratios
 from whitewire.paths import HOME
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
@@ -25,8 +26,8 @@ def page(tmp_path_factory) -> tuple[str, Path]:
     assumed = [{"paper": "osu-hibd", "half": "score", "what": "copies", "why": "three: Hadoop's own"}]
     reading = {"claim": "A-C01", "reading": "inbound over a link", "n": "3", "estimate": "0.9", "low": "0.8",
                "high": "1", "expected": "0.6", "reason": ""}  # fmt: skip
-    checks = list(calibration.rates(rows_of("osu-hibd"), [reading], "osu-hibd"))
-    calibration.write(results / calibration.FOLDER / "analysis", rows, assumed, checks)
+    checks = list(rates_beside_ratios(rows_of("osu-hibd"), [reading], "osu-hibd"))
+    calibration._write(results / CALIBRATION_FOLDER / "analysis", rows, assumed, checks)
     program = str(Path(sys.executable).parent / "whitewire")
     reports = results / "reports"
     done = subprocess.run([program, "render", "--paper", "calibration", "--results", str(results)], cwd=HOME,

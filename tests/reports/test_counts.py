@@ -72,7 +72,7 @@ def test_further_papers_have_the_numbers_that_their_claims_recompute() -> None:
     for name in FURTHER:
         paper = loaded(name)
         none = Runs(pd.DataFrame(columns=COLUMNS), paper)
-        verdicts, _ = analyse.verdicts(paper, none, none, "emulated")
+        verdicts, _ = analyse._verdicts(paper, none, none, "emulated")
         found |= {row.claim: row.verdict for row in verdicts.itertuples() if row.route == "arithmetic"}
     assert {claim for claim, verdict in found.items() if verdict == claims.INCONSISTENT} == {"A-C09", "A-C12", "U-C13"}
     assert len(found) == 10
@@ -91,7 +91,7 @@ def test_every_exhibit_has_a_section_with_a_figure_or_table(name: str) -> None:
 def test_every_claim_has_one_verdict_even_without_runs(name: str) -> None:
     paper = loaded(name)
     none = Runs(pd.DataFrame(columns=COLUMNS), paper)
-    verdicts, _ = analyse.verdicts(paper, none, none, "emulated")
+    verdicts, _ = analyse._verdicts(paper, none, none, "emulated")
     assert list(verdicts["claim"]) == [claim["id"] for claim in paper.claims]
     for row in verdicts.itertuples():
         assert row.verdict in DECIDED[row.route], f"{row.claim}: {row.verdict} by {row.route}"

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.support import kept, testbed_page
-from whitewire.analysis import analyse
+from whitewire.analysis.analyse import write_analysis
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.paths import HOME
 from whitewire.records.checked import PACKAGE
-from whitewire.report import bundle, reference
-from whitewire.report.render import PAPER, TESTBED
+from whitewire.report import bundle
+from whitewire.report.reference import read_reference
+from whitewire.report.render import _PAPER, TESTBED
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 KNIT = HOME / "tests" / "support" / "knit_each.R"
@@ -30,7 +31,7 @@ IDENTITY = {"fabric", "host", "source", "destination", "streams", "kind", "part"
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory) -> Path:
     """`results/emulated` of the reference, opened."""
-    record, files = reference.read()
+    record, files = read_reference()
     return bundle.unpack(tmp_path_factory.mktemp("opened"), record, files.items())
 
 
@@ -78,7 +79,7 @@ def failures(page: str, folders: list[Path]) -> str:
     """What R says of a document with each of these results: a line per fault."""
     done = subprocess.run(
         ["Rscript", "--vanilla", str(KNIT), f"{page}.qmd", *map(str, folders)],
-        cwd=PAPER, env={**os.environ, "WHITEWIRE_PAPER": page}, capture_output=True, text=True, timeout=1800,
+        cwd=_PAPER, env={**os.environ, "WHITEWIRE_PAPER": page}, capture_output=True, text=True, timeout=1800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -117,6 +118,6 @@ def test_a_papers_report_with_few_rows(opened, tmp_path, page: str) -> None:
     for folder, changed in variants(opened, page, tmp_path):
         if any(path.name == "runs.csv" for path in changed):
             shutil.rmtree(folder / page / "analysis")
-            analyse.write(paper, testbed, folder / page, 7)
+            write_analysis(paper, testbed, folder / page, 7)
         folders.append(folder)
     assert failures(page, folders) == ""

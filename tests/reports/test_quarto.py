@@ -18,7 +18,8 @@ from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.report import rebuild
 from whitewire.report import render as module
-from whitewire.report.compare import compare
+from whitewire.report.compare import compare_results
+from whitewire.report.render import render_document
 
 WHY = module.quarto_lacks()
 pytestmark = pytest.mark.skipif(bool(WHY), reason=f"Quarto: {WHY}")
@@ -64,7 +65,7 @@ def both(tmp_path_factory) -> dict[str, Path]:
     top = tmp_path_factory.mktemp("both")
     shutil.copytree(HOME / "config", top / "config")
     shutil.copytree(HOME / "results" / "reference", top / "results" / "reference")
-    environment = {name: value for name, value in os.environ.items() if name not in rebuild.OVERRIDES}
+    environment = {name: value for name, value in os.environ.items() if name not in rebuild._OVERRIDES}
     command = [sys.executable, "-m", "whitewire", "report", "--testbed", "reference"]
     done = subprocess.run(command, cwd=top, env=environment, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -72,14 +73,14 @@ def both(tmp_path_factory) -> dict[str, Path]:
     folders = {"quarto": opened / "reports", "pandoc": top / "pandoc", "results": opened / "results" / "emulated"}
     for name in FURTHER:
         results = kept.unmeasured(name, top / "unmeasured").parent
-        module.render(module.document(name), results, folders["quarto"])
+        render_document(module.document(name), results, folders["quarto"])
     with pytest.MonkeyPatch.context() as patch:
         without_quarto(patch)
         for name in PAGES:
             patch.chdir(HOME if name in FURTHER else opened)  # which describes its own papers alone
             results = top / "unmeasured" if name in FURTHER else folders["results"]
-            formats = ("html",) if name == module.INDEX else module.FORMATS
-            module.render(module.document(name), results, folders["pandoc"], formats)
+            formats = ("html",) if name == module.INDEX else module._FORMATS
+            render_document(module.document(name), results, folders["pandoc"], formats)
     return folders
 
 
@@ -146,22 +147,22 @@ def test_a_comparison_looks_as_without_quarto(project: Path, reports_dir: Path, 
     for name in ("a", "b"):
         shutil.copytree(reports_dir.parent, tmp_path / "results" / name)
     monkeypatch.chdir(tmp_path)
-    quarto = words_of_page(compare("a", "b"))
+    quarto = words_of_page(compare_results("a", "b"))
     without_quarto(monkeypatch)
-    assert quarto == words_of_page(compare("a", "b")) and len(quarto) > 200
+    assert quarto == words_of_page(compare_results("a", "b")) and len(quarto) > 200
 
 
 def test_a_page_without_our_template_is_no_report(tmp_path: Path, monkeypatch) -> None:
     """Quarto renders what it takes for no document of a project without a word, and without the project's settings."""
     folder = tmp_path / "paper"
-    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
+    shutil.copytree(module._PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
     text = (folder / "_quarto.yml").read_text().replace('"!parts/*.qmd"', '"!parts/*.qmd", "!left-out.qmd"')
     (folder / "_quarto.yml").write_text(text)
     (folder / "left-out.qmd").write_text("---\ntitle: Left out\n---\n\nText.\n")
     (folder / "other.qmd").write_text("---\ntitle: Other\n---\n\nText.\n")
     (tmp_path / "results").mkdir()
     with pytest.raises(UserError, match="left-out.qmd: Quarto .* did not take up paper/_quarto.yml"):
-        module.render(folder / "left-out.qmd", tmp_path / "results", tmp_path / "reports", ("html",))
+        render_document(folder / "left-out.qmd", tmp_path / "results", tmp_path / "reports", ("html",))
 
 
 def test_quarto_leaves_nothing_in_the_home(reports_dir: Path, tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_quarto_leaves_nothing_in_the_home(reports_dir: Path, tmp_path: Path) ->
         patch.setenv("HOME", str(home))
         for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
             patch.delenv(name, raising=False)
-        module.render(module.document("index"), reports_dir.parent, tmp_path / "out", ("html",))
+        render_document(module.document("index"), reports_dir.parent, tmp_path / "out", ("html",))
     assert not any(home.iterdir())
 
 
@@ -179,13 +180,13 @@ def test_quarto_leaves_nothing_in_the_home(reports_dir: Path, tmp_path: Path) ->
 def small(tmp_path: Path):
     """Renders a small document in a folder with the styles and filters of paper/."""
     folder = tmp_path / "paper"
-    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
+    shutil.copytree(module._PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto", "R"))
     (tmp_path / "results").mkdir()
 
     def rendered(body: str) -> Path:
         qmd = folder / "small.qmd"
         qmd.write_text(f"---\ntitle: Small\n---\n\n{body}\n")
-        return module.render(qmd, tmp_path / "results", tmp_path / "reports", ("html",))[0]
+        return render_document(qmd, tmp_path / "results", tmp_path / "reports", ("html",))[0]
 
     return rendered
 
@@ -251,10 +252,10 @@ def test_what_is_left_out_has_no_caption_and_stops_no_pdf(tmp_path: Path, monkey
     if renderer == "pandoc":
         without_quarto(monkeypatch)
     folder = tmp_path / "paper"
-    shutil.copytree(module.PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto"))
+    shutil.copytree(module._PAPER, folder, ignore=shutil.ignore_patterns("*.qmd", "_site", ".quarto"))
     (tmp_path / "results").mkdir()
     (folder / "small.qmd").write_text(f"---\ntitle: Small\n---\n\n{LEFT_OUT}")
-    page, pdf = module.render(folder / "small.qmd", tmp_path / "results", tmp_path / "reports", ("html", "pdf"))
+    page, pdf = render_document(folder / "small.qmd", tmp_path / "results", tmp_path / "reports", ("html", "pdf"))
     for words in (words_of_page(page), words_of_pdf(pdf)):
         text = " ".join(words)
         assert "left out" not in text

@@ -14,7 +14,7 @@ import pytest
 from tests.support import compared, forked, kept
 from tests.support.kept import COMMIT, PAPER
 from whitewire.cli import main
-from whitewire.records import manifest
+from whitewire.records.manifest import manifest_faults
 from whitewire.report import rebuild
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
@@ -35,7 +35,7 @@ def run(project: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     for name in MISSING:
         (fakes / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{mark}\nexit 127\n')
         (fakes / name).chmod(0o755)
-    environment = {name: value for name, value in os.environ.items() if name not in (*rebuild.OVERRIDES, "JAVA_HOME")}
+    environment = {name: value for name, value in os.environ.items() if name not in (*rebuild._OVERRIDES, "JAVA_HOME")}
     environment["PATH"] = f"{fakes}{os.pathsep}{environment['PATH']}"
     assert shutil.which("java", path=environment["PATH"]) == str(fakes / "java")
     done = forked.run([str(Path(sys.executable).parent / "whitewire"), *argv], project, environment)
@@ -69,7 +69,7 @@ def test_every_report_is_there_and_the_reference_as_it_was(project) -> None:
     assert "(testbed.html)" not in words(reports / f"{PAPER}.html")
     assert 'href="testbed.html"' in (reports / f"{PAPER}.html").read_text(encoding="utf-8")
     assert list((reports / "figures" / PAPER).glob("*.png")) and list((reports / "data" / PAPER).glob("*.csv"))
-    assert manifest.faults(project / "results" / "reference") == []
+    assert manifest_faults(project / "results" / "reference") == []
 
 
 def test_verdicts_and_tables_are_the_same_byte_for_byte(project) -> None:

@@ -17,9 +17,10 @@ from tests.support.compared import ENVIRONMENT
 from tests.support.nasty import text_of
 from tests.unit.design.test_transports_of_sites import SITE, WITHOUT, paper
 from whitewire import atomic
-from whitewire.analysis import analyse
+from whitewire.analysis.analyse import write_analysis
 from whitewire.design.rows import make_design, write_csv
 from whitewire.report import render
+from whitewire.report.render import render_document
 from whitewire.tidy import columns, tables
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
@@ -66,7 +67,7 @@ def results(top: Path, testbed: Mapping, lost: Mapping[str, str], links: testbed
         ids = [row["run_id"] for row in rows if row["block"] == block]
         (folder / "block.json").write_text(json.dumps(BLOCK | {"block": block, "runs": ids}))
         (folder / "environment.json").write_text(json.dumps(ENVIRONMENT))
-    analyse.write(described, testbed, own, 7)
+    write_analysis(described, testbed, own, 7)
     testbed_page.write(top / "lab", "links", testbed_page.links_record(emulated=False, k=1), links)
     return top / "lab"
 
@@ -91,7 +92,7 @@ LINKS = {"rdma": PORTS,
 
 def section(folder: Path) -> tuple[str, str]:
     """The report's section on transports: its HTML, and what a reader sees of it."""
-    (page,) = render.render(render.document(PAPER), folder, folder / "reports", ("html",))
+    (page,) = render_document(render.document(PAPER), folder, folder / "reports", ("html",))
     found = page.read_text(encoding="utf-8").split('id="sec-transports"', 1)[1]
     own = re.split(r'id="sec-fig2"', found, maxsplit=1)[0]
     return own, text_of(f"<h2 {own}")

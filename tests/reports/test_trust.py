@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.support import testbed_page
-from whitewire.analysis.trust import AGAIN, MET, OPEN
-from whitewire.report.render import document, render
+from whitewire.analysis.trust import _AGAIN, _OPEN, MET
+from whitewire.report.render import document, render_document
 
 TABLES = {
     "ways": {"fabric": "1gbe", "source": "client1", "destination": "datanode1", "streams": 1, "goodput": 7.4,
@@ -23,9 +23,9 @@ TABLES = {
 """A row of each table of links that the page needs."""
 ANSWERS = [
     {"part": "links", "asked": "How exact are links?", "n": 144, "of": "tests", "value": -0.0004, "low": -0.001,
-     "high": 0.0002, "unit": "1", "goal": "within 1.0%", "outcome": MET, "again": AGAIN.format("links")},
+     "high": 0.0002, "unit": "1", "goal": "within 1.0%", "outcome": MET, "again": _AGAIN.format("links")},
     {"part": "ratio", "asked": "What share of intervals holds the truth?", "n": 40, "of": "intervals", "value": 0.9,
-     "low": 0.76, "high": 0.97, "unit": "1", "goal": "at least 95%", "outcome": OPEN, "again": AGAIN.format("ratio")},
+     "low": 0.76, "high": 0.97, "unit": "1", "goal": "at least 95%", "outcome": _OPEN, "again": _AGAIN.format("ratio")},
 ]  # fmt: skip
 LINKS = {"rate": 25, "pairs": 1, "meter": "iperf3", "n": 6, "error": -0.0004, "low": -0.001, "high": 0.0002,
          "largest": 0.002, "reach": "true", "within_bound": "true", "missing": 0}  # fmt: skip
@@ -42,7 +42,7 @@ def results(tmp_path):
 
 
 def page(results):
-    made = render(document("testbed"), results, results / "reports", ("html",))
+    made = render_document(document("testbed"), results, results / "reports", ("html",))
     return re.sub(r"\s+", " ", made[0].read_text())
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import yaml
 
 from tests.support.repository import linked
-from whitewire.analysis import analyse
+from whitewire.analysis.analyse import analyse_paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design import rows
-from whitewire.measure import block as runner
+from whitewire.design.rows import write_design
 from whitewire.measure import survey
+from whitewire.measure.block import measure_block
 from whitewire.paths import HOME
-from whitewire.tidy import tables
+from whitewire.tidy.tables import tidy_paper
 
 TEMPLATE = "made-up-2026"
 
@@ -49,9 +49,9 @@ def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]
     results.mkdir(parents=True)
     if load_testbed(testbed)["kind"] != "emulated":
         survey.survey(testbed, results.parent, "smoke")
-    rows.design(paper, testbed, effort, results / "design.csv")
-    runner.measure(paper, testbed, results / "design.csv", block, results / "raw" / block / "block.json")
-    tables.tidy(paper, results)
-    analyse.analyse(paper, testbed, results)
+    write_design(paper, testbed, effort, results / "design.csv")
+    measure_block(paper, testbed, results / "design.csv", block, results / "raw" / block / "block.json")
+    tidy_paper(paper, results)
+    analyse_paper(paper, testbed, results)
     with (results / "analysis" / "verdicts.csv").open() as table:
         return {row["claim"]: row for row in csv.DictReader(table)}

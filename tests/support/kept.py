@@ -16,11 +16,11 @@ import yaml
 from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT, HOSTS
 from whitewire import atomic
-from whitewire.analysis import analyse
+from whitewire.analysis.analyse import write_analysis
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.design.rows import levels_of, make_design, write_csv
-from whitewire.records import manifest
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
 from whitewire.tidy import columns, tables
 
 HOME = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
         for run_id in ids:  # raw output, which no bundle has
             (top / "runs" / run_id).mkdir(parents=True)
             (top / "runs" / run_id / "run.json").write_text("{}\n")
-    analyse.write(paper, testbed, own, 7)
+    write_analysis(paper, testbed, own, 7)
     return own
 
 
@@ -108,7 +108,7 @@ def unmeasured(name: str, results: Path) -> Path:
     (own / "tidy").mkdir()
     for table, names in {"runs.csv": columns.of_runs(paper.factors), **tables.TABLES}.items():
         atomic.write(own / "tidy" / table, tables.as_csv(names, [], table))
-    analyse.write(paper, testbed, own, 7)
+    write_analysis(paper, testbed, own, 7)
     return own
 
 
@@ -124,5 +124,5 @@ def links(results: Path) -> Path:
 
 def rewritten(folder: Path) -> None:
     """Write a folder's manifest anew, as it is now."""
-    paths = [path for path in folder.rglob("*") if path.is_file() and path != folder / manifest.NAME]
-    (folder / manifest.NAME).write_text(json.dumps(manifest.of_folder(folder, paths)))
+    paths = [path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST_FILE]
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(folder, paths)))

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from tests.support import quick_yaml
-from whitewire import estimands
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, tests_of
 from whitewire.design.rows import levels_of, make_design
+from whitewire.estimands import estimand_of
 from whitewire.records.metrics import unit_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 
 def same_of(loaded: Paper, design: pd.DataFrame) -> pd.DataFrame:
     """tidy/runs.csv of any paper's design: each metric that one of its claims or controls asks for, nearly 1."""
     asked = [test for claim in loaded.claims for test in tests_of(claim)]
-    wanted = [estimands.of(test).metrics() for test in asked]
+    wanted = [estimand_of(test).metrics() for test in asked]
     wanted += [[control["metric"], *control.get("also", ())] for control in loaded.controls]
     metrics = sorted({metric for each in wanted for metric in each})
     rng = np.random.default_rng(3)

@@ -11,7 +11,9 @@ from typing import Any
 
 from tests.support.limits import beside_others, of_kind
 from whitewire.cluster import hdfs, yarn
+from whitewire.cluster.hdfs import hdfs_settings
 from whitewire.cluster.stack import Stack
+from whitewire.cluster.yarn import yarn_settings
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -24,6 +26,7 @@ from whitewire.records.run import DesignRow
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.emulated.software import NAMENODE_IMAGE
 
 BLOCK = 1 << 20
 """Bytes in a block of small_stack()'s HDFS."""
@@ -52,9 +55,9 @@ def stack_on(
     """HDFS and YARN on the hosts of a testbed that is up; see small_stack()."""
     testbed.fabric("10gbe")
     installation = testbed.installation()
-    values = hdfs.settings(testbed, BLOCK, 3, 65536)
-    values |= yarn.settings(testbed, installation.configuration, slots=slots)
-    below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, software.IMAGE)
+    values = hdfs_settings(testbed, BLOCK, 3, 65536)
+    values |= yarn_settings(testbed, installation.configuration, slots=slots)
+    below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, NAMENODE_IMAGE)
     stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
     try:
         stack.start()

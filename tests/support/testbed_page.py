@@ -9,7 +9,7 @@ from typing import Any
 
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.paths import HOME
-from whitewire.tidy.tables import OF_LINKS, as_csv
+from whitewire.tidy.tables import LINKS_COLUMNS, as_csv
 
 Rows = Mapping[str, Sequence[Mapping[str, object]]]
 
@@ -32,7 +32,7 @@ def trust_record(**other: Any) -> dict[str, Any]:
 
 def write(results: Path, name: str, record: Mapping[str, Any], rows: Rows) -> Path:
     """`results`/`name` (links or trust) with its record and these tables, the others empty; return its folder."""
-    folder, columns = results / name, OF_LINKS if name == "links" else OF_TRUST
+    folder, columns = results / name, LINKS_COLUMNS if name == "links" else OF_TRUST
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(record))
     for table, own in columns.items():

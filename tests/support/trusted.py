@@ -21,6 +21,7 @@ from whitewire.measure import trust
 from whitewire.records import trust as records
 from whitewire.records.journal import BlockRecord, Journal
 from whitewire.records.run import DesignRow
+from whitewire.records.trust import KNOWN_PAPER, LOADS_FILE, PART_RECORD, TRUST_FOLDER
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 RATIO, SLOWED = 4.0, 0.1
@@ -39,8 +40,8 @@ def testbed() -> dict[str, Any]:
 
 def paper(folder: Path | None = None, groups: int = 1, **other: Any) -> Paper:
     """The paper of one known ratio; with `folder` its YAML is kept there."""
-    raw = synthetic.ratios(groups, (RATIO,), (1,)) | other
-    path = (folder or Path()) / records.KNOWN
+    raw = synthetic.paper_of_ratios(groups, (RATIO,), (1,)) | other
+    path = (folder or Path()) / KNOWN_PAPER
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(quick_yaml.dump(raw, sort_keys=False))
@@ -88,14 +89,14 @@ def link_row(rate: float, number: int, meter: str) -> dict[str, Any]:
 def described(results: Path) -> Path:
     """The YAML of the paper with two k, for project.paper_path."""
     path = results.parent / f"{TWO_K}.yaml"
-    raw = synthetic.ratios(1, (RATIO,), (1,))
+    raw = synthetic.paper_of_ratios(1, (RATIO,), (1,))
     path.write_text(quick_yaml.dump(raw | {"id": TWO_K, "scale": raw["scale"] | {"k": [64, 128]}}, sort_keys=False))
     return path
 
 
 def made(results: Path, groups: int = 1) -> Path:
     """`results`/trust with all parts; `same` has no paper's cells but those of the known ratio."""
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     (folder / "links" / "verbatim").mkdir(parents=True)
     (folder / "links" / "verbatim" / "client1.json").write_text('{"verbatim": 1}\n')
     for number in range(1, ROUNDS + 1):
@@ -105,7 +106,7 @@ def made(results: Path, groups: int = 1) -> Path:
     block(folder / "ratio" / synthetic.BLOCK, ratios, synthetic.all_rows(ratios, testbed()))
     under = paper(folder / "load")
     every, loads = synthetic.loaded(synthetic.of_fastest(under, testbed(), REPETITIONS), (0.0, 1.0))
-    (folder / "load" / records.LOADS).write_text(json.dumps(loads))
+    (folder / "load" / LOADS_FILE).write_text(json.dumps(loads))
     block(folder / "load" / synthetic.BLOCK, under, every, loads)
     several = load_paper(described(results), fabric_names(testbed()))
     for candidate in range(several.candidate_count):
@@ -125,7 +126,7 @@ def made(results: Path, groups: int = 1) -> Path:
         papers = [TWO_K] if name in ("scales", "lanes") else []
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
                "description": started.description}  # fmt: skip
-        (folder / name / records.PART).write_text(json.dumps(own))
+        (folder / name / PART_RECORD).write_text(json.dumps(own))
     started.work.left.clear()
     started._finish()
     return folder

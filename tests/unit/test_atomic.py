@@ -18,8 +18,8 @@ import pytest
 from whitewire import atomic
 from whitewire.errors import REMEDIES, of_system
 from whitewire.paths import HOME
-from whitewire.records import manifest
 from whitewire.records.journal import Journal
+from whitewire.records.manifest import manifest_faults
 from whitewire.records.reasons import Reason
 
 LONG = "a,b\n" * 100_000
@@ -213,7 +213,7 @@ def test_a_run_that_is_set_aside_is_whole_or_gone_wherever_the_process_is_killed
         assert kept and not list(block.glob("*/.part-*"))
         for folder in kept:
             assert {path.name for path in folder.iterdir()} == {"run.json", "manifest.json", "samples.csv", "log"}
-            assert manifest.faults(folder) == []
+            assert manifest_faults(folder) == []
         if ended:
             break
     assert ended and [path.name for path in kept] == ["a-r1.1"]

@@ -13,6 +13,7 @@ import pytest
 
 from bench import interim
 from whitewire import lanes
+from whitewire.lanes import LANES_VARIABLE
 from whitewire.paths import HOME
 
 SCRIPTS = sorted(path.name for path in (HOME / "bench").glob("*.py"))
@@ -82,11 +83,11 @@ def test_a_lane_of_the_comparison_that_ends_early_goes_to_no_other_block(tmp_pat
     started = []
 
     def start(argv, env):
-        started.append(env[lanes.VARIABLE])
+        started.append(env[LANES_VARIABLE])
         return SimpleNamespace(wait=lambda: 0)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     runpy.run_path(str(HOME / "bench" / "lanes.py"))["side_by_side"]("emulex-2012", 2, 60.0, tmp_path)
-    monkeypatch.setenv(lanes.VARIABLE, started[0])
+    monkeypatch.setenv(LANES_VARIABLE, started[0])
     with lanes.lane("emulex-2012/known"), lanes.further_lane() as further:
         assert (lanes.most(), lanes.free(), further) == (2, 0, 0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire import budget
-from whitewire.budget import EXPECTED, Budget, seconds_of, words
+from whitewire.budget import _EXPECTED, Budget, seconds_of, time_in_words
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ def test_times(text, seconds):
     "text", ["", "30", "soon", "nan", "inf", "-3m", "0s", "1d", "3 m m", "1e3s", "9" * 400 + "h", "٣m"]
 )
 def test_what_is_no_time(text):
-    with pytest.raises(ValueError, match=EXPECTED):
+    with pytest.raises(ValueError, match=_EXPECTED):
         seconds_of(text)
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(45, "45 s"), (600, "10 min"), (5400, "1 h 30 min"), (119.4, "119 s")])
 def test_times_in_words(seconds, said):
-    assert words(seconds) == said
+    assert time_in_words(seconds) == said
 
 
 EXPECTED_S = st.dictionaries(st.text("abc/", min_size=1), st.floats(1, 1e5), min_size=1, max_size=6)

@@ -17,7 +17,8 @@ import pytest
 from tests.support import chaos, chaos_project, ours
 from tests.support.chaos import ENDS, JOBS, KINDS, PUTS, TESTBEDS, Block, Fault, Injection, Kept, Moment, Row
 from whitewire import lanes
-from whitewire.workflow import documents
+from whitewire.lanes import LANES_VARIABLE
+from whitewire.workflow.documents import check_documents
 from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).parents[2]
@@ -244,7 +245,7 @@ def test_what_is_measured_can_be_planned(paper, tmp_path, monkeypatch):
     monkeypatch.setenv("PAPERS", paper)
     plan = Plan.load()
     assert len(plan.designs[paper]) == {PUTS: 6, JOBS: 2}[paper]
-    documents.check([(plan.described[paper], tmp_path / "paper" / f"{paper}.qmd")])
+    check_documents([(plan.described[paper], tmp_path / "paper" / f"{paper}.qmd")])
 
 
 def test_with_lanes_the_process_of_a_further_one_is_hit_too_and_only_runs_of_its_lane():
@@ -259,7 +260,7 @@ def test_with_lanes_the_process_of_a_further_one_is_hit_too_and_only_runs_of_its
 
 
 def test_the_lane_of_a_process_is_the_one_it_holds(tmp_path, monkeypatch):
-    monkeypatch.setenv(lanes.VARIABLE, lanes.Lanes.of(3, tmp_path).text())
+    monkeypatch.setenv(LANES_VARIABLE, lanes.Lanes.of(3, tmp_path).text())
     mine = psutil.Process()
     assert chaos_project.lane_of(mine) == 0
     with lanes.lane("a"), lanes.lane("b"), lanes.lane("c"):

@@ -185,7 +185,7 @@ def test_interrupt_is_130(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("whitewire.install.doctor.doctor", interrupted)
+    monkeypatch.setattr("whitewire.install.doctor.examine_machine", interrupted)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "whitewire: interrupted\n"
 
@@ -283,7 +283,7 @@ def test_a_command_that_is_said_to_read_no_configuration_reads_none(name, tmp_pa
     assert sorted(each.__name__ for each in cli.WITHOUT_CONFIGURATION) == sorted(NO_CONFIGURATION)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("whitewire.paths.root", raising(AssertionError("it asks for the configuration")))
-    monkeypatch.setattr("whitewire.install.hibench_tree.prepare", raising(UserError("stopped")))
+    monkeypatch.setattr("whitewire.install.hibench_tree.prepare_tree", raising(UserError("stopped")))
     assert main([name, *NO_CONFIGURATION[name]]) == 2
     assert "using" not in capsys.readouterr().err
 
@@ -329,7 +329,7 @@ def test_whatever_a_command_prints_changes_no_terminal(monkeypatch, capsys):
 def test_help_lists_every_command_in_its_group():
     actions = cli.parser()._actions
     (commands,) = (action.choices for action in actions if isinstance(action.choices, dict))
-    assert {cli._name(each) for functions in cli.GROUPS.values() for each in functions} == set(commands)
+    assert {cli._name(each) for functions in cli._GROUPS.values() for each in functions} == set(commands)
     said = cli.parser().format_help()
     assert "\neveryday:\n  validate      Check every file that a run would use" in said
     assert "\n  design        Write design.csv of a paper\n" in said

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire import lanes
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.measure import weights
 
 HOLD = """
@@ -28,7 +28,7 @@ with lanes.processors(float(sys.argv[1])):
 def of_two(tmp_path, monkeypatch):
     """Two lanes on two processors, in this process's environment."""
     shared_lanes = Lanes(2, os.getpid(), str(tmp_path / "lanes"), 2, lanes.boot_id())
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     return shared_lanes
 
 
@@ -93,7 +93,7 @@ def test_each_lane_has_its_number(of_two):
 
 
 def test_without_lanes_nothing_is_held_and_the_campaign_is_this_process(monkeypatch):
-    monkeypatch.delenv(lanes.VARIABLE, raising=False)
+    monkeypatch.delenv(LANES_VARIABLE, raising=False)
     with lanes.lane() as number, lanes.processors(99), lanes.processors(99):
         assert (number, lanes.count(), lanes.campaign()) == (1, 1, os.getpid())
 
@@ -119,7 +119,7 @@ with lanes.after_others(Path({str(tmp_path / ".lane")!r})):
 
 def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(monkeypatch):
     run = SimpleNamespace(row={"experiment": "grid"}, levels={"fabric": "1gbe"})
-    monkeypatch.setattr(weights.scale_candidate, "load", lambda of: 0.4)
+    monkeypatch.setattr(weights.scale_candidate, "busy_processors", lambda of: 0.4)
     made = weights.Weights()
     assert made.of(run) == pytest.approx(0.5)
     made.note(run, 0.6, short=True)
@@ -130,7 +130,7 @@ def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(
 
 def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, hold):
     shared_lanes = Lanes.of(2, tmp_path / "lanes", on_a_site=True)
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     assert lanes.shared() is None
     assert holds(hold(weights.ALL), 10)
     assert holds(hold(weights.ALL), 10)
@@ -142,7 +142,7 @@ def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, 
 
 def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tmp_path, monkeypatch):
     shared_lanes = Lanes.of(2, tmp_path, ["a/1", "b/1"], most=3)
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     assert lanes.most() == 3
     with lanes.lane("a/1") as first:
         assert lanes.free() == 0
@@ -160,7 +160,7 @@ def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tm
 
 def test_who_only_reads_the_plan_forgets_no_block_of_a_campaign_that_goes_on(tmp_path, monkeypatch):
     shared_lanes = Lanes.of(2, tmp_path, ["a/1"])
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     with lanes.lane("a/1"):
         dry_run = f"from pathlib import Path; from whitewire.lanes import Lanes; Lanes.of(2, Path({str(tmp_path)!r}))"
         subprocess.run([sys.executable, "-c", dry_run], check=True)
@@ -169,7 +169,7 @@ def test_who_only_reads_the_plan_forgets_no_block_of_a_campaign_that_goes_on(tmp
 
 def test_blocks_that_wait_for_another_of_their_paper_leave_it_the_free_lanes(tmp_path, monkeypatch):
     shared_lanes = Lanes.of(2, tmp_path, ["a/full-1", "a/full-2", "a/full-3", "b/full-1"])
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     with lanes.lane("b/full-1"):
         assert lanes.free() == 0
     with lanes.lane("a/full-1"):

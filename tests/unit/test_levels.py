@@ -2,7 +2,7 @@
 
 import pytest
 
-from whitewire.levels import cell_name, said
+from whitewire.levels import cell_name, level_in_words
 
 
 @pytest.mark.parametrize(("size", "words"), [
@@ -10,7 +10,7 @@ from whitewire.levels import cell_name, said
     (8192, "8 KiB"), (123456789, "123456789"), (512, "512"), ("", ""),
 ])  # fmt: skip
 def test_sizes_have_the_shortest_unit_that_is_exact(size, words):
-    assert said("size_bytes", size) == words
+    assert level_in_words("size_bytes", size) == words
 
 
 def test_only_sizes_have_one():

@@ -144,17 +144,17 @@ def test_a_factor_is_read_or_its_readings_are_named(text):
     for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):
         if isinstance(right, str):
             with pytest.raises(Unread) as error:
-                printed.factor(text, metric)
+                printed._factor(text, metric)
             assert right in str(error.value)
         else:
-            assert printed.factor(text, metric) == pytest.approx(right, rel=1e-9)
+            assert printed._factor(text, metric) == pytest.approx(right, rel=1e-9)
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_factor_is_refused(text):
     for metric in (RATE, TIME):
         with pytest.raises(Unread, match=REFUSED[text]):
-            printed.factor(text, metric)
+            printed._factor(text, metric)
 
 
 VENDORS = {
@@ -264,9 +264,9 @@ def test_readings_that_a_refusal_names_are_read():
     for text, nouns in (("60%", "throughput"), ("60%", "time"), ("6x", "time"), ("50% slower", "throughput")):
         metric = TIME if nouns == "time" else RATE
         with pytest.raises(Unread) as error:
-            printed.factor(text, metric)
+            printed._factor(text, metric)
         for named in str(error.value).split('"')[3::2]:
-            assert printed.factor(named, metric) == pytest.approx(float(named.split("x")[0]))
+            assert printed._factor(named, metric) == pytest.approx(float(named.split("x")[0]))
 
 
 def test_answers_of_new_paper_are_read_or_refused():
@@ -274,7 +274,7 @@ def test_answers_of_new_paper_are_read_or_refused():
     readings = []
     for claim in claims:
         try:
-            readings.append(new_paper.reading(claim))
+            readings.append(new_paper._reading(claim))
         except ValueError as error:
             readings.append(str(error))
     assert readings == [
@@ -314,19 +314,19 @@ def test_a_number_in_the_german_way_is_never_another(value, unit, space):
 def test_commas_and_ranges_are_never_one_number(first, second, form):
     text = form.format(first, second)
     with pytest.raises(Unread):
-        printed.factor(text) if text.endswith("x") else quantities.amount(text)
+        printed._factor(text) if text.endswith("x") else quantities.amount(text)
 
 
 @given(st.floats(1.01, 1000).map(lambda n: float(f"{n:.4g}")), st.sampled_from((RATE, TIME)))
 def test_a_factor_that_is_printed_is_read_back(ratio, metric):
     noun = printed.NOUNS[metric]
-    assert printed.factor(f"{ratio}x the {noun}", metric) == ratio
-    assert printed.factor(f"{ratio}× faster", RATE) == pytest.approx(1 / printed.factor(f"{ratio}x faster", TIME))
+    assert printed._factor(f"{ratio}x the {noun}", metric) == ratio
+    assert printed._factor(f"{ratio}× faster", RATE) == pytest.approx(1 / printed._factor(f"{ratio}x faster", TIME))
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused_in_one_line(text):
-    for read in (quantities.amount, printed.factor, printed.ratios):
+    for read in (quantities.amount, printed._factor, printed.ratios):
         try:
             read(text)
         except Unread as error:

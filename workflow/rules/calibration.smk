@@ -55,7 +55,7 @@ rule calibration_page:
         f"{RESULTS}/logs/calibration-tables.done",
         document="paper/calibration.qmd",
         style=STYLE,
-        functions=files("paper/R/papers/calibration/*.R"),
+        functions=program_files("paper/R/papers/calibration/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/calibration.html"),

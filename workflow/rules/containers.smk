@@ -14,7 +14,7 @@ rule container:
     Its label org.opencontainers.image.revision is the commit of this checkout, in which the command whitewire lies.
     """
     input:
-        lambda wildcards: made_of(wildcards.image),
+        lambda wildcards: image_made_of(wildcards.image),
     output:
         ".cache/containers/{image}.sif",
     log:

@@ -91,7 +91,7 @@ use rule links_network as links_transports with:
         results=subpath(output.record, ancestor=2),
         effort=results.survey_effort(plan),
         description=plan.description,
-        transports=results.transports(plan.testbed),
+        transports=results.measured_transports(plan.testbed),
 
 
 rule links:

@@ -1,6 +1,6 @@
 # Stage 5: documents. They read tables, descriptions and records of the environment, and compute no estimate.
 
-STYLE = files(
+STYLE = program_files(
     "paper/*.R",
     "paper/R/*.R",
     "paper/R/data/*.R",
@@ -24,11 +24,11 @@ rule paper:
         expand(
             f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]
         ),
-        carried=lambda wildcards: results.carried(plan, wildcards.paper),
+        carried=lambda wildcards: results.transport_tables(plan, wildcards.paper),
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
-        functions=lambda wildcards: files(f"paper/R/papers/{wildcards.paper}/*.R"),
+        functions=lambda wildcards: program_files(f"paper/R/papers/{wildcards.paper}/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/{{paper}}.html"),
@@ -77,8 +77,8 @@ rule index:
         expand("config/papers/{paper}.yaml", paper=plan.papers),
         document="paper/index.qmd",
         style=STYLE,
-        functions=files("paper/R/papers/index/*.R"),
-        reference=results.reference(),
+        functions=program_files("paper/R/papers/index/*.R"),
+        reference=results.reference_files(),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/index.html"),

@@ -58,7 +58,7 @@ rule testbed_page:
         f"{RESULTS}/logs/links-tables.done",
         document="paper/testbed.qmd",
         style=STYLE,
-        functions=files("paper/R/papers/testbed/*.R"),
+        functions=program_files("paper/R/papers/testbed/*.R"),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/testbed.html"),

@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import atomic, budget, estimands, factors, propagation, statistics, workloads
+from whitewire import atomic, budget, factors, propagation, statistics
 from whitewire.analysis import (
     asked,
     claims,
     controls,
-    guards,
     interim,
-    inverse,
     judging,
     one_claim,
     prospects,
-    similitude,
-    sweeps,
 )
-from whitewire.analysis.run_lanes import LANES
+from whitewire.analysis.controls import controls_table
+from whitewire.analysis.guards import rejection_of_metric
+from whitewire.analysis.inverse import inverse_table
+from whitewire.analysis.run_lanes import LANE_COLUMNS
 from whitewire.analysis.runs import Runs, Scaling, at, on_testbed, status_on
+from whitewire.analysis.similitude import SIMILITUDE_COLUMNS, similitude_table
+from whitewire.analysis.sweeps import sweeps_table
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import MODELLED
@@ -37,26 +38,31 @@ from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
 from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import Cell, cell_ids, text
+from whitewire.estimands import estimand_of
+from whitewire.levels import Cell, cell_ids, level_text
 from whitewire.models import MODELS, maxmin
+from whitewire.models.maxmin import PutCell
 from whitewire.paths import shown, start_command
-from whitewire.records import checked, manifest, reasons, scale_candidate
+from whitewire.records.checked import table_faults
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of
 from whitewire.records.metrics import unit_of
-from whitewire.records.reasons import OTHERS, Reason
+from whitewire.records.reasons import OTHERS, Reason, recorded_reason
+from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.columns import LANE
 from whitewire.units import MB_PER_GBIT, gbit_per_s
+from whitewire.workloads import workload_of
 
-AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
-MODEL = "max-min flow"
-DRAWS = 4
+_AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
+_MODEL = "max-min flow"
+_DRAWS = 4
 UNMODELLED = factors.NETWORK | {"settings", "switch_buffer_kib", "packet_bytes", "transport"}
 """Factors that the max-min model leaves out."""
 CURVE = np.round(np.geomspace(0.25, 40, 25), 4)
 """Link rates (Gbit/s) of the modelled response curve."""
 SIMULATED = ["metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid", "link_gbit_per_s"]
-VERDICT_COLUMNS = [
+_VERDICT_COLUMNS = [
     "paper",
     "claim",
     "statement",
@@ -121,7 +127,7 @@ AUDIT_COLUMNS = [
 ]
 
 
-def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
+def _estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
     """One row per cell and metric: medians with order-statistic intervals, as measured and at full scale."""
     rows = []
     keys = ["experiment", *paper.factors, "metric", "unit"]
@@ -156,13 +162,13 @@ def estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
 
 def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
     """Why no estimate may rest on the runs of a row; empty where one may."""
-    return str(guards.of(runs, row["experiment"], _levels(runs, row), row["metric"]) or "")
+    return str(rejection_of_metric(runs, row["experiment"], _levels(runs, row), row["metric"]) or "")
 
 
 def _levels(runs: Runs, row: Mapping[str, Any]) -> dict[str, Any]:
     """The levels of a row of estimates as the paper has them; tables have them as text."""
     factors = runs.paper.experiments[row["experiment"]]["factors"]
-    return {name: next((level for level in levels if text(level) == row[name]), row[name])
+    return {name: next((level for level in levels if level_text(level) == row[name]), row[name])
             for name, levels in factors.items()}  # fmt: skip
 
 
@@ -211,9 +217,9 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
     `scale` (experiment, levels → its scale) gives files, blocks and drives as the emulated runs had them; without
     it they are whole. Rates in MB/s and times in s at full scale.
     """
-    jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]] = []
+    jobs: list[tuple[str, dict[str, Any], float, PutCell]] = []
     for experiment in paper.experiments.values():
-        if not workloads.of(experiment["workload"]).modelled or "control" in experiment:
+        if not workload_of(experiment["workload"]).modelled or "control" in experiment:
             continue
         for levels in cells_of(experiment):
             parameters = paper.parameters(experiment["id"], levels)
@@ -228,7 +234,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
     for job, prediction in zip(jobs, _simulated(jobs), strict=True):
         name, levels, link, cell = job
         base = {"experiment": name, **{f: levels.get(f, "") for f in paper.factors}}
-        for draw in range(DRAWS):
+        for draw in range(_DRAWS):
             found = {metric: getattr(prediction, metric)[draw] for metric in MODELLED if metric != "link_share"}
             found["link_share"] = found["throughput"] / cell.clients / (link * MB_PER_GBIT)
             for metric, value in found.items():
@@ -240,7 +246,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
 
 def _job(
     paper: Paper, experiment: str, levels: dict[str, Any], link: float, scale: Scaling | None
-) -> tuple[str, dict[str, Any], float, maxmin.Cell]:
+) -> tuple[str, dict[str, Any], float, PutCell]:
     parameters = paper.parameters(experiment, levels)
     if scale is None:
         size, block = parameters["file_size_bytes"], parameters["block_size_bytes"]
@@ -256,16 +262,16 @@ def _job(
     return experiment, levels, link, cell
 
 
-def _simulated(jobs: list[tuple[str, dict[str, Any], float, maxmin.Cell]]) -> list[maxmin.Prediction]:
+def _simulated(jobs: list[tuple[str, dict[str, Any], float, PutCell]]) -> list[maxmin.Prediction]:
     """Each distinct cell once; cells that share their hosts in one simulation."""
-    groups: dict[tuple[int, int, int], list[maxmin.Cell]] = {}
+    groups: dict[tuple[int, int, int], list[PutCell]] = {}
     for *_, cell in jobs:
         group = groups.setdefault((cell.datanodes, cell.drives, cell.replication), [])
         if cell not in group:
             group.append(cell)
-    found: dict[maxmin.Cell, maxmin.Prediction] = {}
+    found: dict[PutCell, maxmin.Prediction] = {}
     for cells in groups.values():
-        found |= dict(zip(cells, maxmin.simulate(cells, DRAWS, 1), strict=True))
+        found |= dict(zip(cells, maxmin.simulate(cells, _DRAWS, 1), strict=True))
     return [found[cell] for *_, cell in jobs]
 
 
@@ -276,10 +282,10 @@ def model_table(paper: Paper, runs: pd.DataFrame) -> pd.DataFrame:
     if not len(runs):
         return pd.DataFrame(columns=columns)
     table = runs.groupby(keys, sort=False, dropna=False)["value"].median().reset_index()
-    return table.assign(model=MODEL)[columns]
+    return table.assign(model=_MODEL)[columns]
 
 
-def verdicts(
+def _verdicts(
     paper: Paper,
     runs: Runs,
     modelled: Runs,
@@ -317,7 +323,7 @@ def verdicts(
         extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
         if extra:
             row["reason"] += f". Further readings: {extra}"
-    table = pd.DataFrame(rows, columns=VERDICT_COLUMNS)
+    table = pd.DataFrame(rows, columns=_VERDICT_COLUMNS)
     for column in ("n", "decided_after", "runs_needed", "minutes"):
         table[column] = table[column].astype("Int64")
     return table, pd.DataFrame(readings, columns=READING_COLUMNS)
@@ -338,7 +344,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
         yield "not decidable here by more runs"
         return
     cells = interim.cells_of_test(runs, claim["test"]) or ()
-    fewest = estimands.of(claim["test"]).fewest
+    fewest = estimand_of(claim["test"]).fewest
     few = (_too_few(paper, name, runs.efforts, fewest) for name in dict.fromkeys(name for name, _ in cells))
     if reason := next(filter(None, few), ""):
         yield reason
@@ -358,7 +364,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reaso
     if left is None:
         return Counter()
     own = cell_ids(cells)
-    why = map(reasons.read, left["reason"], form.texts(left, "why_code"))
+    why = map(recorded_reason, left["reason"], form.texts(left, "why_code"))
     rows = zip(left["experiment"], left["cell"], why, strict=True)
     return Counter(why for name, cell, why in rows if (name, cell) in own and why.kind.again)
 
@@ -411,9 +417,9 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
     own = status if route == claims.NOT_TESTABLE else route
     wanted = [(metric, own, {**test, "metric": metric}, runs) for metric in test.get("also", [])]
     if "modelled" in claim["routes"] and route != "modelled":
-        wanted.append((MODEL, "modelled", test, modelled))
+        wanted.append((_MODEL, "modelled", test, modelled))
         if as_run is not None:
-            wanted.append((f"{MODEL}, files as run", "modelled", test, as_run))
+            wanted.append((f"{_MODEL}, files as run", "modelled", test, as_run))
     for reading in claim.get("readings", []):
         by_runs = reading["route"] in claims.MEASURED
         source = modelled if reading["route"] == "modelled" else runs
@@ -438,7 +444,7 @@ def audit(paper: Paper) -> pd.DataFrame:
 
 def _short(value: float) -> str:
     """An argument for the eye: `4`, `0.0627348`."""
-    return text(value) if float(value).is_integer() else f"{value:.6g}"
+    return level_text(value) if float(value).is_integer() else f"{value:.6g}"
 
 
 def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -> dict[str, Any]:
@@ -465,17 +471,17 @@ def _checked(paper: Paper, check: Mapping[str, Any], models: dict[str, float]) -
     return row
 
 
-def analyse(paper: str, testbed: str, results: Path | str) -> None:
+def analyse_paper(paper: str, testbed: str, results: Path | str) -> None:
     """The analysis stage: read `results`/tidy, write `results`/analysis."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
     config = project.load_config()
-    write(loaded, description, Path(results), config["seed"], config["budget"])
+    write_analysis(loaded, description, Path(results), config["seed"], config["budget"])
 
 
-def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, had: str = budget.NONE) -> None:
+def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, had: str = budget.NONE) -> None:
     """All tables of the analysis of one paper on one testbed; `had`: the budget of the start."""
-    if faults := checked.tables(results / "tidy"):
+    if faults := table_faults(results / "tidy"):
         raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
     source = results / "tidy" / "runs.csv"
     table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
@@ -492,48 +498,50 @@ def write(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, ha
     effort = effort_of(table["block"].iloc[0]) if len(table) else ""
     if effort and effort not in (efforts := paper.raw.get("replicates", {})):
         expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
-        raise UserError(f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {AGAIN}")
+        raise UserError(
+            f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}"
+        )
     runs = on_testbed(paper, testbed, effort, table, overheads, lost_runs, seed, ended=True)
     simulated = model_runs(paper, fabrics)
-    short, scaled = None, pd.DataFrame(columns=similitude.COLUMNS)
+    short, scaled = None, pd.DataFrame(columns=SIMILITUDE_COLUMNS)
     if effort:
         short = model_runs(paper, fabrics, runs.scaling)
-        scaled = similitude.table(paper, testbed, effort)
+        scaled = similitude_table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
     asked_table = _read(ledger) if ledger.is_file() else None
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table), had=had)
-    judged, readings = verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
-                                asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
+    judged, readings = _verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
+                                 asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
     folder = results / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
-        "estimates": estimates(paper, runs, status),
+        "estimates": _estimates(paper, runs, status),
         "verdicts": judged,
         "readings": readings,
-        "controls": controls.table(judged_controls),
+        "controls": controls_table(judged_controls),
         "model": model_table(paper, simulated),
         "audit": audit(paper),
-        "sweeps": sweeps.table(paper),
-        "inverse": inverse.table(paper, runs, fabrics),
+        "sweeps": sweeps_table(paper),
+        "inverse": inverse_table(paper, runs, fabrics),
         "similitude": scaled,
     }
     # Of no runs an empty one: a budget may end before the first.
     tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     if LANE in table:
-        tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANES))
+        tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANE_COLUMNS))
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         atomic.write(folder / name, content)
-    atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
+    atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
 
 
 def _candidate(paper: Paper, path: Path) -> int:
     """Index of the scale candidate of the runs; the first where nothing is recorded: in old results, or without any."""
     scales = _read(path) if path.is_file() else pd.DataFrame()
     found = int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
-    if why := scale_candidate.beyond(found, paper.candidate_count):
-        raise UserError(f"{shown(path)}: {why}; {AGAIN}")
+    if why := candidate_fault(found, paper.candidate_count):
+        raise UserError(f"{shown(path)}: {why}; {_AGAIN}")
     return found
 
 
@@ -544,4 +552,4 @@ def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
     except FileNotFoundError:
         raise UserError(f"{shown(path)}: no such file; make it with `.venv/bin/whitewire tidy`") from None
     except ValueError as error:  # Torn, and pandas' own
-        raise UserError(f"{shown(path)}: {error}; {AGAIN}") from None
+        raise UserError(f"{shown(path)}: {error}; {_AGAIN}") from None

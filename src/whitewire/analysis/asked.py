@@ -15,7 +15,7 @@ from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
 from whitewire.tidy.columns import BY_ITSELF, JUDGED
 
-BEFORE, AFTER, AGAIN = "before", "after", "again"
+BEFORE, ASKED_AFTER, AGAIN = "before", "after", "again"
 """Asked as it is now before the first run; changed since, or nobody noted what was asked; asked before the first run,
 and judged earlier with fewer runs, at the end of a start, by an analysis that spent all of the level."""
 
@@ -25,7 +25,7 @@ class Noted:
     """The ledger's entries for a paper's claims."""
 
     since: Mapping[str, str] = field(default_factory=dict)
-    """BEFORE or AFTER by claim."""
+    """BEFORE or _AFTER by claim."""
     judged: Mapping[str, int] = field(default_factory=dict)
     """Runs of each cell when a claim was judged before its last run began."""
     alone: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Noted:
 
     def word(self, claim: str, row: Mapping[str, Any]) -> str:
         """The column `asked` of a claim that runs judge. `row` is its row, with `n` and `decided_after`."""
-        found = self.since.get(claim, AFTER)
+        found = self.since.get(claim, ASKED_AFTER)
         return AGAIN if found == BEFORE and self.earlier(claim, row) else found
 
     def earlier(self, claim: str, row: Mapping[str, Any]) -> int:
@@ -61,8 +61,8 @@ def effort(table: pd.DataFrame | None) -> str:
 
 
 def of_claims(paper: Paper, table: pd.DataFrame | None) -> Mapping[str, str]:
-    """BEFORE or AFTER by claim; `table` is tidy/asked.csv, None where there is none."""
-    found = dict.fromkeys((claim["id"] for claim in paper.claims), AFTER)
+    """BEFORE or _AFTER by claim; `table` is tidy/asked.csv, None where there is none."""
+    found = dict.fromkeys((claim["id"] for claim in paper.claims), ASKED_AFTER)
     if table is None or table.empty:
         return found
     now = asked.digests(paper, effort(table))

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description.paper import Paper
+from whitewire.estimands import estimand_of
 from whitewire.estimands.evidence import Evidence
 from whitewire.text import numbers
 
@@ -19,7 +19,7 @@ def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
     """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
     low = high = 1.0
     sources: dict[str, None] = {}
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     for (experiment, levels), metric, sign in zip(estimand.cells(), estimand.metrics(), estimand.signs, strict=False):
         for bias in paper.raw.get("biases", []):
             cell = bias["cell"]

@@ -14,54 +14,57 @@ from typing import Any
 
 import numpy as np
 
-from whitewire import atomic, estimands, statistics
+from whitewire import atomic, statistics
 from whitewire.analysis import claims
-from whitewire.analysis.asked import AFTER
+from whitewire.analysis.asked import ASKED_AFTER
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.levels import cell_name
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, schema
+from whitewire.records.checked import parse_table
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, read_bounded
 from whitewire.tidy.tables import Cells, as_csv, flag
 
-FOLDER = "calibration"
+CALIBRATION_FOLDER = "calibration"
 """Below a testbed's results; no paper has this name."""
 TUNE, SCORE, BOTH = "tune", "score", "both"
 """Halves of the sets: those that the model may be tuned to, and those that it is scored on (docs/decisions/0017)."""
 OPERATION, ABSOLUTE = "operation", "absolute"
-ESTIMANDS = ("ratio", "share")
-KINDS = {
+_ESTIMANDS = ("ratio", "share")
+_KINDS = {
     "fabric": "network", "replication": "copies", "nodes": "nodes", "count": "drives", "drive": "drives",
     "block_size_bytes": "block size", "store": "coding",
 }  # fmt: skip
 """Kind of a ratio, by the factor in which its two cells differ."""
-LARGE, SMALL, OTHER, NONE = "effect too large", "effect too small", "other direction", "effect where none is printed"
+LARGE, _SMALL, _OTHER, _NONE = "effect too large", "effect too small", "other direction", "effect where none is printed"
 HIGH, LOW = "too high", "too low"
 ASSUMED = "assumption: "
-ANEW = "make it anew with `.venv/bin/whitewire analyse`"
-RATIOS = (
+_ANEW = "make it anew with `.venv/bin/whitewire analyse`"
+_RATIOS = (
     "paper", "claim", "half", "kind", "statement", "above", "below", "published", "published_low", "published_high",
     "asked", "n", "estimate", "low", "high", "inside", "published_inside", "off", "miss", "verdict", "reason",
 )  # fmt: skip
-SUMMARY = (
+_SUMMARY = (
     "half", "by", "name", "of", "measured", "independent", "asked_before", "inside", "share", "low", "high",
     "without_effect", "published_inside", "median_off", "off_without_effect", "large", "small", "other", "says",
 )  # fmt: skip
-RATES = ("paper", "claim", "half", "rate", "published", "n", "estimate", "low", "high", "off", "reason")
+RATES_TABLE = ("paper", "claim", "half", "rate", "published", "n", "estimate", "low", "high", "off", "reason")
 ASSUMPTIONS = ("paper", "half", "what", "why")
 FOUND = ("n", "estimate", "low", "high", "expected", "verdict", "reason")
-VERDICTS = ("claim", "asked", "expected_low", "expected_high", *FOUND)
-READINGS = ("claim", "reading", *FOUND)
-NUMBERS = dict.fromkeys(("estimate", "low", "high", "expected", "expected_low", "expected_high"), "number")
+_VERDICTS = ("claim", "asked", "expected_low", "expected_high", *FOUND)
+_READINGS = ("claim", "reading", *FOUND)
+_NUMBERS = dict.fromkeys(("estimate", "low", "high", "expected", "expected_low", "expected_high"), "number")
 USED = {TUNE: " that may be used for tuning", SCORE: ", none used for tuning", BOTH: ""}
 NONE_YET = "no published ratio of a real cluster is compared yet"
 DIRECTIONS = {"large": "too large", "small": "too small", "other": "in the other direction"}
-COUNTED = {LARGE: "large", HIGH: "large", SMALL: "small", LOW: "small", OTHER: "other", NONE: "large"}
+_COUNTED = {LARGE: "large", HIGH: "large", _SMALL: "small", LOW: "small", _OTHER: "other", _NONE: "large"}
 
 
 def half_of(name: str) -> str:
@@ -69,12 +72,12 @@ def half_of(name: str) -> str:
     return TUNE if hashlib.sha256(name.encode()).hexdigest()[0] < "8" else SCORE
 
 
-def kind_of(test: Mapping[str, Any]) -> str:
+def _kind_of(test: Mapping[str, Any]) -> str:
     """Kind of a claim's ratio: `network`, `network and drives`; `absolute` without a second cell."""
     if "numerator" not in test:
         return ABSOLUTE
     one, other = test["numerator"]["where"], test["denominator"]["where"]
-    varied = [KINDS.get(factor, factor) for factor in one if one[factor] != other.get(factor)]
+    varied = [_KINDS.get(factor, factor) for factor in one if one[factor] != other.get(factor)]
     return " and ".join(dict.fromkeys(varied)) or OPERATION
 
 
@@ -85,34 +88,34 @@ def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: flo
     """
     if low <= estimate <= high:
         return ""
-    if kind_of(test) == ABSOLUTE:
+    if _kind_of(test) == ABSOLUTE:
         return HIGH if estimate > high else LOW
     if "lower" in test:
-        return NONE
+        return _NONE
     found, printed = math.log(estimate), math.log(published)
     if found * printed < 0:
-        return OTHER
-    return LARGE if abs(found) > abs(printed) else SMALL
+        return _OTHER
+    return LARGE if abs(found) > abs(printed) else _SMALL
 
 
-def ratios(paper: Paper, verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
+def _ratios(paper: Paper, verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
     """A row for each claim of a size, with its verdict's; of one that is not measured, what is published alone.
 
     Whether it is inside is empty where there is no estimate.
     """
     sized = [claim for claim in paper.claims
-             if claim["test"]["estimand"] in ESTIMANDS and claim["test"]["relation"] == "within"]  # fmt: skip
+             if claim["test"]["estimand"] in _ESTIMANDS and claim["test"]["relation"] == "within"]  # fmt: skip
     return [_ratio(paper, claim, verdicts.get(claim["id"])) for claim in sized]
 
 
 def _ratio(paper: Paper, claim: Mapping[str, Any], verdict: Mapping[str, str] | None) -> Cells:
     test = claim["test"]
-    estimand, target = estimands.of(test), claims.resolve(paper, test)
+    estimand, target = estimand_of(test), claims.resolve(paper, test)
     cells = [(name, {factor: levels[factor] for factor in paper.factors if factor in levels})
              for name, levels in estimand.cells()]  # fmt: skip
     sides = [f"{cell_name(*cell)} {metric}" for cell, metric in zip(cells, estimand.metrics(), strict=True)]
-    row: dict[str, object] = dict.fromkeys(RATIOS, "") | {
-        "paper": paper.id, "claim": claim["id"], "half": half_of(paper.id), "kind": kind_of(test),
+    row: dict[str, object] = dict.fromkeys(_RATIOS, "") | {
+        "paper": paper.id, "claim": claim["id"], "half": half_of(paper.id), "kind": _kind_of(test),
         "statement": claim["statement"], **dict(zip(("above", "below"), sides, strict=False)),
         "published": target.expected, "published_low": target.lower, "published_high": target.upper,
     }  # fmt: skip
@@ -136,13 +139,13 @@ def _off(estimate: float, published: float) -> str:
     return f"{math.exp(abs(math.log(estimate / published))):.4g}"
 
 
-def summary(rows: Sequence[Cells]) -> Iterator[Cells]:
+def _summary(rows: Sequence[Cells]) -> Iterator[Cells]:
     """Shares inside with intervals, the median distance and the misses: of each half, by kind and by set; of each half
     in words too."""
     for half in (SCORE, TUNE, BOTH):
         own = [row for row in rows if half in (BOTH, row["half"])]
         whole = _shares(half, "all", "", own)
-        yield {**whole, "says": sentence(whole)}
+        yield {**whole, "says": calibration_sentence(whole)}
         for by, column in (("kind", "kind"), ("set", "paper")):
             for name in dict.fromkeys(str(row[column]) for row in own):
                 yield _shares(half, by, name, [row for row in own if row[column] == name])
@@ -152,10 +155,10 @@ def _shares(half: str, by: str, name: str, rows: Sequence[Cells]) -> Cells:
     measured = [row for row in rows if row["inside"]]
     inside, fewer = sum(row["inside"] == flag(True) for row in measured), independent(measured)
     limits = statistics.share_interval_of(inside / len(measured), fewer) if measured else None
-    misses = [COUNTED[str(row["miss"])] for row in measured if row["miss"]]
+    misses = [_COUNTED[str(row["miss"])] for row in measured if row["miss"]]
     return {
         "half": half, "by": by, "name": name, "of": len(rows), "measured": len(measured), "independent": fewer,
-        "asked_before": sum(row["asked"] not in ("", AFTER) for row in measured), "inside": inside,
+        "asked_before": sum(row["asked"] not in ("", ASKED_AFTER) for row in measured), "inside": inside,
         "share": f"{inside / len(measured):.4g}" if measured else "",
         "low": f"{limits[0]:.4g}" if limits else "", "high": f"{limits[1]:.4g}" if limits else "",
         "without_effect": sum(
@@ -185,7 +188,7 @@ def independent(rows: Sequence[Cells]) -> int:
     return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
 
 
-def sentence(row: Mapping[str, Any]) -> str:
+def calibration_sentence(row: Mapping[str, Any]) -> str:
     """A row of summary.csv in words, without an end: for README and the first screen of the page."""
     measured, of = row["measured"], row["of"]
     if not measured:
@@ -202,7 +205,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     return f"{said}, and {misses[most]} of {sum(misses.values())} misses are {most}" if misses[most] else said
 
 
-def rates(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
+def rates_beside_ratios(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
     """Absolute checks of a set: its claims that compare no two cells, and its claims' readings."""
     found: list[dict[str, object]]
     found = [{**row, "rate": row["statement"]} for row in rows if row["kind"] == ABSOLUTE]
@@ -210,7 +213,7 @@ def rates(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: s
     for each in found:
         off = _off(float(str(each["estimate"])), float(str(each["published"]))) if each["estimate"] else ""
         own = {"paper": paper, "half": half_of(paper), "off": off}
-        yield own | {name: each[name] for name in RATES if name not in own}
+        yield own | {name: each[name] for name in RATES_TABLE if name not in own}
 
 
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
@@ -234,7 +237,7 @@ def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
     yield from ({"paper": paper, "half": half_of(paper), "what": what, "why": why} for what, why in found.items())
 
 
-def tables(results: Path) -> None:
+def write_calibration_tables(results: Path) -> None:
     """Read the verdicts of all sets that are described in `results`, write `results`/calibration/analysis.
 
     A set without verdicts, such as one that this start leaves out, counts as not measured. Raises UserError for a table
@@ -244,35 +247,35 @@ def tables(results: Path) -> None:
     rows: list[Cells] = []
     checks: list[Cells] = []
     assumed: list[Cells] = []
-    for name in project.papers():
+    for name in paper_names():
         paper, folder = load_paper(project.paper_path(name), fabrics), results / name / "analysis"
-        own = ratios(paper, _verdicts(folder / "verdicts.csv", paper))
+        own = _ratios(paper, _verdicts(folder / "verdicts.csv", paper))
         rows += own
-        checks += rates(own, _table(folder / "readings.csv", READINGS, ("claim", "reading")), name)
+        checks += rates_beside_ratios(own, _table(folder / "readings.csv", _READINGS, ("claim", "reading")), name)
         assumed += assumptions(name, paper.raw)
-    write(results / FOLDER / "analysis", rows, assumed, checks)
+    _write(results / CALIBRATION_FOLDER / "analysis", rows, assumed, checks)
 
 
-def write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks: Sequence[Cells] = ()) -> None:
+def _write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks: Sequence[Cells] = ()) -> None:
     """Write the four tables and their manifest."""
     made = {
-        "calibration.csv": as_csv(RATIOS, rows, "calibration.csv"),
-        "summary.csv": as_csv(SUMMARY, summary(rows), "summary.csv"),
-        "rates.csv": as_csv(RATES, checks, "rates.csv"),
+        "calibration.csv": as_csv(_RATIOS, rows, "calibration.csv"),
+        "summary.csv": as_csv(_SUMMARY, _summary(rows), "summary.csv"),
+        "rates.csv": as_csv(RATES_TABLE, checks, "rates.csv"),
         "assumptions.csv": as_csv(ASSUMPTIONS, assumed, "assumptions.csv"),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         atomic.write(folder / name, content)
-    atomic.write(folder / manifest.NAME, atomic.as_json(manifest.of(made)))
+    atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
 
 
 def _verdicts(path: Path, paper: Paper) -> dict[str, Mapping[str, str]]:
     """Rows of a set's table of verdicts by claim, empty where there is no table. Raises UserError."""
-    found: dict[str, Mapping[str, str]] = {row["claim"]: row for row in _table(path, VERDICTS, ("claim",))}
+    found: dict[str, Mapping[str, str]] = {row["claim"]: row for row in _table(path, _VERDICTS, ("claim",))}
     lacking = [claim["id"] for claim in paper.claims if claim["id"] not in found]
     if found and lacking:
-        raise UserError(f"{shown(path)}: found no row of {lacking[0]}, expected one; {ANEW}")
+        raise UserError(f"{shown(path)}: found no row of {lacking[0]}, expected one; {_ANEW}")
     return found
 
 
@@ -281,6 +284,6 @@ def _table(path: Path, columns: Sequence[str], filled: Sequence[str]) -> list[di
     if not path.exists():
         return []
     try:
-        return checked.table(schema.read(path), columns, filled, NUMBERS)
+        return parse_table(read_bounded(path), columns, filled, _NUMBERS)
     except (Broken, Torn) as why:
-        raise UserError(f"{shown(path)}: {why}; {ANEW}") from None
+        raise UserError(f"{shown(path)}: {why}; {_ANEW}") from None

@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description import transports
 from whitewire.description.paper import Paper, cells_of
+from whitewire.description.transports import TRANSPORT_NEEDED
 from whitewire.design.rows import counts, stem, stem_of
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell
 
 
-class CellsHere:
+class CellsOfRuns:
     """The cells of a paper that are made here.
 
     `efforts`: those of the runs; `unavailable`: why this machine cannot make a run, by id; `fabrics` and `ways`: the
@@ -38,7 +39,7 @@ class CellsHere:
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
-        for named in estimands.of(test).needed():
+        for named in estimand_of(test).needed():
             reasons = [self._not_here(*cell) for cell in self.matched(*named)]
             if reasons and all(reasons):
                 return reasons[0]
@@ -49,7 +50,7 @@ class CellsHere:
         parameters = self._paper.parameters(experiment, levels)
         fabric, transport = parameters.get("fabric"), parameters.get("transport")
         if transport and self._ways is not None and transport not in self._ways:
-            return transports.NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
+            return TRANSPORT_NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
         if fabric and self._fabrics is not None and fabric not in self._fabrics:
             return f"this testbed has no network {fabric}"
         own = stem(experiment, levels)

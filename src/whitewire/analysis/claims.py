@@ -30,7 +30,7 @@ MEASURED = ("emulated", "measured")
 BY_RUNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED)
 """Verdicts by runs."""
 VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
-EQUIVALENCE, SIGN, SIZE = "equivalence", "direction", "size"
+EQUIVALENCE, SIGN, _SIZE = "equivalence", "direction", "size"
 """Kinds of claims: no effect that matters, an effect in one direction, an effect of a size."""
 EPSILON = 1e-9
 SMALLEST_EFFECT = 0.02
@@ -106,11 +106,11 @@ class Target:
             return SIGN
         none = self.no_effect
         if none is None:
-            return SIZE
+            return _SIZE
         if self.relation in ("above", "below") and self.expected == none:
             return SIGN
         least, most, _ = self._bounds
-        return EQUIVALENCE if least < none < most or least == none == most else SIZE
+        return EQUIVALENCE if least < none < most or least == none == most else _SIZE
 
     @property
     def sign(self) -> int:
@@ -158,9 +158,9 @@ def resolve(paper: Paper, test: Mapping[str, Any]) -> Target:
     return Target(relation, expected, lower, upper, no_effect)
 
 
-def kinds(paper: Paper) -> dict[str, list[str]]:
+def _kinds(paper: Paper) -> dict[str, list[str]]:
     """Ids of a paper's claims by what they ask for: equivalence, direction, size, or `""` for those without a test."""
-    found: dict[str, list[str]] = {EQUIVALENCE: [], SIGN: [], SIZE: [], "": []}
+    found: dict[str, list[str]] = {EQUIVALENCE: [], SIGN: [], _SIZE: [], "": []}
     for claim in paper.claims:
         kind = resolve(paper, claim["test"]).kind if "relation" in claim["test"] else ""
         found[kind].append(claim["id"])
@@ -169,12 +169,12 @@ def kinds(paper: Paper) -> dict[str, list[str]]:
 
 def kinds_said(paper: Paper) -> str:
     """Those counts in one line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
-    found = kinds(paper)
+    found = _kinds(paper)
     named = ", ".join(found[EQUIVALENCE])
     parts = [
         f"{len(found[EQUIVALENCE])} of equivalence" + (f" ({named})" if named else ""),
         f"{len(found[SIGN])} of direction",
-        f"{len(found[SIZE])} of size",
+        f"{len(found[_SIZE])} of size",
         f"{len(found[''])} without a test",
     ]
     return f"{paper.id}: {len(paper.claims)} claim{'s' if len(paper.claims) != 1 else ''}: {', '.join(parts)}"
@@ -312,11 +312,11 @@ def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, s
     return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"
 
 
-MORE, LESS = "more than claimed", "less than claimed"
+_MORE, LESS = "more than claimed", "less than claimed"
 """Words for `direction only` on pages."""
 
 
-def words(row: Mapping[str, Any], no_effect: float) -> str:
+def verdict_in_words(row: Mapping[str, Any], no_effect: float) -> str:
     """A verdict as readers see it: `direction only` says which way the size is missed, by the distance from no effect.
 
     `row` is one of verdicts.csv, with its numbers as numbers. Pages do the same: paper/R/text/verdicts.R.
@@ -327,7 +327,7 @@ def words(row: Mapping[str, Any], no_effect: float) -> str:
         return LESS
     gain = row["expected"] > no_effect
     beyond = row["estimate"] > row["expected_high"] if gain else row["estimate"] < row["expected_low"]
-    return MORE if beyond else LESS
+    return _MORE if beyond else LESS
 
 
 def _wanted(target: Target, number: Callable[[float | None], str]) -> str:

@@ -16,21 +16,22 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from whitewire import estimands, statistics
+from whitewire import statistics
 from whitewire.analysis.claims import SIGNIFICANT
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper, ratio_of
+from whitewire.estimands import estimand_of
 from whitewire.estimands.evidence import Evidence
-from whitewire.levels import cell_name, text
+from whitewire.levels import cell_name, level_text
 from whitewire.text import numbers
 
-HELD, FAILED, OPEN = "held", "failed", "open"
-AGREES = 0.10
+HELD, _FAILED, OPEN = "held", "failed", "open"
+_AGREES = 0.10
 """A control held where its whole interval lies within so much of the right ratio."""
-POWER = 0.8
+_POWER = 0.8
 """Chance with which the smallest fault that is reported would be found."""
 AA, KNOWN, POOLED = "A/A", "known ratio", "pooled"
-COLUMNS = [
+_COLUMNS = [
     *("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against", "estimate"),
     *("low", "high", "expected", "t", "smallest_fault", "p_value", "p_holm", "outcome", "reason", "claims"),
 ]
@@ -45,7 +46,7 @@ class Control:
 
     @property
     def failed(self) -> bool:
-        return self.row["outcome"] == FAILED
+        return self.row["outcome"] == _FAILED
 
     @property
     def said(self) -> str:
@@ -59,7 +60,7 @@ def judge(paper: Paper, runs: Runs) -> list[Control]:
     """Every control of a paper on every metric that it names, and all A/A controls together.
 
     A control failed when the ratio differs from the right one by more than chance explains, after Holm's correction
-    over the paper's controls. It held when its interval lies within AGREES of the right one. Else it is open.
+    over the paper's controls. It held when its interval lies within _AGREES of the right one. Else it is open.
     """
     found = [(control, metric, _measured(control, metric, runs, paper)) for control in paper.controls
              for metric in (control["metric"], *control.get("also", ()))]  # fmt: skip
@@ -108,24 +109,24 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
 
 
 def _smallest(ratios: int, error: float) -> float:
-    """The ratio, above 1, of a fault in all of so many ratios that their test at 5 % finds with POWER.
+    """The ratio, above 1, of a fault in all of so many ratios that their test at 5 % finds with _POWER.
 
     `error` is the standard error of their mean logarithm.
     """
     bound = scipy.stats.chi2.isf(SIGNIFICANT, ratios)
-    needed = scipy.optimize.brentq(lambda shift: scipy.stats.ncx2.sf(bound, ratios, shift) - POWER, 1e-3, 1e3)
+    needed = scipy.optimize.brentq(lambda shift: scipy.stats.ncx2.sf(bound, ratios, shift) - _POWER, 1e-3, 1e3)
     return math.exp(min(math.sqrt(needed) * error, 700.0))
 
 
-def table(judged: Sequence[Control]) -> pd.DataFrame:
+def controls_table(judged: Sequence[Control]) -> pd.DataFrame:
     """analysis/controls.csv."""
-    frame = pd.DataFrame([control.row for control in judged], columns=COLUMNS)
+    frame = pd.DataFrame([control.row for control in judged], columns=_COLUMNS)
     for column in ("n", "n_against"):
         frame[column] = frame[column].astype("Int64")
     return frame
 
 
-def of(paper: Paper, judged: Sequence[Control], test: Mapping[str, Any]) -> list[Control]:
+def controls_of_test(paper: Paper, judged: Sequence[Control], test: Mapping[str, Any]) -> list[Control]:
     """The controls that cover a test."""
     return [control for control in judged if _covers(paper, control.spec, control.row["metric"], test)]
 
@@ -137,7 +138,7 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     same experiment. Both only for the metrics that these cells are asked for, where the control has one of them.
     """
     own_metrics = {control["metric"], *control.get("also", ())}
-    of_cells = zip(estimands.of(test).cells(), estimands.of(test).metrics(), strict=True)
+    of_cells = zip(estimand_of(test).cells(), estimand_of(test).metrics(), strict=True)
     asked = {own for (name, _), own in of_cells if "expected" not in control or name == control["cell"]["experiment"]}
     if not asked or (asked & own_metrics and metric not in asked):
         return False
@@ -150,7 +151,7 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     return any(
         paper.experiments[one[0]]["workload"] == workload
         and {_places(paper, side, really) for side in (one, two)} == {named, other}
-        for one, two in estimands.of(test).pairs()
+        for one, two in estimand_of(test).pairs()
     )
 
 
@@ -158,12 +159,12 @@ def _places(paper: Paper, cell: tuple[str, Mapping[str, Any]], changed: Mapping[
     """The networks and stores of a cell, of the factors that a control changes."""
     name, levels = cell
     parameters = paper.parameters(name, levels)
-    return tuple(text(parameters.get(factor, levels.get(factor))) for factor in sorted(changed))
+    return tuple(level_text(parameters.get(factor, levels.get(factor))) for factor in sorted(changed))
 
 
 def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper) -> dict[str, Any]:
     test = ratio_of(control) | {"metric": metric}
-    ratio = estimands.of(test)
+    ratio = estimand_of(test)
     evidence, cells = ratio.evaluate(runs, paper), ratio.cells()
     counts = [len(runs.sample(*cell, metric).values) for cell in cells]
     where, expected = control["cell"]["where"], test["expected"]
@@ -201,7 +202,7 @@ def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, 
     if low <= evidence.estimate <= high:
         return 1.0
     nearer = {**test, "no_effect": low if evidence.estimate < low else high}
-    return estimands.of(nearer).evaluate(runs, paper).p_value
+    return estimand_of(nearer).evaluate(runs, paper).p_value
 
 
 def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
@@ -212,7 +213,7 @@ def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
     if p is None or row["low"] is None:
         return OPEN, f"{seen} where {right} is right: too few runs for an interval"
     if p < SIGNIFICANT:
-        return FAILED, f"{seen} where {right} is right"
-    if row["low"] < row["expected"] / (1 + AGREES) or row["high"] > row["expected"] * (1 + AGREES):
-        return OPEN, f"{seen} where {right} is right: the interval is too wide to exclude a fault of {AGREES:.0%}"
+        return _FAILED, f"{seen} where {right} is right"
+    if row["low"] < row["expected"] / (1 + _AGREES) or row["high"] > row["expected"] * (1 + _AGREES):
+        return OPEN, f"{seen} where {right} is right: the interval is too wide to exclude a fault of {_AGREES:.0%}"
     return HELD, f"{seen} where {right} is right"

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from whitewire import workloads
 from whitewire.description.paper import Paper
-from whitewire.records.jobs import NET, WHOLE
+from whitewire.records.jobs import NET, WHOLE_RUN
+from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 
 NET_SHARE = 0.2
@@ -57,7 +57,9 @@ class MeasuredCells(Protocol):
         """Whether a larger k could be had."""
 
 
-def of(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
+def rejection_of_metric(
+    runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
+) -> Unusable | None:
     """The first guard that rejects a metric of a cell; None where all let it pass."""
     for rule in (
         _without_overhead,
@@ -95,7 +97,7 @@ def _workload(
 ) -> tuple[Workload, Workload, dict[str, Any]]:
     """The workload of a cell, the one whose traffic it has, and its parameters."""
     parameters = runs.paper.parameters(experiment, levels)
-    own = workloads.of(runs.paper.experiments[experiment]["workload"])
+    own = workload_of(runs.paper.experiments[experiment]["workload"])
     return own, own.stands_for(parameters), parameters
 
 
@@ -113,7 +115,7 @@ def _hidden_by_overhead(
         said = f"{lost} of {len(left)} runs took no longer than their startup overhead, so they have no net time"
         return Unusable(said, remedy)
     beyond, least = float(np.median(left)), float(np.median(overhead))
-    if NET[metric] is not WHOLE:
+    if NET[metric] is not WHOLE_RUN:
         least -= beyond
     if beyond >= NET_SHARE * least:
         return None

@@ -13,10 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import estimands
 from whitewire.analysis import claims, controls, judging, prospects
+from whitewire.analysis.controls import controls_of_test
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.description.paper import Paper, ratio_of
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, CellId, cell_ids
 
 
@@ -47,11 +48,11 @@ def at_tables(
 ) -> Interim:  # fmt: skip
     """The interim analysis of tables so far, as runs.on_testbed takes them; of all claims, or of one `only`."""
     runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)
-    return judge(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
+    return judge_interim(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 
-def judge(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len, only: str = ""
-         ) -> Interim:  # fmt: skip
+def judge_interim(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len,
+                  only: str = "") -> Interim:  # fmt: skip
     """The interim analysis of a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of
     a run of each of some cells; `only`: the claim for which alone there are runs to come."""
     checked = controls.judge(paper, runs)
@@ -64,7 +65,7 @@ def judge(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cel
         if row["open"] and cells is not None:
             still[claim["id"]] = row["reason"]
             own = list(cells)
-            for control in controls.of(paper, checked, claim["test"]):
+            for control in controls_of_test(paper, checked, claim["test"]):
                 # The pooled one has no cells but those of the A/A controls, which are in the list themselves.
                 if control.row["outcome"] == controls.OPEN and control.row["kind"] != controls.POOLED:
                     cells += cells_of_test(runs, ratio_of(control.spec)) or []
@@ -107,5 +108,5 @@ def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[
 
 def cells_of_test(runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
     """The cells of a test that have a level of every factor; None where effort or machine make none of one."""
-    found = [runs.here.cells(*cell) for cell in estimands.of(test).needed()]
+    found = [runs.here.cells(*cell) for cell in estimand_of(test).needed()]
     return [cell for each in found for cell in each] if all(found) else None

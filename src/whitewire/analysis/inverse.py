@@ -16,26 +16,26 @@ from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Sample
 
-COLUMNS = [
+_COLUMNS = [
     *("paper", "claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high"),
     *("reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n", "left_out"),
 ]
-DRAWS = 2000
-SURE = 0.975
+_DRAWS = 2000
+_SURE = 0.975
 """Least share of the draws in which some rate has the effect, for a `yes`."""
 
 
-def table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+def inverse_table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """analysis/inverse.csv: one row a claim that asks. `fabrics` are the testbed's, with their rates."""
     rows = [
-        {"paper": paper.id, "claim": claim["id"], **answer(paper, runs, claim["inverse"], fabrics)}
+        {"paper": paper.id, "claim": claim["id"], **_answer(paper, runs, claim["inverse"], fabrics)}
         for claim in paper.claims
         if "inverse" in claim
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
+def _answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
     """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
 
     A rate without a valid run, or whose metric is unusable (the startup overhead hides it, tasks did not meet), is no
@@ -68,7 +68,7 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     base = list(rates).index(start)
     points = [samples[rate] for rate in rates]
     centres = np.array([point.centre for point in points])
-    ratio = needed(rates, centres, base, effect)
+    ratio = _needed(rates, centres, base, effect)
     effects = centres / centres[base]
     row["largest_effect"] = float(effects.max() if effect >= 1 else effects.min())
     row["n"] = min(len(point.values) for point in points)
@@ -78,15 +78,15 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
     if not min(point.freedom for point in points) > 0 or any(point.problem for point in points):
         return row  # too few runs or overhead runs to say how far they scatter
     curves = centres * _noise(points, runs.seed)
-    drawn = np.array([needed(rates, each, base, effect) for each in curves])
+    drawn = np.array([_needed(rates, each, base, effect) for each in curves])
     inside = drawn[np.isfinite(drawn)]
     if row["reached"] and len(inside):
         row["link_ratio_low"], row["link_ratio_high"] = (float(v) for v in np.quantile(inside, [0.025, 0.975]))
         if row["link_ratio_low"] > high or row["link_ratio_high"] < low:
             row["plausible"] = "no"
-        elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high and len(inside) >= SURE * DRAWS:
+        elif row["link_ratio_low"] >= low and row["link_ratio_high"] <= high and len(inside) >= _SURE * _DRAWS:
             row["plausible"] = "yes"
-    elif not row["reached"] and not left_out and len(inside) < (1 - SURE) * DRAWS:
+    elif not row["reached"] and not left_out and len(inside) < (1 - _SURE) * _DRAWS:
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row
@@ -95,17 +95,17 @@ def answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappin
 def _noise(points: Sequence[Sample], seed: int) -> np.ndarray:
     """Factors on the centres (draws, rates): each source of error is a Student's t, the same for all rates."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    found = np.zeros((DRAWS, len(points)))
+    found = np.zeros((_DRAWS, len(points)))
     drawn: dict[Hashable, np.ndarray] = {}
     for column, point in enumerate(points):
         for source, (error, freedom) in point.errors().items():
             if source not in drawn:
-                drawn[source] = rng.standard_t(freedom, DRAWS)
+                drawn[source] = rng.standard_t(freedom, _DRAWS)
             found[:, column] += error * drawn[source]
     return np.exp(found)
 
 
-def needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:
+def _needed(rates: np.ndarray, values: np.ndarray, base: int, effect: float) -> float:
     """Ratio of link rate at which `values` reach `effect` times their value at `base`; NaN when they never do.
 
     The curve runs straight between neighbouring points over the logarithm of the rate; of several crossings the one

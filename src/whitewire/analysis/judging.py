@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from whitewire import estimands, statistics
+from whitewire import statistics
 from whitewire.analysis import biases, claims, controls, guards
+from whitewire.analysis.controls import controls_of_test
 from whitewire.analysis.runs import Runs
-from whitewire.description import transports
 from whitewire.description.paper import Paper
-from whitewire.design import cautions
+from whitewire.description.transports import TRANSPORT_NEEDED
+from whitewire.design.cautions import cautions_of_test
+from whitewire.estimands import estimand_of
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import cell_name
 from whitewire.records.jobs import NET
@@ -43,7 +45,7 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
     route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
     row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
     row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-    row |= {"estimand": estimands.of(claim["test"]).describe(), "control": "", "runs_help": False}
+    row |= {"estimand": estimand_of(claim["test"]).describe(), "control": "", "runs_help": False}
     if route is None:
         row |= _not_testable(claim, status, runs)
     elif route == "modelled" and modelled is None:
@@ -51,7 +53,7 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
     else:
         row |= judged(paper, claim["test"], route, modelled if route == "modelled" and modelled else runs, checked)
         if route == "emulated" and row["estimate"] is not None:
-            row["reason"] += "".join(f"; caution: {words}" for words in cautions.of_test(paper, claim["test"]))
+            row["reason"] += "".join(f"; caution: {words}" for words in cautions_of_test(paper, claim["test"]))
     return row | {"p_overall": runs.overall(row.get("p_value"), row.get("n"))}
 
 
@@ -62,7 +64,7 @@ def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[st
     """
     rows = [dict(row) for row in fresh]
     tested = {
-        number: canonical(estimands.of(claim["test"]).same_as())
+        number: canonical(estimand_of(claim["test"]).same_as())
         for number, (claim, row) in enumerate(zip(paper.claims, rows, strict=True))
         if row["p_overall"] is not None
     }
@@ -86,7 +88,7 @@ def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[st
 def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
              ) -> tuple[claims.Target, Evidence, claims.Verdict, str]:  # fmt: skip
     """Target, evidence and verdict of a test, and words for the emulation's own error where it counts."""
-    target, evidence = claims.resolve(paper, test), estimands.of(test).evaluate(runs, paper)
+    target, evidence = claims.resolve(paper, test), estimand_of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, unit=evidence.unit, missing=evidence.missing)
     said = ""
@@ -122,7 +124,7 @@ def judged(
         attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
         reason += f"; {evidence.n_invalid} invalid {attempts} left out"
     counts = evidence.source in ("runs", "census")
-    covering = controls.of(paper, checked, test) if counts else []
+    covering = controls_of_test(paper, checked, test) if counts else []
     failed = [control.said for control in covering if control.failed]
     decided, reason = claims.controlled(verdict.verdict, reason, failed)
     if decided in claims.BY_RUNS and covering and all(control.row["outcome"] == controls.OPEN for control in covering):
@@ -158,7 +160,7 @@ def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
 
     A net time that no run has needs startup overheads, which may still be measured.
     """
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     asked = zip(estimand.cells(), estimand.metrics(), strict=True)
     found = (guards.reported_by_none(runs, *cell, metric) for cell, metric in asked if metric not in NET)
     return str(next(filter(None, found), ""))
@@ -166,7 +168,7 @@ def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
 
 def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
     """Cautions: guards that had nothing to check, and lanes that are confounded with the cells."""
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     asked = list(zip(estimand.cells(), estimand.metrics(), strict=True))
     found = [f"{metric} of {cell_name(*cell)} is not checked by {name}, which no run reports"
              for cell, metric in asked for name in guards.unchecked(runs, *cell, metric)]  # fmt: skip
@@ -176,9 +178,9 @@ def _cautions(runs: Runs, test: Mapping[str, Any]) -> list[str]:
 
 
 def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str, Any]:
-    reason = estimands.of(claim["test"]).untestable()
-    if not reason and runs.here.why_missing(claim["test"]) == transports.NEEDED:
-        reason = transports.NEEDED
+    reason = estimand_of(claim["test"]).untestable()
+    if not reason and runs.here.why_missing(claim["test"]) == TRANSPORT_NEEDED:
+        reason = TRANSPORT_NEEDED
     if not reason and status == "emulated" and "measured" in claim["routes"]:
         reason = "no emulated run can show it, because what decides does not shrink with k; runs on real hardware can"
     reason = reason or f"this testbed offers none of the routes: {', '.join(claim['routes'])}"

@@ -14,7 +14,7 @@ from whitewire.propagation import Errors
 
 INVERSE = ("throughput_net", "shuffle_share")
 """Metrics that are something over the net time."""
-JOBS = {"write_time_net": "write", "read_time_net": "read"}
+_JOBS = {"write_time_net": "write", "read_time_net": "read"}
 """The one job whose startup overhead a metric is less of; of others it is all jobs of the run."""
 OWN_FREEDOM = 5
 """Least degrees of freedom to estimate scatter from a kind's own overhead runs: as many as six of them have."""
@@ -89,7 +89,7 @@ class OverheadErrors:
         `net` is the cell's net time in seconds, `weights` the shares of its runs by (block, overhead), `value` the
         metric's centre, which only `compute_share` needs.
         """
-        job, part = JOBS.get(metric, ""), sensitivity(metric, value)
+        job, part = _JOBS.get(metric, ""), sensitivity(metric, value)
         found: dict[tuple[str, ...], tuple[float, float]] = {}
         for key, weight in weights.items():
             error = self.error(*key, job)

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from whitewire import estimands
 from whitewire.analysis import controls
 from whitewire.description.paper import Paper, cells_of, ratio_of
 from whitewire.design.rows import counts, levels_of
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, CellId, cell_id, cell_ids
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 
 
-def of(paper: Paper, name: str) -> Mapping[str, Any]:
+def claim_of(paper: Paper, name: str) -> Mapping[str, Any]:
     """A claim of a paper by its id. Raises UserError."""
     for claim in paper.claims:
         if claim["id"] == name:
@@ -27,15 +27,15 @@ def of(paper: Paper, name: str) -> Mapping[str, Any]:
 
 def own_cells(paper: Paper, name: str) -> set[CellId]:
     """The cells that a claim rests on, each with a level of every factor."""
-    return cell_ids(_matched(paper, estimands.of(of(paper, name)["test"]).needed()))
+    return cell_ids(_matched(paper, estimand_of(claim_of(paper, name)["test"]).needed()))
 
 
 def cells(paper: Paper, name: str) -> set[CellId]:
     """The cells of a claim and those of the controls that cover it."""
-    test = of(paper, name)["test"]
+    test = claim_of(paper, name)["test"]
     covering = (control for control in paper.controls
                 if any(controls.covers(paper, control, metric, test) for metric in _metrics(control)))  # fmt: skip
-    beside = (cell for control in covering for cell in estimands.of(ratio_of(control)).cells())
+    beside = (cell for control in covering for cell in estimand_of(ratio_of(control)).cells())
     return own_cells(paper, name) | cell_ids(beside)
 
 
@@ -51,7 +51,7 @@ def _metrics(control: Mapping[str, Any]) -> list[str]:
     return [control["metric"], *control.get("also", ())]
 
 
-def rows_of(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRow]:
+def rows_of_claim(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """The rows of a design that are of a claim's cells or of its controls'."""
     wanted = cells(paper, name)
     return [row for row in rows if cell_id(row["experiment"], levels_of(paper, row)) in wanted]
@@ -59,7 +59,7 @@ def rows_of(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRo
 
 def made_at(paper: Paper, name: str) -> list[str]:
     """The efforts that make runs of all cells that a claim needs."""
-    needed = [cell_ids(_matched(paper, [cell])) for cell in estimands.of(of(paper, name)["test"]).needed()]
+    needed = [cell_ids(_matched(paper, [cell])) for cell in estimand_of(claim_of(paper, name)["test"]).needed()]
     made = {effort: {cell_id(experiment["id"], levels) for experiment, levels, count in counts(paper, effort) if count}
             for effort in paper.raw.get("replicates", ())}  # fmt: skip
     return [effort for effort, known in made.items() if all(known & alike for alike in needed)]

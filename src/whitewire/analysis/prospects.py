@@ -9,24 +9,26 @@ from typing import Any, cast
 import pandas as pd
 import scipy
 
-from whitewire import budget, estimands, statistics, workloads
+from whitewire import budget, statistics
 from whitewire.analysis import claims
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
 from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, cell_id, cell_ids
 from whitewire.paths import MAKE_PAPERS, asked_testbed, start_command
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
+from whitewire.workloads import workload_of
 
-START_S = 90.0
+_START_S = 90.0
 """Seconds until a cluster makes its first run."""
 OVERHEADS = 4
 """Startup overheads that are measured per kind of job."""
 LEAST_H = 2
 """Hours at least of the budget that a command names where an earlier one has ended."""
-JOBS, OTHERS = 0.10, 0.03
+_JOBS, _OTHERS = 0.10, 0.03
 """Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
 USUAL = "if the paper's number is right and runs scatter as usual"
 """The assumption of a chance that is given before there are runs."""
@@ -70,13 +72,13 @@ def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float |
 
     None where that is not known: no ratio of cells, or no range around the paper's number.
     """
-    estimand, target = estimands.of(test), claims.resolve(paper, test)
+    estimand, target = estimand_of(test), claims.resolve(paper, test)
     bounds = [bound for bound in (target.lower, target.upper) if bound is not None and bound > 0]
     if target.relation != "within" or not estimand.signs or runs < statistics.FEWEST or not bounds:
         return None
     assert target.expected is not None, "a range has a middle"
-    cells = [workloads.of(paper.experiments[name]["workload"]).on_yarn for name, _ in estimand.cells()]
-    spread = math.sqrt(sum((JOBS if on_yarn else OTHERS) ** 2 / runs for on_yarn in cells))
+    cells = [workload_of(paper.experiments[name]["workload"]).on_yarn for name, _ in estimand.cells()]
+    spread = math.sqrt(sum((_JOBS if on_yarn else _OTHERS) ** 2 / runs for on_yarn in cells))
     half = float(scipy.stats.t.isf(0.025, len(cells) * (runs - 1))) * spread
     return _clear(math.log(target.expected), spread, half, bounds)
 
@@ -104,7 +106,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     no particular cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
-    cells = estimands.of(claim["test"]).cells()
+    cells = estimand_of(claim["test"]).cells()
     efforts = list(paper.raw.get("replicates", ()))
     if needed is None or not row["runs_help"] or effort not in efforts or not cells:
         return {}
@@ -115,7 +117,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         rows = list(_rows(paper, each, cells))
         anew = each != effort
         overheads = durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS) if anew else 0.0
-        spent = START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + overheads
+        spent = _START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + overheads
         found = chance(row, most, anew)
         # The budget before has ended, and makes nothing more.
         start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={longer(had)} "
@@ -123,7 +125,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
                 "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",
                 "claim_command": one if start_command().startswith(MAKE_PAPERS) else None}  # fmt: skip
-    took = START_S + needed * seconds(paper, testbed, effort, cells)
+    took = _START_S + needed * seconds(paper, testbed, effort, cells)
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}
 
 
@@ -140,11 +142,11 @@ def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: s
     rows = [row for row in make_design(paper, testbed, effort, 1) if row["replicate"] <= first]
     rows = [row for row in rows if (row["experiment"], canonical(levels_of(paper, row))) in cells]
     took = sum(durations.expected_seconds(paper, row, testbed) for row in rows)
-    return round((START_S + took + durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS)) / 60)
+    return round((_START_S + took + durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS)) / 60)
 
 
-def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
-          pace: float = 1.0) -> Iterator[str]:  # fmt: skip
+def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
+                   pace: float = 1.0) -> Iterator[str]:  # fmt: skip
     """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
 
     `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for;
@@ -152,7 +154,7 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:
-        if status_on(testbed) not in claim["routes"] or not (cells := estimands.of(claim["test"]).cells()):
+        if status_on(testbed) not in claim["routes"] or not (cells := estimand_of(claim["test"]).cells()):
             continue
         row = known.get(claim["id"])
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
@@ -162,7 +164,7 @@ def lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.Data
             command = f": {command}" if pd.notna(command := row.get("claim_command")) else ""
             yield f"  {claim['id']}: about {minutes} min to a verdict{said}{command}"
         elif row is None:
-            took = START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
+            took = _START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"

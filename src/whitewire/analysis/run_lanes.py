@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import estimands
 from whitewire.analysis import lane_effect
 from whitewire.description.paper import Paper, tests_of
+from whitewire.estimands import estimand_of
 from whitewire.propagation import Errors
-from whitewire.records import metrics
+from whitewire.records.metrics import MACHINE_METRICS
 from whitewire.tidy.columns import LANE
 
-LANES = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
+LANE_COLUMNS = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")
 """Columns of analysis/lanes.csv, which is there where tidy/runs.csv has lanes."""
-OF_MACHINE = {each.name for each in metrics.MACHINE}
+OF_MACHINE = {each.name for each in MACHINE_METRICS}
 
 
 class RunLanes:
@@ -70,12 +70,12 @@ class RunLanes:
                 yield (str(experiment), str(metric)), rows
 
     def differences(self) -> list[dict[str, Any]]:
-        """Differences between the lanes of each block: a row of LANES per experiment and metric that claims use."""
+        """Differences between the lanes of each block, a row of LANE_COLUMNS each: experiments and metrics of claims."""
         if LANE not in self.table:
             return []
         tests = [test for claim in self._paper.claims for test in tests_of(claim)]
         asked = {(self._paper.origin(name), test.get("metric")) for test in tests
-                 for name, _ in estimands.of(test).needed()}  # fmt: skip
+                 for name, _ in estimand_of(test).needed()}  # fmt: skip
         found = []
         for (experiment, metric), rows in self._in_lanes(self.measured):
             for block, own in rows.groupby("block", sort=False):

@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 
 from whitewire import propagation, sequential, statistics
-from whitewire.analysis import guards, net
-from whitewire.analysis.cells_here import CellsHere
+from whitewire.analysis import net
+from whitewire.analysis.cells_here import CellsOfRuns
+from whitewire.analysis.guards import rejection_of_metric
 from whitewire.analysis.run_lanes import RunLanes
-from whitewire.description import transports
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import is_emulated
+from whitewire.description.transports import transport_levels
 from whitewire.design.rows import effort_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
-from whitewire.levels import Cell, cell_name, text
-from whitewire.records.jobs import NET, WHOLE
+from whitewire.levels import Cell, cell_name, level_text
+from whitewire.records.jobs import NET, WHOLE_RUN
 from whitewire.tidy.columns import LANE
 
 MORE_BYTES = "more bytes a run are needed"
@@ -31,17 +32,17 @@ Scaling = Callable[[str, Mapping[str, Any]], Scale]
 """Function from an experiment and the levels of its factors to the scale of a run."""
 
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
-def once(method: Callable[..., Found]) -> Callable[..., Found]:
+def once(method: Callable[..., _Found]) -> Callable[..., _Found]:
     """A method of Runs that answers the same question once: estimates, claims, readings and interim analyses ask alike.
 
     Its answer must not depend on whether the runs have ended: interim() shares the answers.
     """
 
     @wraps(method)
-    def answered(self: Runs, *asked: object) -> Found:
+    def answered(self: Runs, *asked: object) -> _Found:
         key = method.__name__, repr(asked)
         if key not in self.answers:
             self.answers[key] = method(self, *asked)
@@ -80,7 +81,7 @@ class Runs:
         for factor in paper.factors:
             if factor not in table:
                 table[factor] = ""
-            table[factor] = [text(v) for v in table[factor]]
+            table[factor] = [level_text(v) for v in table[factor]]
         table["valid"] = net.flags(table["valid"])
         value = pd.to_numeric(table["value"], errors="coerce")
         full = pd.to_numeric(table["full_scale_value"], errors="coerce")
@@ -90,7 +91,7 @@ class Runs:
         self.lanes = RunLanes(table, paper)
         self.table = table = self.lanes.table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
-        self.here = CellsHere(paper, self.efforts, unavailable, fabrics, ways)
+        self.here = CellsOfRuns(paper, self.efforts, unavailable, fabrics, ways)
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
@@ -186,7 +187,7 @@ class Runs:
 
     def why_unusable(self, experiment: str, levels: Mapping[str, Any], metric: str) -> str:
         """Why the values of a metric in a cell are unusable; empty where they are not."""
-        found = guards.of(self, experiment, levels, metric)
+        found = rejection_of_metric(self, experiment, levels, metric)
         return f"{cell_name(experiment, levels)}: {found}" if found else ""
 
     def more_bytes(self, experiment: str, levels: Mapping[str, Any]) -> str:
@@ -262,7 +263,9 @@ class Runs:
         if rows is None or metric not in (*NET, "job_floor") or not {"block", "floor"} <= set(rows):
             return {}
         good = rows[rows["valid"] & rows["best"].notna() & at(rows, levels)]
-        keys = [(str(block), text(overhead)) for block, overhead in zip(good["block"], good["floor"], strict=True)]
+        keys = [
+            (str(block), level_text(overhead)) for block, overhead in zip(good["block"], good["floor"], strict=True)
+        ]
         known = [key for key in keys if self.overheads.knows(*key)]
         return {key: known.count(key) / len(keys) for key in dict.fromkeys(known)}
 
@@ -272,14 +275,14 @@ class Runs:
         if not len(rows) or not {"block", "floor"} <= set(rows):
             return {}
         own = rows.loc[at(rows, levels), ["block", "floor"]].drop_duplicates()
-        keys = [(str(block), text(overhead)) for block, overhead in own.itertuples(index=False)]
+        keys = [(str(block), level_text(overhead)) for block, overhead in own.itertuples(index=False)]
         return {key[1]: why for key in keys if (why := self.overheads.lacking(*key))}
 
     def _net_and_share(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
         """Median net time in seconds, and the share of the startup overhead in the time, of a cell's runs."""
         both = [self.as_measured(experiment, levels, name) for name in NET[metric]]
         beyond, other = (float(np.nanmedian(v)) if np.isfinite(v).any() else math.nan for v in both)
-        whole = beyond + other if NET[metric] is WHOLE else other
+        whole = beyond + other if NET[metric] is WHOLE_RUN else other
         return beyond, 1 - beyond / whole if whole else math.nan
 
 
@@ -299,7 +302,7 @@ def on_testbed(
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    fabrics, ways = testbed["fabrics"], transports.levels(testbed)
+    fabrics, ways = testbed["fabrics"], transport_levels(testbed)
     return Runs(table, paper, seed, k, unavailable, fabrics, overheads, scaling, paper.analyses(effort), ended, ways)
 
 
@@ -311,5 +314,5 @@ def at(rows: pd.DataFrame, levels: Mapping[str, Any]) -> np.ndarray:
     """Mask of the rows of a cell; levels left out match every level."""
     found = np.ones(len(rows), dtype=bool)
     for factor, level in levels.items():
-        found &= rows[factor].to_numpy() == text(level)
+        found &= rows[factor].to_numpy() == level_text(level)
     return found

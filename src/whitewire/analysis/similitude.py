@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from whitewire import estimands, workloads
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
@@ -23,13 +22,14 @@ from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
+from whitewire.estimands import estimand_of
 from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.records.samples import ETHERNET, MTU
-from whitewire.workloads import Workload, terasort
+from whitewire.workloads import Workload, terasort, workload_of
 
-COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
-           "follows", "bias"]  # fmt: skip
+SIMILITUDE_COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
+            "follows", "bias"]  # fmt: skip
 TOLERANCE = 0.05
 """Quotients that differ less from 1 count as alike."""
 LEAST_TIMEOUT_S = 0.2
@@ -248,7 +248,7 @@ FOLLOWS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class _Cell:
     """A cell of an experiment, at full scale and as run."""
 
     paper: Paper
@@ -258,7 +258,7 @@ class Cell:
 
     @property
     def workload(self) -> Workload:
-        return workloads.of(self.experiment["workload"])
+        return workload_of(self.experiment["workload"])
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -294,7 +294,7 @@ class Cell:
         return Scale(1, 1.0, math.ceil(block), round(whole), PACKET)
 
 
-def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _values(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     """Each quantity of a cell at a scale; `run`: with what runs set on purpose, else with Hadoop's own values."""
     rate = cell.rate / scale.k
     link, fixed = rate * 1e6 / 8, AS_RUN if run else FULL
@@ -319,12 +319,12 @@ def values(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     return found
 
 
-def _part(cell: Cell, scale: Scale) -> float:
+def _part(cell: _Cell, scale: Scale) -> float:
     """Bytes of a file; for jobs that share an input, one worker's part of it."""
     return cell.workload.part(scale.file_bytes, cell.parameters, cell.workers)
 
 
-def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     link = cell.rate / scale.k * 1e6 / 8
     blocks, found = _part(cell, scale) / scale.block_bytes, {}
     found["tasks_worker" if cell.workload.shares_input else "blocks_file"] = blocks
@@ -348,7 +348,7 @@ def _blocks(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     }
 
 
-def _network(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _network(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     """Buffers of the emulated switch and hosts; those of a site are its own, and not known."""
     if not capabilities_of(cell.testbed).shapes_links:
         return {}
@@ -370,7 +370,7 @@ def _network(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     return found
 
 
-def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _drives(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     """The modelled drives of the workers; a site's are its own, and not slowed down."""
     if not capabilities_of(cell.testbed).models_drives:
         return {"own_drives": scale.k}
@@ -398,13 +398,13 @@ def _drives(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     return found | {"cache_written": cache / (written / cell.workers / drive.count)}
 
 
-def _written(cell: Cell, scale: Scale) -> float:
+def _written(cell: _Cell, scale: Scale) -> float:
     """Bytes that a run writes to all drives, where they are known beforehand."""
     workload, parameters = cell.workload, cell.parameters
     return scale.file_bytes * workload.files(parameters) * workload.written(parameters)
 
 
-def _ceph(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _ceph(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     store = cell.store
     if store["kind"] != "cephfs":
         return {}
@@ -426,7 +426,7 @@ def _ceph(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
     return found
 
 
-def _job(cell: Cell, scale: Scale, run: bool) -> dict[str, float]:
+def _job(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     workload, size, fixed = cell.workload, scale.file_bytes, AS_RUN if run else FULL
     if workload.io_buffer == "task":
         return {"io_buffer_file": scaling.TESTDFSIO_BUFFER / size}
@@ -456,7 +456,7 @@ def _merges(size: float, maps: float, memory: float) -> float:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def table(paper: Paper, testbed: Mapping[str, Any], effort: str) -> pd.DataFrame:
+def similitude_table(paper: Paper, testbed: Mapping[str, Any], effort: str) -> pd.DataFrame:
     """One row a quantity of each experiment of an effort; what depends on the link, on its slowest and fastest fabric
     (of each kind of store).
 
@@ -467,7 +467,7 @@ def table(paper: Paper, testbed: Mapping[str, Any], effort: str) -> pd.DataFrame
     if is_emulated(testbed):
         for name, cells in _cells(paper, testbed, effort).items():
             rows += _rows(paper, paper.experiments[name], testbed, effort, cells)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=SIMILITUDE_COLUMNS)
 
 
 def _cells(paper: Paper, testbed: Mapping[str, Any], effort: str) -> dict[str, list[dict[str, Any]]]:
@@ -491,16 +491,16 @@ def _heaviest(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any], effort: str,
           cells: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:  # fmt: skip
-    made = [Cell(paper, experiment, levels, testbed) for levels in cells]
+    made = [_Cell(paper, experiment, levels, testbed) for levels in cells]
     ends = []
     for kind in dict.fromkeys(cell.store["kind"] for cell in made):
         of_kind = [cell for cell in made if cell.store["kind"] == kind]
         rates = [cell.rate for cell in of_kind]
         ends += [cell for end in (min, max) for cell in of_kind if cell.rate == end(rates)]
-    found: dict[tuple[str, str], dict[tuple[str, str], list[Cell]]] = {}
+    found: dict[tuple[str, str], dict[tuple[str, str], list[_Cell]]] = {}
     for cell in ends:
         scale = scale_of(paper, experiment["id"], effort, cell.levels, testbed)
-        whole, scaled = values(cell, cell.full_scale(scale), run=False), values(cell, scale, run=True)
+        whole, scaled = _values(cell, cell.full_scale(scale), run=False), _values(cell, scale, run=True)
         for name in (name for name in QUANTITIES if name in whole):
             pair = (_digits(whole[name]), _digits(scaled[name]))
             fabric = cell.fabric if QUANTITIES[name].by_link else ""
@@ -537,7 +537,7 @@ def compared(full: float, emulated: float) -> tuple[float | None, bool]:
     return quotient, abs(quotient - 1) <= TOLERANCE
 
 
-def _distinct_levels(cells: Sequence[Cell], others: Sequence[Cell]) -> str:
+def _distinct_levels(cells: Sequence[_Cell], others: Sequence[_Cell]) -> str:
     """The levels in which cells differ from others: of one factor where that is enough, else of each that differs."""
     words = {}
     for factor in cells[0].levels:
@@ -571,7 +571,7 @@ def _studies(paper: Paper, kind: str) -> list[str]:
     """Experiments that vary what a kind of study is about."""
     factors = {"switch": "switch_buffer_kib", "file": "file_blocks", "splits": "splits"}
     names = {"file": "data-fraction", "k": "scale-factor"}
-    judged = {name for claim in paper.claims for name, _ in estimands.of(claim["test"]).cells()}
+    judged = {name for claim in paper.claims for name, _ in estimand_of(claim["test"]).cells()}
     return [
         name
         for name, experiment in paper.experiments.items()
@@ -582,4 +582,4 @@ def _studies(paper: Paper, kind: str) -> list[str]:
 
 def _only_there(experiment: Mapping[str, Any], kind: str) -> bool:
     """A number of splits is studied by jobs, whose map tasks they are."""
-    return kind != "splits" or workloads.of(experiment["workload"]).shares_input
+    return kind != "splits" or workload_of(experiment["workload"]).shares_input

@@ -15,14 +15,14 @@ import pandas as pd
 from whitewire.description.claim_checks import compute, evaluated
 from whitewire.description.faults import fault, fault_in_words
 from whitewire.description.paper import Paper
-from whitewire.levels import text
+from whitewire.levels import level_text
 
 MOST_ROWS = 10_000
 """Most rows of one sweep."""
-COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
+_COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
 
 
-def table(paper: Paper) -> pd.DataFrame:
+def sweeps_table(paper: Paper) -> pd.DataFrame:
     """analysis/sweeps.csv: a row for every combination of the varied arguments, each of which has a column.
 
     An argument is a number or an expression over the paper's values; a varied one replaces a fixed one of its name.
@@ -31,12 +31,12 @@ def table(paper: Paper) -> pd.DataFrame:
     sweeps = paper.raw.get("sweeps", [])
     varied = list(dict.fromkeys(name for sweep in sweeps for name in sweep["vary"]))
     rows = [row for sweep in sweeps for row in _rows(paper, sweep)]
-    return pd.DataFrame(rows, columns=[*COLUMNS, *varied])
+    return pd.DataFrame(rows, columns=[*_COLUMNS, *varied])
 
 
-def check(paper: Paper) -> None:
+def check_sweeps(paper: Paper) -> None:
     """Raise UserError for a sweep that cannot be computed."""
-    table(paper)
+    sweeps_table(paper)
 
 
 def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -51,7 +51,7 @@ def _rows(paper: Paper, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     points = math.prod(map(len, levels.values()))
     if points > MOST_ROWS:
         raise fault_in_words(paper, f"{key}.vary", f"{points} combinations of values", f"at most {MOST_ROWS}")
-    listed = ", ".join(f"{name}={text(value)}" for name, value in fixed.items())
+    listed = ", ".join(f"{name}={level_text(value)}" for name, value in fixed.items())
     base = {"paper": paper.id, "sweep": sweep["id"], "title": sweep["title"], "model": sweep["model"]}
     for point in itertools.product(*levels.values()):
         chosen = dict(zip(levels, point, strict=True))

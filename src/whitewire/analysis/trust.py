@@ -30,11 +30,22 @@ from whitewire.errors import Faults, UserError
 from whitewire.estimands.cells import ratio_limits
 from whitewire.estimands.evidence import Sample
 from whitewire.paths import shown
-from whitewire.records import checked, schema
+from whitewire.records import checked
 from whitewire.records import trust as records
+from whitewire.records.checked import parse_table, table_faults
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, load_json, read_bounded
+from whitewire.records.trust import (
+    BLOCK_RECORD,
+    KNOWN_PAPER,
+    LOADS_FILE,
+    TRUST_TABLES,
+    TrustPart,
+    planned_units,
+    read_trust,
+    remedy_of_damage,
+)
 from whitewire.sequential import ALPHA
 from whitewire.text import quoted
 from whitewire.tidy import form
@@ -52,19 +63,19 @@ TIMED = "completion_time"
 PERMUTATIONS = 4000
 OVERHEAD = "floor"
 """The kind of overhead runs in lanes.csv."""
-ALL = "all"
+_ALL = "all"
 """The row of all sources, or ratios, together."""
 CONTROLS = ("control", "kind", "cell", "really", "metric", "n", "n_against", "estimate", "low", "high")
-RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
+_RUNS = ("run_id", "attempt", "block", "metric", "value", "valid")
 """Columns that are read from papers' analysis/controls.csv and tidy/runs.csv."""
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """The tables tidy/runs.csv and tidy/floors.csv, before they are written."""
 Starts = Mapping[tuple[str, int], float]
 """Seconds since 1970 at which attempts began, by run and attempt."""
-AGAIN = ".venv/bin/whitewire trust --parts {}"
-MET, NOT_MET, OPEN = "met", "not met", "open"
-AGREES, DIFFERS, UNKNOWN = "yes", "no", "cannot tell"
-APART = {AGREES: flag(False), DIFFERS: flag(True), UNKNOWN: ""}
+_AGAIN = ".venv/bin/whitewire trust --parts {}"
+MET, NOT_MET, _OPEN = "met", "not met", "open"
+_AGREES, DIFFERS, _UNKNOWN = "yes", "no", "cannot tell"
+APART = {_AGREES: flag(False), DIFFERS: flag(True), _UNKNOWN: ""}
 OF_TRUST: dict[str, tuple[str, ...]] = {
     "summary.csv": ("part", "asked", "n", "of", "value", "low", "high", "unit", "goal", "outcome", "again"),
     "links.csv": ("rate", "pairs", "meter", "n", "error", "low", "high", "largest", "reach", "within_bound", "missing"),
@@ -83,10 +94,10 @@ def outcome(value: float, low: float, high: float, goal: tuple[float, float]) ->
     """Whether a goal is met: the value lies within it. Missed: no part of its interval does. Otherwise open."""
     least, most = goal
     if not math.isfinite(value):
-        return OPEN
+        return _OPEN
     if least <= value <= most:
         return MET
-    return NOT_MET if high < least or low > most else OPEN
+    return NOT_MET if high < least or low > most else _OPEN
 
 
 def outcome_of_interval(low: float, high: float, goal: tuple[float, float]) -> str:
@@ -94,20 +105,20 @@ def outcome_of_interval(low: float, high: float, goal: tuple[float, float]) -> s
     least, most = goal
     if least <= low <= high <= most:
         return MET
-    return NOT_MET if high < least or low > most else OPEN
+    return NOT_MET if high < least or low > most else _OPEN
 
 
-def tables(folder: Path, results: Path) -> None:
+def write_trust_tables(folder: Path, results: Path) -> None:
     """Read the record in results/<testbed>/trust, write tables below it; `results` has the papers' runs.
 
     Raises UserError where there is no record, or the papers that it names cannot be read, and Faults with a line for
     each thing that is damaged or missing. Then the tables stay as they are.
     """
-    record = records.read(folder)
+    record = read_trust(folder)
     testbed = load_testbed(record["testbed"])
     rows: dict[str, list[Cells]] = {}
     wrong: dict[str, None] = {}
-    for name, make in Found(folder, results, testbed, record).makers().items():
+    for name, make in _Found(folder, results, testbed, record).makers().items():
         try:
             rows[name] = list(make())
         except UserError as error:
@@ -115,9 +126,9 @@ def tables(folder: Path, results: Path) -> None:
     if wrong:
         raise Faults(list(wrong))
     rows["coverage.csv"] = list(coverage(rows.get("ratio.csv", [])))
-    rows["summary.csv"] = list(summary(rows, record))
+    rows["summary.csv"] = list(_summary(rows, record))
     made = {name: as_csv(columns, rows.get(name, []), name) for name, columns in OF_TRUST.items()}
-    target = folder / records.TABLES
+    target = folder / TRUST_TABLES
     target.mkdir(exist_ok=True)
     for name, content in made.items():
         atomic.write(target / name, content)
@@ -142,14 +153,14 @@ class Read:
             yield number, (runs[replicate.between(first, last)], overheads)
 
 
-def read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
+def _read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
     """A finished block whose design has these rows. Raises Faults, also where it has no run."""
     block = checked.read_block(folder, rows)
     wanted = {row["run_id"] for row in rows}
     block.runs = [each for each in block.runs if each[1]["run_id"] in wanted]
     faults = list(block.faults)
     if not faults and not block.finished:
-        faults.append(f"{shown(folder / records.BLOCK)}: found no such file, expected how the block ended")
+        faults.append(f"{shown(folder / BLOCK_RECORD)}: found no such file, expected how the block ended")
     if not faults and not block.runs:
         faults.append(f"{shown(folder / 'runs')}: found no run, expected some")
     if faults:
@@ -159,7 +170,7 @@ def read(paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0)
 
 
 @dataclass(frozen=True)
-class Found:
+class _Found:
     """Measured parts as rows of tables."""
 
     folder: Path
@@ -181,10 +192,10 @@ class Found:
         rows = pd.DataFrame(records.link_rows(self.folder))
         yield from link_errors(rows, self.record["bound"], self.record["reach"])
 
-    def _part(self, name: str) -> records.PartRecord | None:
+    def _part(self, name: str) -> TrustPart | None:
         return next((each for each in self.record["parts"] if each["part"] == name), None)
 
-    def _papers(self, part: str) -> Iterator[tuple[Paper, records.PartRecord]]:
+    def _papers(self, part: str) -> Iterator[tuple[Paper, TrustPart]]:
         """The papers of a part, none where it was not measured, and what it says."""
         if own := self._part(part):
             for name in own["papers"]:
@@ -196,13 +207,13 @@ class Found:
     def _once(self, paper: Paper, rows: Sequence[DesignRow], folder: Path, groups: int = 0) -> Read:
         if folder not in self.blocks:
             try:
-                self.blocks[folder] = read(paper, rows, folder, groups)
+                self.blocks[folder] = _read(paper, rows, folder, groups)
             except Faults as wrong:
-                raise Faults([f"{fault}; {records.again(self.folder, folder)}" for fault in wrong.faults]) from None
+                raise Faults([f"{fault}; {remedy_of_damage(self.folder, folder)}" for fault in wrong.faults]) from None
         return self.blocks[folder]
 
     def _known(self, part: str) -> Paper:
-        return load_paper(self.folder / part / records.KNOWN, fabric_names(self.testbed))
+        return load_paper(self.folder / part / KNOWN_PAPER, fabric_names(self.testbed))
 
     def _ratios(self) -> Iterator[Read]:
         """The block of known ratios, where it was measured."""
@@ -214,7 +225,7 @@ class Found:
     def _pairs(self) -> Iterator[Read]:
         """The blocks of one link under two names, where they were measured."""
         for described, own in self._papers(records.SAME):
-            paper = synthetic.same(described, records.planned(own))
+            paper = synthetic.same(described, planned_units(own))
             rows = synthetic.of_controls(paper, self.testbed)
             yield self._once(paper, rows, self.folder / records.SAME / paper.id / synthetic.BLOCK, own["units"])
 
@@ -257,10 +268,10 @@ class Found:
     def load(self) -> Iterator[Cells]:
         if not (own := self._part(records.LOAD)):
             return
-        path = self.folder / records.LOAD / records.LOADS
-        loads: dict[str, float] = schema.load(path, dict[str, float])
+        path = self.folder / records.LOAD / LOADS_FILE
+        loads: dict[str, float] = load_json(path, dict[str, float])
         paper = self._known(records.LOAD)
-        base = synthetic.of_fastest(paper, self.testbed, records.planned(own))
+        base = synthetic.of_fastest(paper, self.testbed, planned_units(own))
         rows, _ = synthetic.loaded(base, sorted({*loads.values()}))
         for run_id in sorted({row["run_id"] for row in rows} ^ {*loads}):
             found = "a run that is none of them" if run_id in loads else "no such run"
@@ -282,8 +293,8 @@ class Found:
     def order(self) -> Iterator[Cells]:
         tables: dict[str, pd.DataFrame] = {}
         for path in sorted(self.results.glob("*/tidy/runs.csv")):
-            _raise(checked.tables(path.parent), path, "tidy")
-            table = _table(path, RUNS, ("attempt", "value"), "tidy")
+            _raise(table_faults(path.parent), path, "tidy")
+            table = _table(path, _RUNS, ("attempt", "value"), "tidy")
             tables[path.parents[1].name] = begun(table, starts_of(table, path.parents[1] / "raw"))
         for name, found in (("{}", self._ratios()), ("{}, A/A", self._pairs())):
             tables |= {name.format(each.paper.id): begun(each.tables[0], each.starts) for each in found}
@@ -303,7 +314,7 @@ def _anew(path: Path, stage: str) -> str:
 def _table(path: Path, columns: Sequence[str], numbers: Sequence[str], stage: str) -> pd.DataFrame:
     """A paper's table with these columns at least, some of them numbers. Raises UserError."""
     try:
-        checked.table(schema.read(path), columns)
+        parse_table(read_bounded(path), columns)
     except (Broken, Torn) as why:
         raise UserError(f"{shown(path)}: {why}; {_anew(path, stage)}") from None
     table = form.frame(path, numbers)
@@ -352,7 +363,7 @@ def coverage(rows: Sequence[Cells]) -> Iterator[Cells]:
     if table.empty:
         return
     ratios = sorted(table["expected"].unique())
-    for expected, own in [*((f"{ratio:g}", table[table["expected"] == ratio]) for ratio in ratios), (ALL, table)]:
+    for expected, own in [*((f"{ratio:g}", table[table["expected"] == ratio]) for ratio in ratios), (_ALL, table)]:
         held = int((own["covered"] == "true").sum())
         low, high = statistics.share_interval(held, len(own)) or (math.nan, math.nan)
         error = float(np.median(own["estimate"].astype(float) / own["expected"].astype(float) - 1))
@@ -379,7 +390,7 @@ def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterato
 
 
 def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: int, runs: int = synthetic.RUNS,
-               reads: Callable[[Paper, Sequence[DesignRow], Path], Read] = read) -> Iterator[Cells]:  # fmt: skip
+               reads: Callable[[Paper, Sequence[DesignRow], Path], Read] = _read) -> Iterator[Cells]:  # fmt: skip
     """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
 
     `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
@@ -402,7 +413,7 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
                 first, second = (each.sample(name, levels, metric) for each in (one, two))
                 if len(first.values) and len(second.values):
                     yield {"paper": paper.id, "cell": first.name.strip(), "metric": metric, "k": f"{lower:g}",
-                           "k_other": f"{upper:g}", **between(first, second)}  # fmt: skip
+                           "k_other": f"{upper:g}", **_between(first, second)}  # fmt: skip
 
 
 def _of_start(read: Tables, start: str) -> Tables:
@@ -417,12 +428,12 @@ def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
     return rows is not None and bool(pd.to_numeric(rows["full_scale_value"], errors="coerce").notna().any())
 
 
-def between(one: Sample, two: Sample) -> dict[str, object]:
+def _between(one: Sample, two: Sample) -> dict[str, object]:
     """The second over the first with its interval, the numbers of runs, and whether they agree within AGREED."""
     ratio = two.centre / one.centre
     low, high = ratio_limits(two, one) or (math.nan, math.nan)
     apart = high < 1 - AGREED or low > 1 + AGREED
-    word = AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else UNKNOWN
+    word = _AGREES if low >= 1 - AGREED and high <= 1 + AGREED else DIFFERS if apart else _UNKNOWN
     return {"n": len(one.values), "n_other": len(two.values), "ratio": _number(ratio),
             "low": _number(low), "high": _number(high), "agrees": word}  # fmt: skip
 
@@ -548,7 +559,7 @@ def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
     found = {source: placed(table) for source, table in tables.items()}
     found = {source: each for source, each in found.items() if len(each)}
     if len(found) > 1:
-        found[ALL] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
+        found[_ALL] = pd.concat([each.assign(cell=source + each["cell"]) for source, each in found.items()])
     for source, each in found.items():
         if slope := drift(each["place"].to_numpy(), each["log"].to_numpy(), each["cell"].to_numpy()):
             yield {"source": source, "n": slope.n, "cells": slope.cells, "change": _number(slope.change),
@@ -623,7 +634,7 @@ def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = sy
 # --- all together ----------------------------------------------------------------------------------------------
 
 
-def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) -> Iterator[Cells]:
+def _summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) -> Iterator[Cells]:
     """A row per question: what was asked, of how many, the answer with its interval, the goal, and how to ask again."""
     bound = record["bound"]
     for meter, words in ((records.IPERF3, "by iperf3"), (records.COUNTERS, "by bytes that the switch's ports count")):
@@ -653,7 +664,7 @@ def summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) ->
     order = list(rows.get("order.csv", []))
     yield from _worst("order", "How much longer does the last run of a block take than the first?", order[-1:],
                       "change", sum(int(str(row["n"])) for row in order[-1:]), "runs", 0.0, BIAS)  # fmt: skip
-    sources = [row for row in order if row["source"] != ALL]
+    sources = [row for row in order if row["source"] != _ALL]
     adjusted = statistics.holm([float(str(row["p_value"])) for row in sources])
     moved = [{"moved": flag(p is not None and p < ALPHA)} for p in adjusted]
     yield from _share("order", "In what share of sources does it take longer or shorter by more than chance explains? "
@@ -690,7 +701,7 @@ def _beside(asked: str, rows: Sequence[Cells]) -> Cells:
     goal = (-BIAS, BIAS)
     numbers = [[float(str(row.get(name) or "nan")) - 1 for name in ("ratio", "low", "high")] for row in rows]
     found = [(outcome_of_interval(low, high, goal), value, low, high) for value, low, high in numbers]
-    order = (MET, OPEN, NOT_MET)
+    order = (MET, _OPEN, NOT_MET)
     said, value, low, high = max(found, key=lambda each: (order.index(each[0]), np.nan_to_num(abs(each[1]))))
     n = sum(int(str(row["n"])) for row in rows)
     row = _answer("lanes", asked, n, "beside other lanes", (value, low, high), f"all within {BIAS:.1%}", goal)
@@ -702,7 +713,7 @@ def _answer(part: str, asked: str, n: int, of: str, estimate: tuple[float, float
     value, low, high = estimate
     return {"part": part, "asked": asked, "n": n, "of": of, "value": _number(value), "low": _number(low),
             "high": _number(high), "unit": "1", "goal": words, "outcome": outcome(value, low, high, goal),
-            "again": AGAIN.format(part)}  # fmt: skip
+            "again": _AGAIN.format(part)}  # fmt: skip
 
 
 def _number(value: float) -> str:

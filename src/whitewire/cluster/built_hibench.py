@@ -14,8 +14,9 @@ from whitewire.testbed.base import Argv, Completed, Host
 from whitewire.text import quoted, suggestion
 from whitewire.tools import Unreadable, hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.tools.hibench_report import Program
-from whitewire.workloads.hibench_copy import DESCRIPTION, TREE, Prepared, read
+from whitewire.tools.hibench import JAR_KEYS, PLAIN_VALUE
+from whitewire.tools.hibench_report import Program, hibench_release
+from whitewire.workloads.hibench_copy import DESCRIPTION, TREE, Prepared, parse_prepared
 
 SCRIPTS = ("load_config.py", "monitor.py")
 """HiBench's Python scripts that every run calls."""
@@ -61,7 +62,7 @@ class BuiltHiBench:
 
     @cached_property
     def version(self) -> str:
-        return parser.version(self.text("pom.xml"), self.base)
+        return hibench_release(self.text("pom.xml"), self.base)
 
     @cached_property
     def base(self) -> str:
@@ -88,7 +89,7 @@ class BuiltHiBench:
     def faults(self, wanted: Iterable[tuple[str, str]], workers: Sequence[str]) -> Iterator[str]:
         """Faults with their remedies, one line each. A fault that hides others ends the list."""
         where = f"hibench.home: {self.home} on {self.host.name}"
-        if not hibench.PLAIN.fullmatch(self.home):
+        if not PLAIN_VALUE.fullmatch(self.home):
             yield f"{where}: found a blank or another sign that HiBench's scripts do not quote; move the tree"
             return
         if self._run("test", "-d", self.home).status != 0:
@@ -166,14 +167,14 @@ class BuiltHiBench:
         """The description of a tree that `make hibench` prepared, also if it was copied to another host; else None."""
         place = PurePosixPath(self.home)
         text = self.text(f"../{DESCRIPTION}") if place.name == TREE else ""
-        return read(text, f"{place.parent}/{DESCRIPTION} on {self.host.name}") if text else None
+        return parse_prepared(text, f"{place.parent}/{DESCRIPTION} on {self.host.name}") if text else None
 
     def _needs(self, name: str) -> Iterable[str]:
         """Files that a program needs besides Hadoop's jars."""
         yield self.tools
         values = parser.values(self.base) | parser.values(self.text(self.programs[name].configuration))
-        if name in hibench.JARS:
-            yield values.get(hibench.JARS[name], "").replace("${hibench.home}", self.home)
+        if name in JAR_KEYS:
+            yield values.get(JAR_KEYS[name], "").replace("${hibench.home}", self.home)
         if name in hibench.RELEASES:
             key, archive = hibench.RELEASES[name]
             release = values.get(f"{key}.apache") or values.get(key, "")

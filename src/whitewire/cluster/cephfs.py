@@ -29,17 +29,17 @@ from whitewire.testbed.base import CommandFailed, Host, Process, ProcessDied, Te
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated.software import ROOT
 
-FOLDER = f"{ROOT}/ceph"
+_FOLDER = f"{ROOT}/ceph"
 MOUNT = f"{ROOT}/cephfs"
-CONFIGURATION = f"{FOLDER}/ceph.conf"
-PLACEMENT = f"{FOLDER}/libplacement.so"
+CONFIGURATION = f"{_FOLDER}/ceph.conf"
+PLACEMENT = f"{_FOLDER}/libplacement.so"
 PLACEMENT_SOURCE = HOME / "src" / "ceph" / "placement.c"
 COMMANDS = Path(__file__).with_name("ceph_commands.py")
 PYTHON = "/usr/bin/python3"
 """The system's own, for which Debian builds Ceph's `rados` module."""
 
-PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-osd", "ceph-fuse": "ceph-fuse",
-            "gcc": "gcc", "ip": "iproute2", "tc": "iproute2"}  # fmt: skip
+_PROGRAMS = {"ceph-mon": "ceph-mon", "ceph-mds": "ceph-mds", "ceph-osd": "ceph-osd", "ceph-fuse": "ceph-fuse",
+             "gcc": "gcc", "ip": "iproute2", "tc": "iproute2"}  # fmt: skip
 PROOFS = 4
 """Checks at a start, at most, that stripes reach their OSTs."""
 LARGEST_OBJECT = 2**30
@@ -55,18 +55,18 @@ SET_LAYOUT = "import os, sys; os.makedirs(sys.argv[1], exist_ok=True); " \
 
 GET_LAYOUT = "import os, sys; print(os.getxattr(sys.argv[1], 'ceph.dir.layout').decode())"
 
-QUIET = ("ms", "mon", "monc", "osd", "paxos", "auth", "objecter", "objectcacher", "client", "filer", "journaler",
-         "mds", "mds_balancer", "mds_log", "mds_migrator", "rocksdb", "memdb", "throttle", "timer", "finisher",
-         "optracker", "objclass", "heartbeatmap", "perfcounter", "bluestore", "crush", "context", "asok", "mgrc",
-         "buffer", "filestore", "fuse", "rados", "leveldb")  # fmt: skip
+_QUIET = ("ms", "mon", "monc", "osd", "paxos", "auth", "objecter", "objectcacher", "client", "filer", "journaler",
+          "mds", "mds_balancer", "mds_log", "mds_migrator", "rocksdb", "memdb", "throttle", "timer", "finisher",
+          "optracker", "objclass", "heartbeatmap", "perfcounter", "bluestore", "crush", "context", "asok", "mgrc",
+          "buffer", "filestore", "fuse", "rados", "leveldb")  # fmt: skip
 """Ceph's subsystems that gather no debug messages; their errors are still logged."""
 
 
-def available() -> str:
+def cephfs_unavailable() -> str:
     """Why CephFS cannot be had here, with the remedy, in one line; empty when it can."""
-    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
-        packages = " ".join(dict.fromkeys(PROGRAMS[program] for program in missing))
+        packages = " ".join(dict.fromkeys(_PROGRAMS[program] for program in missing))
         return f"missing: {', '.join(missing)}; install {packages}"
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
@@ -126,7 +126,7 @@ def _options(process: Process) -> list[str]:
     return [] if main is None else [word for word in main.cmdline() if word.startswith("--client_")]
 
 
-def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping[str, str]) -> bytes:
+def _configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping[str, str]) -> bytes:
     """ceph.conf. `folders` maps each daemon (mon.a, mds.a, osd.0, …) to its data folder."""
     common: dict[str, object] = {
         "fsid": fsid,
@@ -187,7 +187,7 @@ def configuration(fsid: str, monitor: str, osts: Sequence[Ost], folders: Mapping
     }
     lines = ["[global]"]
     lines += [f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in common.items()]
-    lines += [f"debug {subsystem} = 0/0" for subsystem in QUIET]
+    lines += [f"debug {subsystem} = 0/0" for subsystem in _QUIET]
     kinds = {"mon": "mon data", "mds": "mds data", "osd": "osd data"}
     for daemon, folder in folders.items():
         lines += [f"[{daemon}]", f"{kinds[daemon[:3]]} = {folder}"]
@@ -229,7 +229,7 @@ class CephFs(Service):
         Raises UserError when this machine cannot run CephFS, ProcessDied with the name and the log's end of the
         daemon that died, TimeoutError likewise.
         """
-        lacking = available()
+        lacking = cephfs_unavailable()
         if lacking:
             raise UserError(f"cephfs: {lacking}")
         for attempt in (1, 2):
@@ -254,7 +254,7 @@ class CephFs(Service):
         self.fsid = str(uuid.uuid4())
         self.testbed.share(PLACEMENT, compiled_placement())
         self.testbed.share(
-            CONFIGURATION, configuration(self.fsid, self.mds_host.address, [*self.osts, metadata], folders)
+            CONFIGURATION, _configuration(self.fsid, self.mds_host.address, [*self.osts, metadata], folders)
         )
         identities = {ost.number: str(uuid.uuid4()) for ost in [*self.osts, metadata]}
         plan = {

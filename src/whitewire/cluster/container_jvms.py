@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.each import on_each
 
-KINDS = {"task": "task.args", "am": "am.args"}
+JVM_KINDS = {"task": "task.args", "am": "am.args"}
 """Kinds of JVMs that stay, for tasks and ApplicationMasters, and the argument file that identifies each. Files of one
 name in two folders have separate JVMs, because their class paths differ."""
 POOL = "/tmp/container-jvms"
-MAIN = "whitewire.ContainerJvm"
-PATIENCE = 60
+_MAIN = "whitewire.ContainerJvm"
+_PATIENCE = 60
 """Seconds within which a new JVM must be up."""
 FLAGS = ["--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED"]
 """Options of a JVM that let a task's environment and folder be set."""
@@ -70,7 +70,7 @@ read -r status <&3
 exit "${{status:-1}}"
 """
 
-STOP = """
+_STOP = """
 for file in $(grep -lsF -e "$0" /proc/[0-9]*/cmdline); do
     process=${file#/proc/}
     [ "$process" = "$$/cmdline" ] || kill -KILL "${process%/cmdline}" || true
@@ -81,7 +81,7 @@ done
 
 def install(testbed: Testbed, home: str, java: str) -> None:
     """Put bin/java below `home`, a folder that all hosts see; `java` is the real one."""
-    words = {"java": java, "pool": POOL, "main": MAIN, "patience": str(PATIENCE), **KINDS}
+    words = {"java": java, "pool": POOL, "main": _MAIN, "patience": str(_PATIENCE), **JVM_KINDS}
     script = SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()})
     testbed.share(f"{home}/bin/java", script.encode())
     testbed.hosts[0].run(["chmod", "755", f"{home}/bin/java"]).check()
@@ -89,5 +89,5 @@ def install(testbed: Testbed, home: str, java: str) -> None:
 
 def stop(hosts: Sequence[Host]) -> None:
     """End all JVMs of containers: a NodeManager that is killed leaves its own behind."""
-    hosts[0].run(["sh", "-c", STOP, MAIN])
+    hosts[0].run(["sh", "-c", _STOP, _MAIN])
     on_each(hosts, lambda host: host.run(["rm", "-rf", POOL]))

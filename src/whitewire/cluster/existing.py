@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from whitewire.cluster import history
-from whitewire.cluster.hadoop import LOG4J, Resident, reason, site_xml
+from whitewire.cluster.hadoop import LOG4J, Resident, hadoop_reason, site_xml
 from whitewire.cluster.hdfs import FS_SHELL, FSCK, GET_CONF, HdfsClients
+from whitewire.cluster.history import fault_of_server, reported_settings
 from whitewire.cluster.yarn import VIEW
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
@@ -21,6 +22,7 @@ from whitewire.testbed.base import CommandFailed, Host, Process, Testbed, last_l
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, namenode
 from whitewire.tools import history as addresses
+from whitewire.tools.history import HISTORY_DEFAULTS, history_server
 from whitewire.tools.site_xml import final
 
 LOG4J_2 = """appenders=console
@@ -133,10 +135,10 @@ class Existing(HdfsClients):
         asked = replace(self.installation, configuration=folder or self.site)
         argv = asked.argv(GET_CONF, 128, logging, ["-confKey", key])
         done = host.run(argv, timeout=60)
-        if done.status != 0 and key in addresses.DEFAULTS and b" is missing" in done.stderr:
-            return addresses.DEFAULTS[key]
+        if done.status != 0 and key in HISTORY_DEFAULTS and b" is missing" in done.stderr:
+            return HISTORY_DEFAULTS[key]
         if done.status != 0:
-            raise UserError(f"{self.site} on {host.name}: {key}: {reason(done.stderr)}")
+            raise UserError(f"{self.site} on {host.name}: {key}: {hadoop_reason(done.stderr)}")
         return done.stdout.decode().removesuffix("\n").rpartition("\n")[2].strip()
 
     def _refuse_final(self, host: Host) -> None:
@@ -166,13 +168,13 @@ class Existing(HdfsClients):
         """Address of the site's history server. Raises UserError if it does not answer: jobs would run for nothing."""
         configured = partial(self._configured, host)
         try:
-            address, key = addresses.server(configured)
+            address, key = history_server(configured)
         except Unreadable as error:
             raise UserError(f"{self.site} on {host.name}: {error}") from None
         why = {}
         for scheme in addresses.schemes(configured):
             server = f"{scheme}://{address}"
-            why[server] = history.fault(host, server)
+            why[server] = fault_of_server(host, server)
             if not why[server]:
                 return server
         said = "; ".join(f"{server}: {each}" for server, each in why.items())
@@ -225,7 +227,7 @@ class Existing(HdfsClients):
                 break
             if done.status == 0:
                 return
-            why = reason(done.stderr)
+            why = hadoop_reason(done.stderr)
             break
         print(f"cluster: {self.folder} stays: {why}; remove it with hdfs dfs -rm -r -skipTrash", file=sys.stderr)
 
@@ -261,8 +263,8 @@ class Existing(HdfsClients):
 
     def history(self, job: str) -> dict:
         """A finished job as the site's history server reports it; see Yarn.history."""
-        return history.of(self.testbed.by_role("client")[0], self.history_server, job, 60, self.check)
+        return history.reported_job(self.testbed.by_role("client")[0], self.history_server, job, 60, self.check)
 
     def settings(self, job: str, names: Collection[str]) -> dict:
         """A finished job's settings `names` as the site's history server reports them; see Yarn.settings."""
-        return history.settings(self.testbed.by_role("client")[0], self.history_server, job, names)
+        return reported_settings(self.testbed.by_role("client")[0], self.history_server, job, names)

@@ -14,7 +14,7 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, last_line, piped
 from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
-from whitewire.tools.history import text
+from whitewire.tools.history import setting_text
 
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -32,7 +32,7 @@ FsDatasetImpl (a line for each of a thousand locks per drive), and without the w
 CURL = ("curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--globoff")
 """Command that asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
 
-METRICS = "*.period=1\n"
+_METRICS = "*.period=1\n"
 """Configuration by which a daemon's /jmx is updated every second; Hadoop's default is every 10 seconds."""
 METRICS_PERIOD_S = 1.0
 
@@ -40,7 +40,7 @@ METRICS_PERIOD_S = 1.0
 def site_xml(values: Mapping[str, object]) -> bytes:
     """A Hadoop configuration file with these values (${…} in a value is a system property of the JVM)."""
     lines = [
-        f"<property><name>{escape(name)}</name><value>{escape(text(value))}</value></property>"
+        f"<property><name>{escape(name)}</name><value>{escape(setting_text(value))}</value></property>"
         for name, value in sorted(values.items())
     ]
     return ('<?xml version="1.0"?>\n<configuration>\n' + "\n".join(lines) + "\n</configuration>\n").encode()
@@ -57,7 +57,7 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
         b'<xi:include href="site.xml"/>\n</configuration>\n'
     )
     files = {"site.xml": site_xml(values), "log4j.properties": LOG4J.encode()}
-    files["hadoop-metrics2.properties"] = METRICS.encode()
+    files["hadoop-metrics2.properties"] = _METRICS.encode()
     files |= {f"{name}-site.xml": include for name in ("core", "hdfs", "mapred", "yarn")}
     # The published jars lack the web pages' folders, without which NameNode and DataNode do not start.
     files |= {f"webapps/{name}/.keep": b"" for name in ("hdfs", "datanode")}
@@ -83,7 +83,7 @@ IN_A_TRACE = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 JOB_FAILED = re.compile(r"Job \S+ failed with state [^\n]+")
 
 
-def reason(said: bytes | str) -> str:
+def hadoop_reason(said: bytes | str) -> str:
     """Why a program of Hadoop failed, at most 300 characters: its report of a failed job, else its last line.
 
     If it ends with a stack trace, the last cause. The usage that FsShell prints after some reasons is left out.
@@ -134,7 +134,7 @@ class Resident:
             log.seek(self.read_from)
             return b"\n" + log.read()
 
-    def result(self, timeout: float) -> Outcome:
+    def result(self, timeout: float) -> CommandOutcome:
         """Wait for the command to end. Raises ProcessDied when the JVM dies, TimeoutError after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while not self.done():
@@ -147,15 +147,15 @@ class Resident:
         end = next(line for line in lines if line.startswith("@end "))
         output = "\n".join(line for line in lines if line and not line.startswith("@"))
         _, finished, status = end.split()
-        return Outcome(float(begin.split()[1]), float(finished), int(status), output)
+        return CommandOutcome(float(begin.split()[1]), float(finished), int(status), output)
 
-    def run(self, tool: str, arguments: Sequence[str], timeout: float = 60.0) -> Outcome:
+    def run(self, tool: str, arguments: Sequence[str], timeout: float = 60.0) -> CommandOutcome:
         self.begin(tool, arguments)
         return self.result(timeout)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """One command of a resident JVM: begin and end (seconds since 1970), exit status, what it printed."""
 
     begin: float
@@ -165,10 +165,10 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """Why the command failed; see reason()."""
-        return reason(self.output)
+        """Why the command failed; see hadoop_reason()."""
+        return hadoop_reason(self.output)
 
-    def check(self, what: str) -> Outcome:
+    def check(self, what: str) -> CommandOutcome:
         """Return self, or raise RuntimeError with `what` failed and why."""
         if self.status != 0:
             raise RuntimeError(f"{what}: status {self.status}: {self.why}")

@@ -7,16 +7,18 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whitewire.cluster.hadoop import CURL, METRICS_PERIOD_S, Outcome, Resident, whereabouts, write_configuration
+from whitewire.cluster.hadoop import CURL, METRICS_PERIOD_S, CommandOutcome, Resident, whereabouts, write_configuration
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
 from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.tools import namenode
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
+from whitewire.tools.namenode import racks_of_report
 
 NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
 DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
@@ -25,7 +27,7 @@ DFS_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
-PORT = 9000
+NAMENODE_PORT = 9000
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
     "dfs.datanode.transfer.socket.send.buffer.size",
@@ -38,14 +40,14 @@ LOCAL_FILES = {
 """Classes for hosts' own files that start no process for each change of a mode (LocalFiles.java)."""
 
 
-def settings(testbed: Testbed, block_size: int, replication: int, packet_size: int) -> dict[str, object]:
+def hdfs_settings(testbed: Testbed, block_size: int, replication: int, packet_size: int) -> dict[str, object]:
     """hdfs-site values; sizes in bytes. What is not named here is Hadoop's default.
 
     Daemons listen on their host's address on the fabric in use, and nowhere else.
     """
     master = testbed.by_role("namenode")[0]
     return {
-        "fs.defaultFS": f"hdfs://{master.endpoint}:{PORT}",
+        "fs.defaultFS": f"hdfs://{master.endpoint}:{NAMENODE_PORT}",
         "hadoop.tmp.dir": f"{master.scratch}/hadoop",
         "dfs.datanode.hostname": "${whitewire.endpoint}",
         "dfs.datanode.address": "${whitewire.address}:9866",
@@ -86,7 +88,7 @@ def settings(testbed: Testbed, block_size: int, replication: int, packet_size: i
     }
 
 
-def topology(testbed: Testbed, folder: str, racks: int) -> dict[str, object]:
+def rack_settings(testbed: Testbed, folder: str, racks: int) -> dict[str, object]:
     """Settings by which NameNode and ResourceManager know the rack of each host; their table is written to `folder`."""
     place = testbed.racks(racks)
     names = [(name, host) for host in testbed.hosts if host.name in place for name in (host.name, host.address)]
@@ -104,7 +106,7 @@ class HdfsClients(Service):
     clients: list[Resident]
     testbed: Testbed
 
-    def shell(self, *arguments: str) -> Outcome:
+    def shell(self, *arguments: str) -> CommandOutcome:
         """Run a file system command (hdfs dfs …) in the first client's JVM."""
         return self.clients[0].run(FS_SHELL, arguments)
 
@@ -112,7 +114,7 @@ class HdfsClients(Service):
         """The DataNodes of each rack, as the NameNode reports them. Raises RuntimeError or Unreadable."""
         said = self.clients[0].run(DFS_ADMIN, ["-printTopology"]).check("dfsadmin -printTopology").output
         names = {host.address: host.name for host in self.testbed.hosts}
-        return {rack: [names.get(at, at) for at in hosts] for rack, hosts in namenode.racks(said).items()}
+        return {rack: [names.get(at, at) for at in hosts] for rack, hosts in racks_of_report(said).items()}
 
     def volumes(self, host: Host) -> int:
         """Number of volumes that the DataNode of a host reports. Raises RuntimeError or Unreadable."""
@@ -190,7 +192,7 @@ class Hdfs(HdfsClients):
         # With the mode that a DataNode wants (dfs.datanode.data.dir.perm), or it starts a chmod for each.
         host.run(["mkdir", "-p", "-m", "700", *drives.folders(self.drive, host)]).check()
         if self.drive.limits:
-            drives.put(self.drive, host)
+            put_drives(self.drive, host)
 
     def _start_datanode(self, host: Host) -> None:
         folders = ",".join(f"file://{folder}" for folder in drives.folders(self.drive, host))
@@ -208,7 +210,7 @@ class Hdfs(HdfsClients):
         clients = self.testbed.by_role("client")
         if self.drive.limits:
             for host in clients:
-                drives.put(self.drive, host)  # files on a client's own drives wait for these too
+                put_drives(self.drive, host)  # files on a client's own drives wait for these too
         self.clients = [
             Resident(host, self.installation, self.logs / f"{host.name}.log", self.drive.environment(host.drive_root))
             for host in clients

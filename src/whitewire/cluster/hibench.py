@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from whitewire.cluster import container_jvms
 from whitewire.cluster.built_hibench import BuiltHiBench
+from whitewire.cluster.container_jvms import JVM_KINDS
 from whitewire.cluster.existing import LOGGING, SITE_FILES, Existing, around
 from whitewire.cluster.hadoop import whereabouts
 from whitewire.cluster.hdfs import Hdfs
@@ -23,26 +23,27 @@ from whitewire.cluster.yarn import VIEW, Yarn
 from whitewire.errors import RunFailed, UserError
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.emulated import software
-from whitewire.tools import Unreadable, hibench, testdfsio
+from whitewire.tools import Unreadable, hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.tools.hibench import Hadoop, Job, NotPlain
-from whitewire.tools.hibench_report import Program, Report, Row
-from whitewire.workloads import sleep
+from whitewire.tools.hibench import Hadoop, HiBenchJob, NotPlain, script_command
+from whitewire.tools.hibench_report import Program, Report, Row, job_ids_of_script, report_rows
+from whitewire.tools.testdfsio import DfsioResult, testdfsio_result
+from whitewire.workloads.sleep import SLEEP_TOOL
 
 CLIENT_MIB = 384
 """Heap of a client's JVM, which HiBench starts for each command of Hadoop."""
 ARGUMENT_FILES = {
-    "yarn.app.mapreduce.am.command-opts": container_jvms.KINDS["am"],
-    "mapreduce.map.java.opts": container_jvms.KINDS["task"],
-    "mapreduce.reduce.java.opts": container_jvms.KINDS["task"],
+    "yarn.app.mapreduce.am.command-opts": JVM_KINDS["am"],
+    "mapreduce.map.java.opts": JVM_KINDS["task"],
+    "mapreduce.reduce.java.opts": JVM_KINDS["task"],
 }
 """Settings by which our own cluster gives JVM options to containers, with the file of options for each."""
-KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
+_KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
 """Names of files in the report's folder that are kept, and the size in bytes below which they are."""
 
 
 @dataclass(frozen=True)
-class Reported:
+class ProgramRun:
     """One run of a program: its name (the part's, if the program has several), HiBench's row, its jobs, its output.
 
     `result`: what `dfsioe` itself reports; None for other programs.
@@ -52,7 +53,7 @@ class Reported:
     row: Row
     jobs: list[str]
     output: str
-    result: testdfsio.Result | None = None
+    result: DfsioResult | None = None
 
     def record(self) -> Report:
         """The row for run.json."""
@@ -68,13 +69,13 @@ class HiBench:
 
     def __init__(self, tree: BuiltHiBench, logs: Path) -> None:
         self.tree, self.host, self.folder, self.logs = tree, tree.host, tree.folder, logs
-        self._job: Job | None = None
+        self._job: HiBenchJob | None = None
 
     @property
     def made_by(self) -> str:
         return f"HiBench {self.tree.version}"
 
-    def configure(self, hadoop: Hadoop, job: Job) -> None:
+    def configure(self, hadoop: Hadoop, job: HiBenchJob) -> None:
         """Write hadoop.conf and hibench.conf for one program, and begin an empty report.
 
         The tree's own files come first, so that the user's settings there hold unless ours replace them. Files of other
@@ -99,7 +100,7 @@ class HiBench:
         """Make the program's input; returns the script's output. Raises RunFailed."""
         return self._script(self._program.prepare, seconds, check)
 
-    def measure(self, seconds: float, check: Callable[[], None] = lambda: None) -> list[Reported]:
+    def measure(self, seconds: float, check: Callable[[], None] = lambda: None) -> list[ProgramRun]:
         """Run the program, each of its runs after the other. Raises RunFailed, also where HiBench reports nothing.
 
         `check` is called repeatedly and may raise an error to end the run early; each run may take `seconds`.
@@ -112,15 +113,15 @@ class HiBench:
             if len(rows) != before + 1:
                 raise RunFailed(f"hibench {name}: {len(rows) - before} rows in its report, expected one: "
                                 f"{parser.failure(output)[:200]}")  # fmt: skip
-            jobs = parser.job_ids(output)
+            jobs = job_ids_of_script(output)
             if any(job.startswith("job_local") for job in jobs):
                 raise RunFailed(f"hibench {name}: its jobs ran inside the client and not on YARN")
-            found.append(Reported(name, rows[-1], jobs, output, self._result(name)))
+            found.append(ProgramRun(name, rows[-1], jobs, output, self._result(name)))
             before = len(rows)
         return found
 
     @property
-    def job(self) -> Job:
+    def job(self) -> HiBenchJob:
         """The job that was configured last. Raises RuntimeError before configure()."""
         if self._job is None:
             raise RuntimeError("hibench: nothing is configured yet")
@@ -131,7 +132,7 @@ class HiBench:
         return self.tree.programs[self.job.program]
 
     def _script(self, path: str, seconds: float, check: Callable[[], None]) -> str:
-        argv = hibench.script(f"{self.tree.home}/{path}", seconds)
+        argv = script_command(f"{self.tree.home}/{path}", seconds)
         name = f"hibench {path.removeprefix('bin/workloads/')}"
         process = self.host.start(argv, self.logs / "hibench.log", self.tree.environment, name)
         try:
@@ -152,21 +153,21 @@ class HiBench:
 
     def _rows(self) -> list[Row]:
         done = self.host.run(["cat", f"{self.folder}/report/{hibench.REPORT}"])
-        return parser.parse(done.stdout.decode(errors="replace")) if done.status == 0 else []
+        return report_rows(done.stdout.decode(errors="replace")) if done.status == 0 else []
 
-    def _result(self, part: str) -> testdfsio.Result | None:
+    def _result(self, part: str) -> DfsioResult | None:
         """The result that `dfsioe` reports for a part; None for other programs, which have one part only."""
         if part == self.job.program:
             return None
         said = self.host.run(["cat", f"{self.folder}/report/{self.job.program}/hadoop/result_{part}.txt"])
         try:
-            return testdfsio.parse(said.stdout.decode(errors="replace")) if said.status == 0 else None
+            return testdfsio_result(said.stdout.decode(errors="replace")) if said.status == 0 else None
         except Unreadable as error:
             raise RunFailed(f"hibench {part}: {error}") from None
 
     def files(self) -> dict[str, str]:
         """Files that it was given and has written, verbatim, by name: configuration, report, results of `dfsioe`."""
-        names = [part for name in KEPT for part in ("-o", "-name", name)]
+        names = [part for name in _KEPT for part in ("-o", "-name", name)]
         listed = self.host.run(
             ["find", f"{self.folder}/report", "-type", "f", "-size", f"-{MOST_KEPT}c", "(", *names[1:], ")"]
         )
@@ -231,9 +232,9 @@ def sleep_jar(tests: Path) -> bytes:
     """
     content = io.BytesIO()
     with zipfile.ZipFile(tests) as source, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as target:
-        target.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nMain-Class: {sleep.TOOL}\n")
+        target.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nMain-Class: {SLEEP_TOOL}\n")
         for name in source.namelist():
-            if re.match(re.escape(sleep.TOOL.replace(".", "/")) + r"[.$]", name):
+            if re.match(re.escape(SLEEP_TOOL.replace(".", "/")) + r"[.$]", name):
                 target.writestr(name, source.read(name))
     return content.getvalue()
 

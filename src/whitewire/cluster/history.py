@@ -17,7 +17,7 @@ FIRST_ANSWER_S = 20
 """Longest time for the first answer of a server, which may load its classes for it."""
 
 
-def fault(host: Host, server: str) -> str:
+def fault_of_server(host: Host, server: str) -> str:
     """Why a server does not answer `host`, in one line; empty where it answers."""
     answer = ["--max-time", str(FIRST_ANSWER_S), "--write-out", "\n%{http_code} %{redirect_url}"]
     done = host.run([*ASK, *answer, f"{server}{REST}/info"])
@@ -28,8 +28,8 @@ def fault(host: Host, server: str) -> str:
     return refusal(code, target, body)
 
 
-def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], None],
-       env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
+def reported_job(host: Host, server: str, job: str, timeout: float, check: Callable[[], None],
+                 env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
     """A job as a server (`http://name:port`, asked from `host`) reports it: `job`, `counters`, `tasks`, `attempts`.
 
     `env`: environment of what asks, by which transport the server listens.
@@ -52,8 +52,8 @@ def of(host: Host, server: str, job: str, timeout: float, check: Callable[[], No
     raise TimeoutError(f"history server: no answer about {job} in {timeout:.0f} s: {said}")
 
 
-def settings(host: Host, server: str, job: str, names: Collection[str],
-             env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
+def reported_settings(host: Host, server: str, job: str, names: Collection[str],
+                      env: Mapping[str, str] | None = None) -> dict[str, Any]:  # fmt: skip
     """The configuration of a finished job as a server reports it, reduced to the settings `names`.
 
     Raises ValueError when it does not answer.

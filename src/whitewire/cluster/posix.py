@@ -12,10 +12,10 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import Completed, Host, Process, Testbed, last_line
 from whitewire.testbed.each import on_each
 
-LOOK_S = 10.0
+_LOOK_S = 10.0
 """Least seconds between two checks of the folder: each uses the file system that is being measured."""
 DROP_CACHES = "/proc/sys/vm/drop_caches"
-EMPTY = """
+_EMPTY = """
 sync
 if [ -z "$(find "$1" -type f | head -n 1)" ]; then exit; fi
 if ! command -v fincore > /dev/null; then
@@ -95,9 +95,9 @@ class Posix(Service):
     def check(self) -> None:
         """Raise UserError when the folder is gone from a host: there is no daemon of ours to check.
 
-        It checks at most every LOOK_S seconds, however often it is called.
+        It checks at most every _LOOK_S seconds, however often it is called.
         """
-        if time.monotonic() - self.looked < LOOK_S:
+        if time.monotonic() - self.looked < _LOOK_S:
             return
         for host in self.hosts:
             if host.run_outside(["test", "-d", self.mount]).status != 0:
@@ -150,7 +150,7 @@ class Posix(Service):
 
         What a client may hold is the site's own setting: `max_dirty` and `readahead` (bytes) change nothing here.
         """
-        argv = ["sh", "-c", EMPTY, "whitewire", self.mount, DROP_CACHES]
+        argv = ["sh", "-c", _EMPTY, "whitewire", self.mount, DROP_CACHES]
         done = on_each(self.hosts, lambda host: host.run_outside(argv))
         self.warm = [why for host, each in zip(self.hosts, done, strict=True) if (why := self._warm(host, each))]
 

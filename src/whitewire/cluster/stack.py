@@ -16,8 +16,8 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.design.drive import Drive
-from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
+from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
 
 
@@ -102,7 +102,7 @@ class Stack:
             slow = replace(self.drive, rate=self.drive.rate * self.slow_drives)
 
             def put(host: Host) -> None:
-                drives.put(slow if host is self.slow_worker else self.drive, host, ease, self.epoch)
+                put_drives(slow if host is self.slow_worker else self.drive, host, ease, self.epoch)
 
             on_each([*self.testbed.by_role("datanode"), *self.testbed.by_role("client")], put)
             self.set_on_drives = wanted

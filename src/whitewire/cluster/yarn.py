@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.cluster import container_jvms, history
+from whitewire.cluster.container_jvms import JVM_KINDS
 from whitewire.cluster.hadoop import site_xml, whereabouts
-from whitewire.cluster.hdfs import PORT, Hdfs
+from whitewire.cluster.hdfs import NAMENODE_PORT, Hdfs
+from whitewire.cluster.history import reported_settings
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
@@ -47,7 +49,7 @@ CAPACITY = {
 
 REGISTERED = r"NodeManager from node (\S+?)\(cmPort: (\d+) httpPort: \d+\) registered"
 """The ResourceManager's log line for each NodeManager, with the host and port by which YARN names it."""
-STEP = 32
+_STEP = 32
 """Unit in which YARN allocates memory, MiB."""
 OF_THE_JOB = (".", "job.jar/job.jar", "job.jar/classes", "job.jar/lib/*")
 """Class path of a job's own files, relative to its containers' folder, as Hadoop itself has it."""
@@ -70,7 +72,7 @@ class Memory:
     @property
     def most_slots(self) -> int:
         """How many tasks at once a NodeManager has room for beside an ApplicationMaster."""
-        return (self.node_mib - STEP) // (-(-self.task_mib // STEP) * STEP)
+        return (self.node_mib - _STEP) // (-(-self.task_mib // _STEP) * _STEP)
 
     def with_slots(self, slots: int) -> Memory:
         """Room for `slots` tasks at once on a NodeManager, as Hadoop 1 had it, and for ApplicationMasters beside them.
@@ -79,22 +81,22 @@ class Memory:
         for five seconds after its job has ended, so short jobs have several at once, and none may take a task's place.
         The memory of a NodeManager by the testbed's description remains the limit.
         """
-        task = -(-self.task_mib // STEP) * STEP
-        return replace(self, node_mib=min(self.node_mib, (slots + 1) * task - STEP), am_mib=STEP)
+        task = -(-self.task_mib // _STEP) * _STEP
+        return replace(self, node_mib=min(self.node_mib, (slots + 1) * task - _STEP), am_mib=_STEP)
 
 
 MASTERS = "mapreduce.job.am.strict-locality"
 """Setting for the rack and the host that run ApplicationMasters."""
 
 
-def topology(testbed: Testbed, racks: int) -> dict[str, object]:
+def application_master_settings(testbed: Testbed, racks: int) -> dict[str, object]:
     """Setting that places ApplicationMasters on the first worker, for hosts in racks."""
     first = testbed.by_role("datanode")[0]
     return {MASTERS: f"/{testbed.racks(racks)[first.name]}/{first.endpoint}"}
 
 
-def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None,
-             variables: Collection[str] = ()) -> dict[str, object]:  # fmt: skip
+def yarn_settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: int | None = None,
+                  variables: Collection[str] = ()) -> dict[str, object]:  # fmt: skip
     """yarn-site and mapred-site values. What is not named here is Hadoop's default.
 
     `slots` is how many tasks a NodeManager runs at once; without it, as many as its memory holds. `variables`:
@@ -105,7 +107,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
     the data); else to HDFS, Hadoop's default.
     """
     master = testbed.by_role("namenode")[0]
-    below, memory = f"hdfs://{master.endpoint}:{PORT}", Memory.of(testbed)
+    below, memory = f"hdfs://{master.endpoint}:{NAMENODE_PORT}", Memory.of(testbed)
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
     # If hosts share processors, always on one worker, where the JVM of the last ApplicationMaster is.
@@ -120,7 +122,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.nodemanager.aux-services": "mapreduce_shuffle",
         "yarn.nodemanager.resource.memory-mb": memory.node_mib,
         "yarn.nodemanager.resource.cpu-vcores": 8,
-        "yarn.scheduler.minimum-allocation-mb": STEP,
+        "yarn.scheduler.minimum-allocation-mb": _STEP,
         "yarn.nodemanager.vmem-check-enabled": False,
         "yarn.nodemanager.pmem-check-enabled": False,
         "yarn.nodemanager.container-monitor.enabled": False,
@@ -149,9 +151,9 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
         "yarn.app.mapreduce.am.resource.mb": memory.am_mib,
         "mapreduce.map.memory.mb": memory.task_mib,
         "mapreduce.reduce.memory.mb": memory.task_mib,
-        "yarn.app.mapreduce.am.command-opts": f"@{configuration}/{container_jvms.KINDS['am']}",
-        "mapreduce.map.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
-        "mapreduce.reduce.java.opts": f"@{configuration}/{container_jvms.KINDS['task']}",
+        "yarn.app.mapreduce.am.command-opts": f"@{configuration}/{JVM_KINDS['am']}",
+        "mapreduce.map.java.opts": f"@{configuration}/{JVM_KINDS['task']}",
+        "mapreduce.reduce.java.opts": f"@{configuration}/{JVM_KINDS['task']}",
         "mapreduce.task.io.sort.mb": scaling.SORT_BUFFER_MIB,
         # Jobs are short: poll often, so that waiting for the next poll adds no time.
         "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": 200,
@@ -166,7 +168,7 @@ def settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slots: i
 
 
 class Yarn(Service):
-    """A running YARN with its history server; `hdfs` is up already and its site.xml holds settings() too."""
+    """A running YARN with its history server; `hdfs` is up already and its site.xml holds yarn_settings() too."""
 
     def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path) -> None:
         self.testbed, self.installation, self.hdfs, self.drive, self.logs = testbed, installation, hdfs, drive, logs
@@ -215,7 +217,7 @@ class Yarn(Service):
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
         sizes = Memory.of(self.testbed)
         for kind, heap in (("am", sizes.am_mib // 2), ("task", sizes.heap_mib)):
-            found[container_jvms.KINDS[kind]] = "\n".join(self._args(kind, heap)).encode()
+            found[JVM_KINDS[kind]] = "\n".join(self._args(kind, heap)).encode()
         return found
 
     def _args(self, kind: str, heap: int) -> list[str]:
@@ -276,14 +278,14 @@ class Yarn(Service):
             self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 
     def history(self, job: str) -> dict[str, Any]:
-        """A finished job as the history server reports it; see history.of()."""
+        """A finished job as the history server reports it; see history.reported_job()."""
         around, server = self.installation.environment(), f"http://{self.master.endpoint}:{HISTORY_PORT}"
-        return history.of(self.master, server, job, 20, self.check, around)
+        return history.reported_job(self.master, server, job, 20, self.check, around)
 
     def settings(self, job: str, names: Collection[str]) -> dict[str, Any]:
-        """A finished job's settings `names` as the history server reports them; see history.settings()."""
+        """A finished job's settings `names` as the history server reports them; see history.reported_settings()."""
         around, server = self.installation.environment(), f"http://{self.master.endpoint}:{HISTORY_PORT}"
-        return history.settings(self.master, server, job, names, around)
+        return reported_settings(self.master, server, job, names, around)
 
     def task_lines(self, job: str, text: str) -> str:
         """Lines with a text in the logs of a job's tasks, from all workers."""

@@ -14,12 +14,12 @@ import simpleeval
 from whitewire.text import suggestion
 
 MOST_CHARACTERS = 1000
-MOST_LEVELS = 40
+_MOST_LEVELS = 40
 """Most operations inside each other; a sum of n terms has n."""
-MOST_DIGITS = 20
+_MOST_DIGITS = 20
 """Decimal digits to which `round` rounds."""
-EXPECTED = "expected arithmetic over value ids and constants: + - * / **, max, min, abs, round"
-PARTS = (
+_EXPECTED = "expected arithmetic over value ids and constants: + - * / **, max, min, abs, round"
+_PARTS = (
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Name, ast.Call, ast.Subscript, ast.Load,
 )  # fmt: skip
 """Syntax that an expression may use."""
@@ -40,24 +40,24 @@ def _of_numbers(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _round(value: float, digits: int = 0) -> float:
-    if abs(digits) > MOST_DIGITS:
-        raise NoValue(f"found {digits} digits, expected at most {MOST_DIGITS}")
+    if abs(digits) > _MOST_DIGITS:
+        raise NoValue(f"found {digits} digits, expected at most {_MOST_DIGITS}")
     return round(value, digits) if digits else round(value)
 
 
-OPERATORS = {
+_OPERATORS = {
     ast.Add: _of_numbers(operator.add), ast.Sub: _of_numbers(operator.sub), ast.Mult: _of_numbers(operator.mul),
     ast.Div: _of_numbers(operator.truediv), ast.Pow: _of_numbers(math.pow),
     ast.USub: _of_numbers(operator.neg), ast.UAdd: _of_numbers(operator.pos),
 }  # fmt: skip
-FUNCTIONS = {"max": max, "min": min, "abs": _of_numbers(abs), "round": _of_numbers(_round)}
+_FUNCTIONS = {"max": max, "min": min, "abs": _of_numbers(abs), "round": _of_numbers(_round)}
 
 
 def value_of(expression: str, names: Mapping[str, Any]) -> float:
     """The finite number that an expression comes to with these names. Raises NoValue."""
     tree = _tree(expression)
     try:
-        found = simpleeval.SimpleEval(operators=OPERATORS, functions=FUNCTIONS, names=dict(names)).eval(
+        found = simpleeval.SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names=dict(names)).eval(
             expression, tree
         )
         if not isinstance(found, int | float):
@@ -85,21 +85,21 @@ def _tree(expression: str) -> ast.expr:
             warnings.simplefilter("ignore")
             tree = ast.parse(expression.strip(), mode="eval").body
     except SyntaxError as error:
-        raise NoValue(f"{error.msg}; {EXPECTED}") from None
+        raise NoValue(f"{error.msg}; {_EXPECTED}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise NoValue(f"{error}; {EXPECTED}") from None
+        raise NoValue(f"{error}; {_EXPECTED}") from None
     left: list[tuple[ast.AST, int]] = [(tree, 1)]
     while left:
         node, level = left.pop()
-        if level > MOST_LEVELS:
-            raise NoValue(f"found more than {MOST_LEVELS} operations inside each other, expected at most so many")
+        if level > _MOST_LEVELS:
+            raise NoValue(f"found more than {_MOST_LEVELS} operations inside each other, expected at most so many")
         number = not isinstance(node, ast.Constant) or (type(node.value) in (int, float))
-        if not isinstance(node, PARTS) or not number or (isinstance(node, ast.Call) and node.keywords):
-            raise NoValue(f"found {ast.unparse(node)[:60]!r}, {EXPECTED}")
-        if isinstance(node, ast.operator | ast.unaryop) and type(node) not in OPERATORS:
-            raise NoValue(f"found the operator {type(node).__name__}, {EXPECTED}")
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
-            raise NoValue(f"found {ast.unparse(node.func)[:60]!r}, {EXPECTED}")
+        if not isinstance(node, _PARTS) or not number or (isinstance(node, ast.Call) and node.keywords):
+            raise NoValue(f"found {ast.unparse(node)[:60]!r}, {_EXPECTED}")
+        if isinstance(node, ast.operator | ast.unaryop) and type(node) not in _OPERATORS:
+            raise NoValue(f"found the operator {type(node).__name__}, {_EXPECTED}")
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS):
+            raise NoValue(f"found {ast.unparse(node.func)[:60]!r}, {_EXPECTED}")
         left += [(child, level + 1) for child in ast.iter_child_nodes(node)]
     return tree
 

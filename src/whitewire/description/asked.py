@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description.paper import Paper
+from whitewire.estimands import estimand_of
 from whitewire.sequential import RULE_VERSION
 from whitewire.text import canonical
 
-WORDS = ("also", "why", "title")
+_WORDS = ("also", "why", "title")
 """Keys of a test, of its smallest effect and of a control on which no verdict rests."""
 
 
@@ -25,7 +25,7 @@ def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
     test = _without_words(claim["test"])
     if "expected" in test:
         test |= {"expected": paper.evaluate(test["expected"])}
-    cells = estimands.of(claim["test"]).cells()
+    cells = estimand_of(claim["test"]).cells()
     biases = [
         (bias["cell"], bias["metrics"], bias["lower"], bias["upper"])
         for bias in (paper.as_written or paper.raw).get("biases", [])
@@ -43,4 +43,4 @@ def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
 
 
 def _without_words(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _without_words(v) if isinstance(v, dict) else v for k, v in part.items() if k not in WORDS}
+    return {k: _without_words(v) if isinstance(v, dict) else v for k, v in part.items() if k not in _WORDS}

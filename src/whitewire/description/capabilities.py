@@ -1,7 +1,7 @@
 """Capabilities of each kind of testbed.
 
-Code asks for a capability, never for the name of a kind. A further kind is a line in TABLE and a line in the table of
-testbed/kinds.py, which opens it.
+Code asks for a capability, never for the name of a kind. A further kind is a line in CAPABILITIES and a line in the
+table of testbed/kinds.py, which opens it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Capabilities:
         return not capability or getattr(self, capability)
 
 
-EMULATED = Capabilities(
+_EMULATED = Capabilities(
     "emulated", local=True, makes_hosts=True, shares_processors=True, shapes_links=True, scales_rates=True,
     models_drives=True, starts_file_system=True,
 )  # fmt: skip
@@ -56,8 +56,8 @@ INVENTORY = Capabilities("ssh", has_rdma=True, addresses_by_fabric=True, lists_h
 JOB = Capabilities("job", has_rdma=True, addresses_by_fabric=True, runs_in_job=True)
 HOST_FILE = Capabilities("job", has_rdma=True, addresses_by_fabric=True, reads_host_file=True)
 
-TABLE: dict[str, Capabilities] = {
-    "emulated": EMULATED,
+CAPABILITIES: dict[str, Capabilities] = {
+    "emulated": _EMULATED,
     "ssh": INVENTORY,
     "slurm": JOB,
     "pbs": JOB,
@@ -71,4 +71,4 @@ TABLE: dict[str, Capabilities] = {
 
 def capabilities_of(testbed: Mapping[str, Any]) -> Capabilities:
     """Capabilities of a testbed by its description; one without a kind is emulated."""
-    return TABLE[testbed.get("kind", "emulated")]
+    return CAPABILITIES[testbed.get("kind", "emulated")]

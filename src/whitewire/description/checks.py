@@ -10,17 +10,22 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from whitewire import estimands, workloads
-from whitewire.description import claim_checks, experiment_checks, hadoop, measures, networks
+from whitewire.description import claim_checks, experiment_checks
+from whitewire.description.experiment_checks import check_experiment
 from whitewire.description.faults import check_levels as _check_levels
 from whitewire.description.faults import fault as _fault
 from whitewire.description.faults import fault_in_words
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
+from whitewire.description.hadoop import problems_of_settings
+from whitewire.description.measures import problems_of_units, read_converted
+from whitewire.description.networks import problems_of_networks
 from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, scale_candidates
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
 from whitewire.tools import hibench
+from whitewire.workloads import workload_of
 
 
 def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
@@ -29,8 +34,8 @@ def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
     path = Path(path)
-    data = measures.read(path)
-    validate(data, "paper", path)
+    data = read_converted(path)
+    validate_by_schema(data, "paper", path)
     paper = Paper.of(data, path)
     _cross_check(paper, fabrics)
     return paper
@@ -62,7 +67,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
-        experiment_checks.check(paper, f"experiments[{index}]", experiment)
+        check_experiment(paper, f"experiments[{index}]", experiment)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
     for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
@@ -95,7 +100,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
     for index, sweep in enumerate(raw.get("sweeps", [])):
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
-    for key, why in measures.problems(paper):
+    for key, why in problems_of_units(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
 
@@ -158,9 +163,9 @@ def _check_analyses(paper: Paper) -> None:
 def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
     factors, parameters = experiment["factors"], experiment["parameters"]
     cells = math.prod(map(len, factors.values()))
-    if cells > MOST_CELLS:
+    if cells > _MOST_CELLS:
         found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
-        raise fault_in_words(paper, f"{key}.factors", found, f"at most {MOST_CELLS}")
+        raise fault_in_words(paper, f"{key}.factors", found, f"at most {_MOST_CELLS}")
     missing = experiment.get("missing_fabrics", "error")
     for level in factors.get("fabric", []):
         if level not in fabrics and missing == "error":
@@ -169,7 +174,7 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
         if name in parameters and parameters[name] not in fabrics:
             where = f"{key}.parameters.{name}"
             raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
-    workload = workloads.of(experiment["workload"])
+    workload = workload_of(experiment["workload"])
     known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
     for factor in factors:
         if factor not in known:
@@ -185,7 +190,7 @@ def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fab
     for cell in experiment.get("only", []):
         _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     _check_workload(paper, key, experiment)
-    problems = [*networks.problems(experiment, fabrics), *hadoop.problems(paper, experiment)]
+    problems = [*problems_of_networks(experiment, fabrics), *problems_of_settings(paper, experiment)]
     for below, value, expected, names in problems:
         raise _fault(paper, f"{key}{below}", value, expected, names)
 
@@ -253,22 +258,22 @@ IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testb
              "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """Start of a cell that a spreadsheet would compute; a signed number is none."""
-MOST_CELLS = 1000
+_MOST_CELLS = 1000
 """Combinations of an experiment's levels, before its `only`."""
-ROLES = ("namenode", "datanode", "client", "mds", "oss")
+_ROLES = ("namenode", "datanode", "client", "mds", "oss")
 """Roles that hosts can have."""
 
 
 def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
     """Its workload has all parameters that it needs, and none that no run reads."""
     workload, factors, parameters = (
-        workloads.of(experiment["workload"]),
+        workload_of(experiment["workload"]),
         experiment["factors"],
         experiment["parameters"],
     )
     for name in experiment["roles"]:
-        if name not in ROLES:
-            raise _fault(paper, f"{key}.roles", name, f"one of {', '.join(ROLES)}", ROLES)
+        if name not in _ROLES:
+            raise _fault(paper, f"{key}.roles", name, f"one of {', '.join(_ROLES)}", _ROLES)
     known = workload.known()
     for name in parameters:
         if name not in known:
@@ -289,7 +294,7 @@ def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> No
 
 
 def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
-    estimand = estimands.of(claim["test"])
+    estimand = estimand_of(claim["test"])
     allowed = estimand.routes
     for route in claim["routes"]:
         if route not in allowed:
@@ -298,7 +303,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
 
 
 def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     for name in ("expected", "expression"):
         if name in test:
             paper.evaluate(test[name], key=f"{key}.{name}")
@@ -348,7 +353,7 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
 
 
 def _check_sweep(paper: Paper, key: str, sweep: Mapping[str, Any]) -> None:
-    """Its model has these arguments and needs no others. `sweeps.check` tests their values."""
+    """Its model has these arguments and needs no others. `sweeps.check_sweeps` tests their values."""
     claim_checks.check_arguments(
         paper, f"{key}.arguments", sweep["model"], {**sweep.get("arguments", {}), **sweep["vary"]}
     )

@@ -7,16 +7,18 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from whitewire import estimands, models, workloads
+from whitewire import models
 from whitewire.description.faults import fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.estimands.ratio import Ratio
 from whitewire.levels import Cell
 from whitewire.paths import shown
 from whitewire.records import metrics
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
+from whitewire.workloads import workload_of
 
 LEAST_RATES = 3
 """Link rates that make a curve."""
@@ -27,7 +29,7 @@ MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_ti
 def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any] | None = None) -> None:
     """UserError for a metric that runs of the experiment do not have, or some of those with these levels."""
     spec = paper.experiments[experiment]
-    workload, wanted = workloads.of(spec["workload"]), dict(levels or {})
+    workload, wanted = workload_of(spec["workload"]), dict(levels or {})
     for cell in cells_of(spec):
         names = workload.metric_names_with(paper.parameters(experiment, cell))
         if metric not in names and wanted.items() <= cell.items():
@@ -41,7 +43,7 @@ def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
         if "metric" in cell and not (test["estimand"] == Ratio.name and place in ("numerator", "denominator")):
             expected = "nothing: only numerator and denominator of a ratio have metrics of their own"
             raise fault(paper, f"{key}.{place}.metric", cell["metric"], expected)
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     for place, metric, cell in _asked(test):
         check_metric(paper, f"{key}.{place}", cell["experiment"], metric, cell["where"])
     own = [side for side in ("numerator", "denominator") if "metric" in test.get(side, {})]
@@ -126,7 +128,7 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
         return
     for _, metric, cell in _asked({k: v for k, v in test.items() if k != "also"}):
         name = cell["experiment"]
-        workload = workloads.of(paper.experiments[name]["workload"])
+        workload = workload_of(paper.experiments[name]["workload"])
         if not workload.modelled:
             expected = f"a route without a model: none predicts runs of {workload.name} ({name})"
             raise fault(paper, key, route, expected)
@@ -136,7 +138,7 @@ def check_route(paper: Paper, key: str, route: str, test: Mapping[str, Any]) -> 
 
 def _check_full_scale(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
     """UserError for an absolute value that has none at full scale, or a ratio of one that has to one that has not."""
-    estimand = estimands.of(test)
+    estimand = estimand_of(test)
     sets: list[list[tuple[str, Cell]]]
     if estimand.absolute:
         sets = [[(metric, (cell["experiment"], cell["where"]))] for _, metric, cell in _asked(test)]
@@ -154,7 +156,7 @@ def _check_full_scale(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
 def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[str, Any]) -> bool:
     """Whether a metric of a cell should have a value at full scale and has none; runs that move no data need none."""
     spec = paper.experiments[name]
-    workload = workloads.of(spec["workload"])
+    workload = workload_of(spec["workload"])
     cell = next(each for each in cells_of(spec) if levels.items() <= each.items())
     moves = workload.whole_bytes(paper.parameters(name, cell)) > 0
     declared = metrics.TABLE[metric]

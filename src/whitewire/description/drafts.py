@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-OPEN = re.compile(r"\bTo do: (.*?)['\"]?$")
+_OPEN = re.compile(r"\bTo do: (.*?)['\"]?$")
 
 
 def open_to_dos(path: Path) -> list[tuple[int, str]]:
     """(line, what) of all that a paper's file says is still to be done."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [(number, found[1]) for number, line in enumerate(lines, start=1) if (found := OPEN.search(line))]
+    return [(number, found[1]) for number, line in enumerate(lines, start=1) if (found := _OPEN.search(line))]

@@ -6,41 +6,41 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from whitewire import workloads
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
 from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of
+from whitewire.workloads import workload_of
 
 LEAST_PACKET, LARGEST_PACKET = 4096, 65536
 """Default packet of HDFS's write pipeline, bytes."""
 CHECKSUM = 512
 """Bytes per checksum of HDFS; blocks are multiples of it."""
 
-Kind = tuple[Callable[[Any], bool], str]
+_Kind = tuple[Callable[[Any], bool], str]
 
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _up_to(most: int) -> Kind:
+def _up_to(most: int) -> _Kind:
     return lambda value: _whole(value) and value <= most, f"a whole number from 1 to {most}"
 
 
-SIZE: Kind = (
+_SIZE: _Kind = (
     lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= 1,
     "a number of bytes, at least 1",
 )
-TEXT: Kind = (lambda value: isinstance(value, str) and value != "", "text")
-KINDS: dict[str, Kind] = {
+TEXT: _Kind = (lambda value: isinstance(value, str) and value != "", "text")
+_KINDS: dict[str, _Kind] = {
     **dict.fromkeys(("clients", "puts_per_client", "nodes", "tasks_per_worker"), _up_to(1000)),
     **dict.fromkeys(("replication", "output_replication", "lost_replicas"), _up_to(512)),
     **dict.fromkeys(("file_blocks", "maps", "reduces", "splits", "files_per_map"), _up_to(100_000)),
     "k": _up_to(1_000_000),
-    **dict.fromkeys(("size_bytes", "file_size_bytes"), SIZE),
+    **dict.fromkeys(("size_bytes", "file_size_bytes"), _SIZE),
     **dict.fromkeys(("fabric", "load_fabric", "transport", "program", "profile", "settings", "store"), TEXT),
     "block_size_bytes": (
-        lambda value: SIZE[0](value) and value % CHECKSUM == 0, f"a number of bytes that {CHECKSUM} divides"),
+        lambda value: _SIZE[0](value) and value % CHECKSUM == 0, f"a number of bytes that {CHECKSUM} divides"),
     "packet_bytes": (
         lambda value: _whole(value) and LEAST_PACKET <= value <= LARGEST_PACKET,
         f"a whole number of bytes from {LEAST_PACKET} to {LARGEST_PACKET}"),
@@ -55,7 +55,7 @@ KINDS: dict[str, Kind] = {
 """Permitted values of parameters and levels, by name."""
 
 
-def check(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
     """UserError for the first fault of an experiment whose names are known to be right."""
     _check_values(paper, key, experiment)
     _check_hosts(paper, key, experiment)
@@ -80,7 +80,7 @@ def _check_values(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None
 
 
 def _check_value(paper: Paper, key: str, name: str, value: Any) -> None:
-    holds, expected = KINDS.get(name, (lambda value: True, ""))
+    holds, expected = _KINDS.get(name, (lambda value: True, ""))
     if holds(value):
         return
     if isinstance(value, str):
@@ -111,7 +111,7 @@ def _check_hosts(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
 
 def _check_replicas(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
     """In no cell more replicas than DataNodes, and in none more lost than there are to lose."""
-    known = workloads.of(experiment["workload"]).known()
+    known = workload_of(experiment["workload"]).known()
     for cell in cells_of(experiment):
         parameters, nodes = paper.parameters(experiment["id"], cell), paper.roles(experiment["id"], cell)["datanode"]
         for name in ("replication", "output_replication"):
@@ -172,7 +172,7 @@ def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
 
 def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """(key, what it holds, what was expected) of what no run of the experiment would read."""
-    factors, workload = experiment["factors"], workloads.of(experiment["workload"])
+    factors, workload = experiment["factors"], workload_of(experiment["workload"])
     for name, factor in (("settings", "settings"), ("stores", "store")):
         if name in experiment and factor not in factors:
             yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"

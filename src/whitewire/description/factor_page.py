@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from whitewire import factors, workloads
-from whitewire.description.capabilities import TABLE
+from whitewire.description.capabilities import CAPABILITIES
+from whitewire.factors import FACTORS
 from whitewire.factors.base import Factor
 from whitewire.paths import GENERATED
+from whitewire.workloads import workload_of
 
 PAGE = GENERATED / "factors.md"
-HEAD = """\
+_HEAD = """\
 # What a paper may vary, and how a run proves it
 
 *For whoever adds a paper.*
@@ -27,7 +29,7 @@ page from the table in `src/whitewire/factors`.
 | factor | what it is | proof | of | where |
 |---|---|---|---|---|
 """
-LEFT_OUT = """
+_LEFT_OUT = """
 ## Cannot be a factor here
 
 | name | why |
@@ -37,18 +39,22 @@ LEFT_OUT = """
 
 def page() -> str:
     """The text of the page."""
-    rows = [_row(factor) for factor in factors.TABLE.values() if not factor.part_of]
+    rows = [_row(factor) for factor in FACTORS.values() if not factor.part_of]
     out = [f"| `{name}` | {why} |" for name, why in sorted(factors.LEFT_OUT.items())]
-    return HEAD + "\n".join(rows) + "\n" + LEFT_OUT + "\n".join(out) + "\n"
+    return _HEAD + "\n".join(rows) + "\n" + _LEFT_OUT + "\n".join(out) + "\n"
 
 
 def _row(factor: Factor) -> str:
-    able = [name for name in workloads.in_papers() if factor.name in workloads.of(name).factors]
+    able = [name for name in workloads.in_papers() if factor.name in workload_of(name).factors]
     lacking = [name for name in workloads.in_papers() if name not in able]
     of = "all" if not lacking else _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
-    parts = "; ".join(part.proved_by for part in factors.TABLE.values() if part.part_of == factor.name)
+    parts = "; ".join(part.proved_by for part in FACTORS.values() if part.part_of == factor.name)
     proof = f"{factor.proved_by}; {parts}" if parts else factor.proved_by
-    where = ", ".join(kind for kind, can in TABLE.items() if can.has(factor.needs)) if factor.needs else "any testbed"
+    where = (
+        ", ".join(kind for kind, can in CAPABILITIES.items() if can.has(factor.needs))
+        if factor.needs
+        else "any testbed"
+    )
     return f"| `{factor.name}` | {factor.meaning} | {proof} | {of} | {where} |"
 
 

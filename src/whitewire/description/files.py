@@ -15,16 +15,17 @@ from typing import Any
 
 import jsonschema
 
-from whitewire import estimands, models, workloads
-from whitewire.description import capabilities
+from whitewire import models, workloads
+from whitewire.description.capabilities import CAPABILITIES
 from whitewire.description.reading import TYPES, kind_of, load_yaml
 from whitewire.errors import UserError
+from whitewire.estimands import ESTIMANDS
 from whitewire.paths import HOME, shown
 from whitewire.text import canonical, one_of, quoted, suggestion
 
 MOST_ERRORS = 200
 """Faults of a file among which the most specific one is looked for."""
-SCHEMAS = HOME / "workflow" / "schemas"
+_SCHEMAS = HOME / "workflow" / "schemas"
 
 _DISCRIMINATORS = {"kind", "type", "estimand", "relation", "route", "workload"}
 
@@ -42,7 +43,7 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def _stored(name: str) -> dict[str, Any]:
-    return load_yaml(SCHEMAS / f"{name}.schema.yaml")
+    return load_yaml(_SCHEMAS / f"{name}.schema.yaml")
 
 
 def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
     keys = parts["experiment"]["properties"]
     workload = _one_of(keys["workload"], workloads.in_papers())
     filled = {
-        "test": {**parts["test"], "oneOf": [estimand.schema() for estimand in estimands.TABLE.values()]},
+        "test": {**parts["test"], "oneOf": [estimand.schema() for estimand in ESTIMANDS.values()]},
         "metric": _one_of(parts["metric"], workloads.metric_names()),
         "model": _one_of(parts["model"], models.MODELS),
         "experiment": {**parts["experiment"], "properties": {**keys, "workload": workload}},
@@ -60,7 +61,7 @@ def _with_names(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_kinds(stored: Mapping[str, Any]) -> dict[str, Any]:
     """With the names of all kinds of testbed, and for each the form of its description."""
-    kinds, own, parts = capabilities.TABLE, stored["properties"], stored["$defs"]
+    kinds, own, parts = CAPABILITIES, stored["properties"], stored["$defs"]
     keys = parts["job"]["properties"]
     is_of = {kind: {"required": ["kind"], "properties": {"kind": {"const": kind}}} for kind in kinds}
     jobs = {**keys["kind"], "enum": [kind for kind, can in kinds.items() if can.form == "job"]}
@@ -101,7 +102,7 @@ _Validator = jsonschema.validators.extend(
 )
 
 
-def validate(data: Any, schema_name: str, path: Path | str) -> None:
+def validate_by_schema(data: Any, schema_name: str, path: Path | str) -> None:
     """Raise a UserError that names the most specific fault of `data`, if it has one, after its file or other source."""
     validator = _Validator(schema(schema_name))
     errors = [_branch(error) for error in itertools.islice(validator.iter_errors(data), MOST_ERRORS)]

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from whitewire import workloads
 from whitewire.description.paper import Paper, cells_of
 from whitewire.estimands.base import Problem
 from whitewire.paths import HOME
 from whitewire.text import one_of
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
+from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 
 DEFAULTS = HOME / ".cache" / "lib" / "defaults.jar"
@@ -27,18 +27,18 @@ OF_DAEMONS = (
 )  # fmt: skip
 """Prefixes of settings that only daemons read, which runs do not restart."""
 OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
-BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
+_BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """Prefixes of settings of Hadoop's examples, which its defaults do not list."""
-PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
+_PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
 shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
 """Prefixes of settings that locate files: a run's files are in a folder of their own, also in a site's HDFS."""
 
 
-def problems(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:
+def problems_of_settings(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[Problem]:
     """Faults of an experiment's settings; see Problem."""
-    workload = workloads.of(experiment["workload"])
+    workload = workload_of(experiment["workload"])
     yield from _words(workload, experiment)
     yield from _stores(paper, workload, experiment)
     yield from _settings(experiment)
@@ -87,18 +87,18 @@ def _settings(experiment: Mapping[str, Any]) -> Iterator[Problem]:
 
 def of_any(name: str, value: object) -> tuple[object, str, Sequence[str]] | None:
     """(what was found, what was expected, known names) of a setting that nothing may set; None for another one."""
-    known = names()
-    if not PLAIN.fullmatch(f"{name}{value}"):
+    known = _names()
+    if not _PLAIN.fullmatch(f"{name}{value}"):
         return {name: value}, "letters, digits, blanks and . _ / : @ % + , = - only: shells read it", ()
     if name.startswith(OF_PLACES):
         return name, "no setting that says where files are: runs have a folder of their own", ()
-    if known and name not in known and not name.startswith(BESIDE):
+    if known and name not in known and not name.startswith(_BESIDE):
         return name, "a setting that Hadoop's own defaults list", known
     return None
 
 
 @cache
-def names(jar: Path = DEFAULTS) -> tuple[str, ...]:
+def _names(jar: Path = DEFAULTS) -> tuple[str, ...]:
     """Names of all settings in Hadoop's *-default.xml; none where Hadoop is not installed."""
     if not jar.is_file():
         return ()

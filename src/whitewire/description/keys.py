@@ -9,19 +9,19 @@ from typing import Any
 
 import yaml
 
-from whitewire import estimands
 from whitewire.description import files
+from whitewire.estimands import ESTIMANDS
 from whitewire.estimands.base import NO_EFFECT, RANGE
 from whitewire.paths import GENERATED
 
 PAGE = GENERATED / "keys.md"
-SCHEMAS = {
+_SCHEMAS = {
     "paper": ("config/papers/<paper>.yaml", "A paper."),
     "testbed": ("config/testbeds/<testbed>.yaml", "Where runs are made. Which keys there are depends on `kind`."),
     "config": ("config/config.yaml", "What `make papers` does."),
     "new-paper": ("Answers for `whitewire new-paper` in a file", "Enough to begin a paper with."),
 }
-HEAD = """\
+_HEAD = """\
 # All keys
 
 *For whoever adds a paper, and who writes a testbed's file.*
@@ -31,11 +31,11 @@ must be there. A key whose name ends in `_bytes`, `_mb_per_s`, `_ms` or `_kib` t
 its unit, `64 MiB` or `5 GB`, which is converted once, when the file is read. `docs/use/add-a-paper.md` says in which
 order to write them.
 """
-JUDGED = RANGE | NO_EFFECT
+_JUDGED = RANGE | NO_EFFECT
 """Keys that most estimands' tests have in common."""
-LONG = 150
+_LONG = 150
 """An example that is made of parts and has more signs than that is shown as the parts'."""
-Part = Mapping[str, Any]
+_Part = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Key:
 
     place: str
     name: str
-    part: Part
+    part: _Part
     needed: bool
 
 
@@ -59,8 +59,8 @@ class Table:
 
 def page() -> str:
     """The text of the page."""
-    parts = [HEAD]
-    for name, (file, meaning) in SCHEMAS.items():
+    parts = [_HEAD]
+    for name, (file, meaning) in _SCHEMAS.items():
         schema = files.schema(name)
         parts.append(f"\n## {file}\n\n{meaning}\n")
         for table in tables(schema):
@@ -70,7 +70,7 @@ def page() -> str:
     return "".join(parts)
 
 
-def tables(schema: Part) -> Iterator[Table]:
+def tables(schema: _Part) -> Iterator[Table]:
     """Every mapping of a schema with keys of its own: the file's, then each below it, then the shared ones."""
     yield from _tables(schema, "")
     for name, part in schema.get("$defs", {}).items():
@@ -80,7 +80,7 @@ def tables(schema: Part) -> Iterator[Table]:
             yield from _tables(part, _words(name))
 
 
-def _tables(part: Part, place: str) -> Iterator[Table]:
+def _tables(part: _Part, place: str) -> Iterator[Table]:
     if "properties" in part:
         yield _table(place, part)
     for name, inner in part.get("properties", {}).items():
@@ -91,11 +91,11 @@ def _tables(part: Part, place: str) -> Iterator[Table]:
                 yield from _tables(inner[kind], f"{below}, each")
 
 
-def _without_keys_of_items(part: Part) -> Part:
+def _without_keys_of_items(part: _Part) -> _Part:
     return part if "properties" in part else {}
 
 
-def _table(place: str, part: Part, known: Mapping[str, Any] | None = None) -> Table:
+def _table(place: str, part: _Part, known: Mapping[str, Any] | None = None) -> Table:
     needed = part.get("required", [])
     keys = [
         Key(place, name, inner, name in needed)
@@ -107,32 +107,35 @@ def _table(place: str, part: Part, known: Mapping[str, Any] | None = None) -> Ta
 
 def _tests() -> Iterator[Table]:
     """The keys that tests share, then of each estimand its own."""
-    shared = {"properties": JUDGED, "description": "Keys that tests of most estimands have, beside those of their own."}
+    shared = {
+        "properties": _JUDGED,
+        "description": "Keys that tests of most estimands have, beside those of their own.",
+    }
     yield _table("test", shared)
-    for estimand in estimands.TABLE.values():
+    for estimand in ESTIMANDS.values():
         schema = {**estimand.schema(), "description": estimand.meaning}
-        own = _table(f"test: {estimand.name}", schema, JUDGED)
+        own = _table(f"test: {estimand.name}", schema, _JUDGED)
         yield own
         for key in own.keys:
             yield from _tables(_without_keys_of_items(key.part), f"{own.place}: {key.name}")
 
 
-def _row(schema: Part, key: Key) -> str:
+def _row(schema: _Part, key: Key) -> str:
     star = " \\*" if key.needed else ""
     shown = _cell(f"`{key.name}: {flow(example(schema, key.part))}`")
     below = key.part.get("items", key.part)
-    if len(shown) > LONG and "examples" not in key.part:
+    if len(shown) > _LONG and "examples" not in key.part:
         name = below["$ref"].rsplit("/", 1)[1] if "$ref" in below else f"{key.place}: {key.name}".strip(": ")
         shown = f"its keys: [{_words(name)}](#{_anchor(_words(name))})"
     return f"| `{key.name}`{star} | {_cell(_form(schema, key.part))} | {_cell(meaning(schema, key.part))} | {shown} |"
 
 
-def meaning(schema: Part, part: Part) -> str:
+def meaning(schema: _Part, part: _Part) -> str:
     """Description of a key: its own, else that of the schema it refers to."""
     return part.get("description") or _referred(schema, part).get("description", "")
 
 
-def example(schema: Part, part: Part) -> Any:
+def example(schema: _Part, part: _Part) -> Any:
     """An example of a key: its own, that of what it refers to, else made of its parts'. KeyError without one."""
     if "examples" in part:
         return part["examples"][0]
@@ -160,7 +163,7 @@ def flow(value: Any) -> str:
     return text.strip().removesuffix("...").strip()
 
 
-def _form(schema: Part, part: Part) -> str:
+def _form(schema: _Part, part: _Part) -> str:
     part = {**_referred(schema, part), **{k: v for k, v in part.items() if k != "$ref"}}
     if "enum" in part:
         names = [f"`{name}`" for name in part["enum"]]
@@ -180,7 +183,7 @@ def _form(schema: Part, part: Part) -> str:
     return "; ".join([" or ".join(words), *(text.format(part[b]) for b, text in bounds.items() if b in part)])
 
 
-def _referred(schema: Part, part: Part) -> Part:
+def _referred(schema: _Part, part: _Part) -> _Part:
     if "$ref" not in part:
         return {}
     found = schema

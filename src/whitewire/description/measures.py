@@ -10,14 +10,15 @@ from typing import Any
 
 import simpleeval
 
-from whitewire import estimands, quantities
+from whitewire import quantities
 from whitewire.description.files import dotted
 from whitewire.description.paper import Paper
 from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.paths import shown
 from whitewire.printed import Unread
-from whitewire.quantities import PLAIN, UnknownUnit
+from whitewire.quantities import PLAIN, UnknownUnit, dimension_in_words
 from whitewire.text import quoted
 
 ENDINGS = {"_bytes": "B", "_mb_per_s": "MB/s", "_ms": "ms", "_kib": "KiB"}
@@ -29,11 +30,11 @@ ARGUMENTS = {
 """Suffixes of a model's arguments, the longest first, and the unit of each."""
 EXPRESSIONS = ("arguments", "vary", "values", "constants", "testbed", "sources")
 """Parts of a paper in which text is an expression or stands as it is."""
-Place = tuple[str | int, ...]
+_Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a paper."""
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_converted(path: Path) -> dict[str, Any]:
     """A paper's YAML with all amounts converted. Raises UserError for one that cannot be."""
     data = load_yaml(path)
     convert(data, path)
@@ -55,12 +56,12 @@ def convert(data: dict[str, Any], path: Path) -> None:
 
 
 class _Fault(Exception):
-    def __init__(self, place: Place, why: object) -> None:
+    def __init__(self, place: _Place, why: object) -> None:
         super().__init__(str(why))
         self.place = place
 
 
-def _value(value: Any, unit: str, own: Any, place: Place) -> Any:
+def _value(value: Any, unit: str, own: Any, place: _Place) -> Any:
     if isinstance(value, list):
         return [_value(item, unit, own, (*place, index)) for index, item in enumerate(value)]
     if not isinstance(value, str):
@@ -72,7 +73,7 @@ def _value(value: Any, unit: str, own: Any, place: Place) -> Any:
     return value if is_text else _converted(value, unit, own, place)
 
 
-def _sizes(part: Any, place: Place) -> None:
+def _sizes(part: Any, place: _Place) -> None:
     if isinstance(part, list):
         for index, item in enumerate(part):
             _sizes(item, (*place, index))
@@ -91,7 +92,7 @@ def _sizes(part: Any, place: Place) -> None:
             part[key] = _size(value, unit, (*place, key))
 
 
-def _size(value: Any, unit: str, place: Place) -> Any:
+def _size(value: Any, unit: str, place: _Place) -> Any:
     if isinstance(value, list):
         return [_size(item, unit, (*place, index)) for index, item in enumerate(value)]
     if isinstance(value, dict):
@@ -101,7 +102,7 @@ def _size(value: Any, unit: str, place: Place) -> Any:
     return _converted(value, unit, None, place)
 
 
-def _converted(value: str, unit: str, own: Any, place: Place) -> float | int:
+def _converted(value: str, unit: str, own: Any, place: _Place) -> float | int:
     try:
         found = quantities.converted(value, unit, own)
     except Unread as error:
@@ -148,12 +149,12 @@ def _alike(*values: Any) -> _Measured:
     named = [each for each in found if not each.literal] or found
     for each in named[1:]:
         if each.dimension != named[0].dimension:
-            one, other = (quantities.in_words(part.dimension) for part in (named[0], each))
+            one, other = (dimension_in_words(part.dimension) for part in (named[0], each))
             raise UnknownUnit(f"found {one} and {other} set against each other, expected like with like")
     known = sorted(each.scale for each in named if each.scale is not None)
     if known and not math.isclose(known[0], known[-1], rel_tol=SAME_SCALE):
         raise UnknownUnit(
-            f"found two units of {quantities.in_words(named[0].dimension)} set against each other, of which one is "
+            f"found two units of {dimension_in_words(named[0].dimension)} set against each other, of which one is "
             f"{known[-1] / known[0]:g} of the other, expected like with like"
         )
     return _Measured(named[0].dimension, known[0] if known and len(known) == len(named) else None, named[0].literal)
@@ -180,15 +181,15 @@ def _over(a: Any, b: Any) -> _Measured:
     return _product(a, b, -1)
 
 
-OPERATORS = {
+_OPERATORS = {
     ast.Add: _alike, ast.Sub: _alike,
     ast.Mult: lambda a, b: _product(a, b, 1), ast.Div: _over,
     ast.Pow: _power, ast.USub: _of, ast.UAdd: _of,
 }  # fmt: skip
-FUNCTIONS = {"max": _alike, "min": _alike, "abs": _of, "round": lambda value, *_: _of(value)}
+_FUNCTIONS = {"max": _alike, "min": _alike, "abs": _of, "round": lambda value, *_: _of(value)}
 
 
-def measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | None = None) -> _Measured | None:
+def _measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | None = None) -> _Measured | None:
     """What an expression measures, also over `extra` names with their units; None where that cannot be known.
 
     Raises UnknownUnit for unlike things added.
@@ -202,14 +203,14 @@ def measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | N
         name: _named(unit, paper.units, converts) for name, (unit, converts) in names.items() if name in expression
     }
     try:
-        return _of(simpleeval.SimpleEval(operators=OPERATORS, functions=FUNCTIONS, names=units).eval(expression))
+        return _of(simpleeval.SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names=units).eval(expression))
     except UnknownUnit:
         raise
     except Exception:
         return None  # what has no value is reported where it is computed
 
 
-def problems(paper: Paper) -> Iterator[tuple[str, str]]:
+def problems_of_units(paper: Paper) -> Iterator[tuple[str, str]]:
     """(key, what is wrong) of units that are unknown, and of expressions in another unit than they are compared in."""
     yield from _unknown(paper)
     for key, expression, unit, extra in _compared(paper):
@@ -225,7 +226,7 @@ def _compared(paper: Paper) -> Iterator[tuple[str, Any, str, Mapping[str, str]]]
         tests += [(f"readings[{n}].test", reading["test"]) for n, reading in enumerate(claim.get("readings", []))]
         for key, test in tests:
             for name in ("expected", "expression"):
-                yield f"{place}.{key}.{name}", test.get(name), estimands.of(test).unit(), {}
+                yield f"{place}.{key}.{name}", test.get(name), estimand_of(test).unit(), {}
             yield from _arguments(f"{place}.{key}.arguments", test.get("arguments", {}), {})
         if inverse := claim.get("inverse"):
             yield f"{place}.inverse.effect", inverse["effect"], PLAIN, {}
@@ -271,7 +272,7 @@ def _units_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, constant in raw.get("constants", {}).items():
         yield f"constants.{name}.unit", constant["unit"]
     for index, claim in enumerate(raw["claims"]):
-        if unit := estimands.of(claim["test"]).unit():
+        if unit := estimand_of(claim["test"]).unit():
             yield f"claims[{index}] ({claim['id']}).test.unit", unit
     for index, entry in enumerate(raw.get("audit", [])):
         for number, check in enumerate(entry.get("checks", [])):
@@ -283,7 +284,7 @@ def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) 
     if not unit or not isinstance(expression, str):
         return ""
     try:
-        found, wanted = measured(paper, expression, extra), quantities.one(unit, paper.units)
+        found, wanted = _measured(paper, expression, extra), quantities.one(unit, paper.units)
     except UnknownUnit as error:
         return str(error)
     if found is None or found.literal:
@@ -292,8 +293,8 @@ def _unlike(paper: Paper, expression: Any, unit: str, extra: Mapping[str, str]) 
     if found.dimension != wanted.dimensionality:
         if found.dimension == quantities.dimension(PLAIN) and found.scale is None:
             return ""  # a number that is written out may be of anything
-        seen = f"{quantities.in_words(found.dimension)}{f' ({bare})' if bare else ''}"
-        return f"expected {quantities.in_words(wanted.dimensionality)} ({unit}), found {seen}: {expression}"
+        seen = f"{dimension_in_words(found.dimension)}{f' ({bare})' if bare else ''}"
+        return f"expected {dimension_in_words(wanted.dimensionality)} ({unit}), found {seen}: {expression}"
     if found.scale is None or math.isclose(times := found.scale / wanted.to_root_units().magnitude, 1, rel_tol=1e-9):
         return ""
     if bare:

@@ -13,15 +13,15 @@ from whitewire.errors import UserError
 from whitewire.paths import root
 from whitewire.text import one_of, quoted, suggestion
 
-EFFORTS = ("smoke", "quick", "full")
-WORDS = {"EFFORT": EFFORTS, "AGAIN": ("busy",), "OUTLIERS": ("stop", "mark")}
+_EFFORTS = ("smoke", "quick", "full")
+_WORDS = {"EFFORT": _EFFORTS, "AGAIN": ("busy",), "OUTLIERS": ("stop", "mark")}
 """Variables that take one of a few words."""
-MOST_LANES = 64
+_MOST_LANES = 64
 CLAIM = "WHITEWIRE_CLAIM"
 """The variable with the claim that `make claim` measures alone."""
-PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 """Names of testbeds and papers, which become folders."""
-OWN = {
+_OWN = {
     "testbeds": ("appendix", "calibration", "compare", "crates", "opened", "reference"),
     "papers": ("calibration", "index", "links", "logs", "reports", "testbed", "trust"),
 }
@@ -30,7 +30,7 @@ _CLAIMS = re.compile(r"^claims:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"\bid:\s*[\"']?([\w.-]+)")
 
 
-def papers() -> list[str]:
+def paper_names() -> list[str]:
     """The names of all papers that have a file."""
     return _stems("papers")
 
@@ -45,7 +45,7 @@ def _stems(folder: str) -> list[str]:
     return sorted(name for name in found if not name.endswith(".example"))
 
 
-def listed(text: str) -> list[str]:
+def papers_listed(text: str) -> list[str]:
     """The papers that PAPERS names."""
     return text.replace(",", " ").split()
 
@@ -59,7 +59,7 @@ def claims(paper: str) -> list[str]:
 
 def paper_of(claim: str, among: Sequence[str] = ()) -> str:
     """The paper that has a claim, of all or those `among`. Raises a UserError where none has, or several."""
-    ids = {paper: claims(paper) for paper in among or papers()}
+    ids = {paper: claims(paper) for paper in among or paper_names()}
     having = [paper for paper, own in ids.items() if claim in own]
     if len(having) == 1:
         return having[0]
@@ -72,27 +72,27 @@ def paper_of(claim: str, among: Sequence[str] = ()) -> str:
     raise UserError(f"CLAIM={claim}: found {quoted(claim)}, expected {expected}")
 
 
-def check(environ: Mapping[str, str]) -> None:
+def check_variables(environ: Mapping[str, str]) -> None:
     """Raise a UserError where a variable of make names what there is not.
 
     Also where ARGS sets what they do: Snakemake would read it, but none of the commands that make starts beside it.
     """
     asked = environ.get("PAPERS", "")
-    named = listed(asked)
+    named = papers_listed(asked)
     if asked and (not named or len({*named}) < len(named)):
         raise UserError(f"PAPERS={asked}: papers: found {quoted(asked)}, expected names of papers, each once")
     for index, paper in enumerate(named):
-        known(paper, papers(), f"PAPERS={asked}: papers[{index}]", "papers")
+        check_known(paper, paper_names(), f"PAPERS={asked}: papers[{index}]", "papers")
     if testbed := environ.get("TESTBED"):
-        known(testbed, testbeds(), f"TESTBED={testbed}: testbed", "testbeds")
-    for name, words in WORDS.items():
+        check_known(testbed, testbeds(), f"TESTBED={testbed}: testbed", "testbeds")
+    for name, words in _WORDS.items():
         if (found := environ.get(name)) and found not in words:
             fault = f"found {quoted(found)}, expected {one_of(words)}{suggestion(found, words)}"
             raise UserError(f"{name}={found}: {name.lower()}: {fault}")
     if (lanes := environ.get("LANES")) and lanes != "auto":
         number = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else 0
-        if not 1 <= number <= MOST_LANES:
-            raise UserError(f"LANES={lanes}: lanes: found {quoted(lanes)}, expected 1 to {MOST_LANES}, or auto")
+        if not 1 <= number <= _MOST_LANES:
+            raise UserError(f"LANES={lanes}: lanes: found {quoted(lanes)}, expected 1 to {_MOST_LANES}, or auto")
     if time := environ.get("BUDGET"):
         check_budget(time, f"BUDGET={time}")
     for word in environ.get("ARGS", "").split():
@@ -102,21 +102,21 @@ def check(environ: Mapping[str, str]) -> None:
         paper_of(environ[CLAIM], named)
 
 
-def unfit(name: str, folder: str) -> str:
+def unfit_name(name: str, folder: str) -> str:
     """What is wrong with the name of a folder of config/; empty for a good name."""
-    if not PLAIN.fullmatch(name):
+    if not PLAIN_NAME.fullmatch(name):
         return "expected at most 60 letters, digits, - and _, a letter or digit first"
-    return f"expected another name than {', '.join(OWN[folder])}" if name in OWN[folder] else ""
+    return f"expected another name than {', '.join(_OWN[folder])}" if name in _OWN[folder] else ""
 
 
-def known(name: str, names: Sequence[str], where: str, folder: str) -> None:
+def check_known(name: str, names: Sequence[str], where: str, folder: str) -> None:
     """Raise a UserError unless a name is one of those of a folder of config/, and can name a folder of results."""
     if name not in names:
         raise UserError(
             f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "
             f"of config/{folder}{suggestion(name, names)}"
         )
-    if why := unfit(name, folder):
+    if why := unfit_name(name, folder):
         raise UserError(f"{where}: found {quoted(name)}, {why}: rename config/{folder}/{name}.yaml")
 
 

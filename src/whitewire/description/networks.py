@@ -11,7 +11,7 @@ SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0,
 LEAST_MTU, MOST_MTU = 576, 9000
 
 
-def problems(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:
+def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:
     """Every fault, in the order of the keys; `fabrics` are the testbed's, with their descriptions where it has some."""
     for name, key, level in _asked(experiment):
         number = level if isinstance(level, int | float) and not isinstance(level, bool) else None

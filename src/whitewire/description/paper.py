@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description import arithmetic
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.paths import shown
 
 
@@ -240,7 +240,7 @@ def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
     """Experiments on one of whose `wanted` metrics a verdict, a control or an inverse question rests."""
     asked = []
     for claim in paper.claims:
-        for estimand in map(estimands.of, tests_of(claim)):
+        for estimand in map(estimand_of, tests_of(claim)):
             asked.append((estimand.test, estimand.metrics(), {name for name, _ in estimand.cells()}))
         if "inverse" in claim:
             asked.append((claim["inverse"], [], {claim["inverse"]["experiment"]}))

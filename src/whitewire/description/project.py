@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget
-from whitewire.description.files import validate
-from whitewire.description.names import CLAIM, check_budget, known, listed, paper_of, papers, testbeds
+from whitewire.description.files import validate_by_schema
+from whitewire.description.names import CLAIM, check_budget, check_known, paper_names, paper_of, papers_listed, testbeds
 from whitewire.description.reading import load_yaml
 from whitewire.paths import root, shown
 
@@ -24,26 +24,26 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
-    validate(config, "config", path)
+    validate_by_schema(config, "config", path)
     for name in ("testbed", "effort"):
         if environ.get(name.upper()):
             config[name] = environ[name.upper()]
-            validate(config, "config", f"{name.upper()}={config[name]}")
+            validate_by_schema(config, "config", f"{name.upper()}={config[name]}")
     if environ.get("PAPERS"):
-        config["papers"] = listed(environ["PAPERS"])
-        validate(config, "config", f"PAPERS={environ['PAPERS']}")
+        config["papers"] = papers_listed(environ["PAPERS"])
+        validate_by_schema(config, "config", f"PAPERS={environ['PAPERS']}")
     source = f"PAPERS={environ['PAPERS']}" if environ.get("PAPERS") else shown(path)
     for index, paper in enumerate(config["papers"]):
-        known(paper, papers(), f"{source}: papers[{index}]", "papers")
+        check_known(paper, paper_names(), f"{source}: papers[{index}]", "papers")
     source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
-    known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
+    check_known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
     if environ.get("OUTLIERS"):
         config["outliers"] = environ["OUTLIERS"]
-        validate(config, "config", f"OUTLIERS={config['outliers']}")
+        validate_by_schema(config, "config", f"OUTLIERS={config['outliers']}")
     config.setdefault("outliers", "stop")
     if lanes := environ.get("LANES"):
         config["lanes"] = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else lanes
-        validate(config, "config", f"LANES={lanes}")
+        validate_by_schema(config, "config", f"LANES={lanes}")
     config.setdefault("lanes", 1)
     source = shown(path)
     if environ.get("BUDGET"):
@@ -51,7 +51,7 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
     config["claim"] = environ.get(CLAIM, "")
     if config["claim"]:
-        config["papers"] = [paper_of(config["claim"], listed(environ.get("PAPERS", "")))]
+        config["papers"] = [paper_of(config["claim"], papers_listed(environ.get("PAPERS", "")))]
     return config
 
 
@@ -64,12 +64,12 @@ def _budget(value: Any, effort: str, source: str) -> str:
 
 def is_paper(name: str) -> bool:
     """Whether a paper of that name has a file."""
-    return name in papers()
+    return name in paper_names()
 
 
 def paper_path(name: str) -> Path:
     """The file of a paper."""
-    known(name, papers(), "paper", "papers")
+    check_known(name, paper_names(), "paper", "papers")
     return root() / "config" / "papers" / f"{name}.yaml"
 
 
@@ -80,5 +80,5 @@ def document_path(name: str) -> Path:
 
 def testbed_path(name: str) -> Path:
     """The file of a testbed."""
-    known(name, testbeds(), "testbed", "testbeds")
+    check_known(name, testbeds(), "testbed", "testbeds")
     return root() / "config" / "testbeds" / f"{name}.yaml"

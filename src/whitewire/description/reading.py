@@ -19,15 +19,15 @@ from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import quoted, suggestion
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """Most bytes of one file."""
-MOST_LEVELS = 30
+_MOST_LEVELS = 30
 """Most lists and mappings inside each other."""
-MOST_VALUES = 60_000
+_MOST_VALUES = 60_000
 """Most values of one file, each alias counted as a copy."""
 MOST_KEY = 200
 """Characters of a key."""
-GREATEST, LEAST = 10**18, 1e-18
+GREATEST, _LEAST = 10**18, 1e-18
 """Largest and smallest size of a number other than 0. All whole numbers up to there fit into 64 bits."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that no text may have: control characters but tab and the end of a line, those that turn the direction of
@@ -134,13 +134,13 @@ def _text(path: Path) -> str:
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
             raise UserError(f"{shown(path)}: found no plain file, expected YAML text")
         with path.open("rb") as file:
-            found = file.read(MOST_BYTES + 1)
+            found = file.read(_MOST_BYTES + 1)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         near = suggestion(path.name, (p.name for p in path.parent.glob("*.y*ml")))
         raise UserError(f"{shown(path)}: no such file{near}") from None
     except OSError as error:
         raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    return decoded(found, path, MOST_BYTES, "YAML text")
+    return decoded(found, path, _MOST_BYTES, "YAML text")
 
 
 def decoded(content: bytes, path: Path, most: int, expected: str) -> str:
@@ -172,8 +172,8 @@ def _bounded(events: Iterator[Any]) -> None:
                 raise _fault(event, f"found the tag {quoted(tag)}, expected a value without a tag")
             if isinstance(event, yaml.CollectionStartEvent):
                 parts.append((event.anchor, 1))
-                if len(parts) > MOST_LEVELS + 1:
-                    raise _fault(event, f"found more than {MOST_LEVELS} levels of lists and mappings")
+                if len(parts) > _MOST_LEVELS + 1:
+                    raise _fault(event, f"found more than {_MOST_LEVELS} levels of lists and mappings")
             else:
                 _counted(event, parts, event.anchor, 1, sizes)
 
@@ -185,8 +185,8 @@ def _counted(event: Any, parts: list[tuple[str | None, int]], anchor: str | None
         sizes[anchor] = size
     outer, before = parts[-1]
     parts[-1] = (outer, before + size)
-    if before + size > MOST_VALUES:
-        raise _fault(event, f"found more than {MOST_VALUES} values, aliases among them, expected at most so many")
+    if before + size > _MOST_VALUES:
+        raise _fault(event, f"found more than {_MOST_VALUES} values, aliases among them, expected at most so many")
 
 
 def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
@@ -216,6 +216,6 @@ def fault_of_number(number: float) -> str:
         return "a finite number"
     if abs(number) > GREATEST:
         return f"a number of at most {GREATEST:.0e}"
-    if number and abs(number) < LEAST:
-        return f"0, or a number of at least {LEAST:.0e}"
+    if number and abs(number) < _LEAST:
+        return f"0, or a number of at least {_LEAST:.0e}"
     return ""

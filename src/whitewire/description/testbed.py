@@ -11,9 +11,10 @@ from typing import Any
 
 from whitewire.description import hadoop, transports
 from whitewire.description.capabilities import capabilities_of
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.description.project import testbed_path
 from whitewire.description.reading import load_yaml
+from whitewire.description.transports import TRANSPORT_KINDS
 from whitewire.errors import UserError
 from whitewire.paths import HIBENCH, shown
 from whitewire.text import canonical, quoted, suggestion
@@ -24,13 +25,13 @@ def is_emulated(testbed: Mapping) -> bool:
     return capabilities_of(testbed).scales_rates or testbed.get("scale", 1) != 1
 
 
-NAMED = re.compile(r"([0-9.]{1,10})gbe(-shared)?(?:-([0-9]{1,4})racks-([0-9.]{1,10})to1)?")
+_NAMED = re.compile(r"([0-9.]{1,10})gbe(-shared)?(?:-([0-9]{1,4})racks-([0-9.]{1,10})to1)?")
 """A fabric whose name says all of it: `25gbe`, `2.5gbe-shared`, `10gbe-2racks-4to1`."""
 
 
-def named(name: str) -> dict[str, Any] | None:
+def _named(name: str) -> dict[str, Any] | None:
     """The fabric that an emulated testbed makes of a name alone, as its description would give it; None: of no such."""
-    match = NAMED.fullmatch(name)
+    match = _NAMED.fullmatch(name)
     try:
         rate, over = (float(text) if text else 0.0 for text in (match[1], match[4])) if match else (0.0, 0.0)
     except ValueError:  # 1.2.3
@@ -56,13 +57,13 @@ class Fabrics(dict[str, dict[str, Any]]):
     """
 
     def __missing__(self, name: str) -> dict[str, Any]:
-        found = named(name) if isinstance(name, str) else None
+        found = _named(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and named(name) is not None)
+        return super().__contains__(name) or (isinstance(name, str) and _named(name) is not None)
 
     def get(self, name: str, default: Any = None) -> Any:
         try:
@@ -89,7 +90,7 @@ def load_testbed(name: str) -> dict[str, Any]:
 def read_testbed(path: Path) -> dict[str, Any]:
     """The description in a file, valid in form, with nothing of this machine."""
     testbed = load_yaml(path)
-    validate(testbed, "testbed", path)
+    validate_by_schema(testbed, "testbed", path)
     _check_limits(testbed, path)
     _check_lanes(testbed, path)
     _check_node_file(testbed, path)
@@ -143,7 +144,7 @@ def _check_transports(testbed: Mapping[str, Any], path: Path) -> None:
     a transport, and for settings that Hadoop does not know."""
     for name, transport in testbed.get("transports", {}).items():
         where = f"{shown(path)}: transports.{name}"
-        if name in transports.KINDS:
+        if name in TRANSPORT_KINDS:
             raise UserError(f"{where}: found the name of a kind of transport, expected another name")
         if not transports.NAME.fullmatch(name):
             raise UserError(

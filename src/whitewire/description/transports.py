@@ -11,7 +11,7 @@ from whitewire.errors import UserError
 from whitewire.text import quoted, suggestion
 
 TCP, RDMA = "tcp", "rdma"
-KINDS = (TCP, RDMA)
+TRANSPORT_KINDS = (TCP, RDMA)
 """Kinds of transport: the kernel's TCP, or the RDMA port of the host."""
 NAME, VARIABLE = re.compile(r"[a-z0-9][a-z0-9_-]*"), re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Names of transports (small letters only: documents compare names whatever their case) and of variables."""
@@ -22,7 +22,7 @@ TAKEN = {
     **dict.fromkeys(("PATH", "LC_ALL", "JAVA_HOME", "HADOOP_HOME"), "every command has its own"),
 }
 """Variables that no transport may set, and why."""
-NEEDED = (
+TRANSPORT_NEEDED = (
     "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
     "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"
 )
@@ -69,28 +69,28 @@ def preloading(ways: Iterable[Transport]) -> dict[str, str]:
     return {"PRELOAD": " ".join(libraries), "PRELOAD_PATH": ":".join(folders)}
 
 
-def find(testbed: Mapping[str, Any], level: str) -> Transport | None:
+def find_transport(testbed: Mapping[str, Any], level: str) -> Transport | None:
     """The transport that a paper's level names: the one of that name, else the first of that kind; None without one."""
     found = defined(testbed)
     return next((one for one in found if one.name == level), next((one for one in found if one.kind == level), None))
 
 
-def levels(testbed: Mapping[str, Any]) -> set[str]:
+def transport_levels(testbed: Mapping[str, Any]) -> set[str]:
     """All levels of the factor `transport` that a testbed can make: names and kinds."""
     return {word for one in defined(testbed) for word in (one.name, one.kind)}
 
 
-def of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
+def transport_of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> Transport:
     """The transport of a run with these parameters. Raises UserError for one that the testbed has no more."""
     level = parameters.get("transport", TCP)
-    if (found := find(testbed, level)) is None:
+    if (found := find_transport(testbed, level)) is None:
         raise UserError(f"transports: found none for {quoted(level)}, expected the one that the runs were designed for")
     return found
 
 
-def check_levels(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
+def check_transports(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
     """UserError where an experiment names what is neither a kind of transport nor a transport of the testbed."""
-    known = sorted({*KINDS, *levels(testbed)})
+    known = sorted({*TRANSPORT_KINDS, *transport_levels(testbed)})
     asked = [("factors", level) for level in experiment["factors"].get("transport", ())]
     asked += [("parameters", experiment["parameters"]["transport"])] if "transport" in experiment["parameters"] else []
     for key, level in asked:

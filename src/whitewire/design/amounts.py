@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whitewire import workloads
 from whitewire.description.experiment_checks import CHECKSUM
 from whitewire.description.faults import fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.design.scale import scale_of
 from whitewire.text import canonical
+from whitewire.workloads import workload_of
 
-ROUNDING = 1e-6
+_ROUNDING = 1e-6
 """Share by which bytes times k may exceed the paper's size, since the size of a scaled file is rounded to bytes."""
 
 
-def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
+def check_amounts(paper: Paper, testbed: Mapping[str, Any]) -> None:
     """Raise UserError for the first cell with blocks or files that no run could have."""
     if not paper.experiments:
         return
@@ -36,7 +36,7 @@ def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
 def _check_cell(paper: Paper, key: str, experiment: Mapping[str, Any], effort: str, levels: Mapping[str, Any],
                 testbed: Mapping[str, Any]) -> None:  # fmt: skip
     name = experiment["id"]
-    parameters, workload = paper.parameters(name, levels), workloads.of(experiment["workload"])
+    parameters, workload = paper.parameters(name, levels), workload_of(experiment["workload"])
     whole = workload.whole_bytes(parameters)
     if not whole:
         return
@@ -46,7 +46,7 @@ def _check_cell(paper: Paper, key: str, experiment: Mapping[str, Any], effort: s
         block = parameters["block_size_bytes"]
         expected = f"at least k times scale.block_granule_bytes, {scale.k * paper.raw['scale']['block_granule_bytes']}"
         raise fault(paper, f"{key}.parameters.block_size_bytes", block, f"{expected} for a block of {cell}")
-    if scale.data_fraction <= 1 + ROUNDING or workload.of_suite:  # a suite's program has its own minimum size
+    if scale.data_fraction <= 1 + _ROUNDING or workload.of_suite:  # a suite's program has its own minimum size
         return
     own, size = "scale" in experiment, workload.size
     most = whole / scale.k

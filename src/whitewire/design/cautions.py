@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.design.scale import scale_of
-from whitewire.levels import said
+from whitewire.estimands import estimand_of
+from whitewire.levels import level_in_words
 
 BUFFERS = "switch_buffer_kib"
 
 
-def of(paper: Paper, experiment: str, factors: Collection[str] | None = None) -> list[str]:
+def cautions_of_experiment(paper: Paper, experiment: str, factors: Collection[str] | None = None) -> list[str]:
     """Cautions, a line each, about the factors of an emulated experiment, or only about `factors`."""
     spec = paper.experiments[experiment]
     varied = set(spec["factors"]) if factors is None else set(factors) & set(spec["factors"])
@@ -31,12 +31,14 @@ def of(paper: Paper, experiment: str, factors: Collection[str] | None = None) ->
     return found
 
 
-def of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
+def cautions_of_test(paper: Paper, test: Mapping[str, Any]) -> list[str]:
     """Cautions about the factors in which the cells that a test compares differ."""
     found = []
-    for one, other in estimands.of(test).pairs():
+    for one, other in estimand_of(test).pairs():
         if one[0] == other[0]:
-            found += of(paper, one[0], {name for name, level in one[1].items() if other[1].get(name) != level})
+            found += cautions_of_experiment(
+                paper, one[0], {name for name, level in one[1].items() if other[1].get(name) != level}
+            )
     return list(dict.fromkeys(found))
 
 
@@ -48,7 +50,8 @@ def _drive_cache(paper: Paper, experiment: str) -> Iterator[str]:
     for cache in sorted({drive["cache_bytes"] for drive in drives if drive}):
         if blocks[0] <= cache < blocks[-1]:
             fit = max(block for block in blocks if block <= cache)
+            small, large = (level_in_words("block_size_bytes", block) for block in (fit, blocks[-1]))
             yield (
-                f"blocks of {said('block_size_bytes', fit)} fit a drive's cache ({said('cache_bytes', cache)}) whole, "
-                f"those of {said('block_size_bytes', blocks[-1])} do not: vary cache_bytes to see what hangs on it"
+                f"blocks of {small} fit a drive's cache ({level_in_words('cache_bytes', cache)}) whole, "
+                f"those of {large} do not: vary cache_bytes to see what hangs on it"
             )

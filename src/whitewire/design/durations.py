@@ -10,23 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from whitewire import workloads
-from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
+from whitewire.description.transports import transport_of
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.factors import parameter
 from whitewire.models import maxmin
+from whitewire.models.maxmin import PutCell
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
+from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 
 OVERHEAD_S = 0.8
 """Seconds that a run takes in addition to moving its data (start of clients, fsck)."""
-PUTS, JOBS = (0.3, 80.0), (4.0, 45.0)
+_PUTS, _JOBS = (0.3, 80.0), (4.0, 45.0)
 """(CPU seconds of a run without data, CPU seconds per user gigabyte), for clients' puts and for jobs. From measured
 runs, with which a test compares them."""
 IDLE_CORES = 0.35
@@ -38,12 +39,12 @@ SMALL_MEMORY = 0.05
 
 def busy_cores(on_yarn: bool, user_bytes: float, seconds: float) -> float:
     """Cores that a run keeps busy, on average, on an emulated testbed."""
-    own, per_gb = JOBS if on_yarn else PUTS
+    own, per_gb = _JOBS if on_yarn else _PUTS
     return IDLE_CORES + (own + per_gb * user_bytes / 1e9) / seconds
 
 
 def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: float, file_bytes: float,
-               block_bytes: float | None = None) -> maxmin.Cell:  # fmt: skip
+               block_bytes: float | None = None) -> PutCell:  # fmt: skip
     """A run as a cell of the max-min model: link rate in Gbit/s, sizes of files and blocks in bytes at full scale.
 
     Without `block_bytes` blocks have the paper's size. For a part of the paper's file, memory has the same share.
@@ -51,8 +52,8 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
     parameters = paper.parameters(experiment, levels)
     spec = paper.experiments[experiment]
     drive = hardware_of(spec, levels)
-    data_fraction = file_bytes / workloads.of(spec["workload"]).whole_bytes(parameters)
-    return maxmin.Cell(
+    data_fraction = file_bytes / workload_of(spec["workload"]).whole_bytes(parameters)
+    return PutCell(
         link,
         int(parameter(parameters, "clients")),
         int(parameter(parameters, "puts_per_client")),
@@ -75,7 +76,7 @@ def _of_memory(drive: Drive) -> dict[str, float]:
 
 
 @lru_cache(maxsize=1024)
-def _seconds(cell: maxmin.Cell) -> float:
+def _seconds(cell: PutCell) -> float:
     """Median completion time in seconds, without a small memory, which costs many events for little effect."""
     if cell.limit_bytes < SMALL_MEMORY * cell.node_bytes:
         cell = replace(cell, limit_bytes=0.0)
@@ -87,7 +88,7 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
     levels, effort = levels_of(paper, row), row["effort"]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
     parameters = paper.parameters(row["experiment"], levels)
-    workload = workloads.of(row["workload"])
+    workload = workload_of(row["workload"])
     if workload.on_yarn:
         return _job_seconds(paper, row, levels, scale, parameters, testbed)
     size = scale.file_bytes * scale.k
@@ -105,7 +106,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     experiment = paper.experiments[row["experiment"]]
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
-    own = workloads.of(row["workload"])
+    own = workload_of(row["workload"])
     workload = own.stands_for(parameters)
     size = scale.file_bytes * own.files(parameters)
     crossings = workload.crossings(1 - 1 / workers, copies, outputs, workers)
@@ -149,7 +150,7 @@ def overhead_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapp
 
 def overhead_seconds(row: DesignRow) -> float:
     """Expected startup overhead of a run's jobs, in seconds."""
-    return workloads.of(row["workload"]).startup_s + OVERHEAD_S
+    return workload_of(row["workload"]).startup_s + OVERHEAD_S
 
 
 def all_overheads_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str, Any], count: int) -> float:
@@ -160,13 +161,13 @@ def all_overheads_seconds(paper: Paper, rows: Iterable[DesignRow], testbed: Mapp
     """
     kinds: dict[str, float] = {}
     for row in rows:
-        if workloads.of(row["workload"]).has_overhead:
+        if workload_of(row["workload"]).has_overhead:
             levels, effort = levels_of(paper, row), row["effort"]
             parameters = paper.parameters(row["experiment"], levels)
             scale = scale_of(paper, row["experiment"], effort, levels, testbed)
             store = paper.store(row["experiment"], levels)
             fabric = parameters["fabric"] if capabilities_of(testbed).addresses_by_fabric else ""
-            apart = (row["block"], fabric, transports.of(testbed, parameters).name)
-            kind = overhead_kind(workloads.of(row["workload"]), parameters, store, scale, levels.get("nodes"))
+            apart = (row["block"], fabric, transport_of(testbed, parameters).name)
+            kind = overhead_kind(workload_of(row["workload"]), parameters, store, scale, levels.get("nodes"))
             kinds[canonical([*apart, *kind])] = (1 if effort == "smoke" else count) * overhead_seconds(row)
     return sum(kinds.values())

@@ -21,28 +21,35 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import atomic, estimands, factors, workloads
+from whitewire import atomic
 from whitewire.description import project, transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.description.transports import find_transport, transport_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
+from whitewire.factors import FACTORS
 from whitewire.levels import CellId, cell_id, cell_ids
-from whitewire.levels import text as levels_text
+from whitewire.levels import level_text as levels_text
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, schema
+from whitewire.records import schema
+from whitewire.records.checked import parse_table
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, manifest_of
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
+from whitewire.records.schema import read_bounded
 from whitewire.text import canonical, quoted
+from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 
 EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java")
 """Keys of a testbed's description (if present) whose change makes all its runs different runs."""
 FABRICS = ("fabric", "load_fabric")
 """Parameters that name a fabric of a run."""
-MOST_RUNS = 10_000
+_MOST_RUNS = 10_000
 """Most runs of a paper at one effort."""
 MOST_BLOCKS = 1000
 SMOKE_RUNS = 6
@@ -51,7 +58,7 @@ claim of a factor of four."""
 FIRST = ("run_id", "block", "effort", "order", "experiment", "workload", "replicate")
 
 
-def blocks(paper: Paper, effort: str) -> list[str]:
+def block_names(paper: Paper, effort: str) -> list[str]:
     """Names of the blocks of an effort: `quick-1`, `quick-2`, …"""
     return [f"{effort}-{n}" for n in range(1, paper.raw["blocks"][effort] + 1)]
 
@@ -64,18 +71,18 @@ def effort_of(block: str) -> str:
 def claimed_cells(paper: Paper) -> set[CellId]:
     """Every cell of a claim's test or reading."""
     tests = (test for claim in paper.claims for test in tests_of(claim))
-    return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
+    return cell_ids(cell for test in tests for cell in estimand_of(test).cells())
 
 
 def compared_cells(paper: Paper) -> set[CellId]:
     """The cells of all controls, and the cells that they are compared with."""
-    return cell_ids(cell for control in paper.controls for cell in estimands.of(ratio_of(control)).cells())
+    return cell_ids(cell for control in paper.controls for cell in estimand_of(ratio_of(control)).cells())
 
 
 def headline_cells(paper: Paper) -> set[CellId]:
     """Every cell of the headline claim, which answers the paper's title."""
     tests = (claim["test"] for claim in paper.claims if claim["id"] == paper.raw.get("headline"))
-    return cell_ids(cell for test in tests for cell in estimands.of(test).cells())
+    return cell_ids(cell for test in tests for cell in estimand_of(test).cells())
 
 
 def served_cells(paper: Paper) -> set[CellId]:
@@ -102,7 +109,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
         raise UserError(f"effort: found {quoted(effort)}, expected one of {known}")
     check_number(paper, [effort])
     rng = np.random.Generator(np.random.PCG64(seed))
-    names = blocks(paper, effort)
+    names = block_names(paper, effort)
     members: dict[str, list[tuple[tuple[bool, int, bool], dict[str, Any]]]] = {name: [] for name in names}
     headline, served = headline_cells(paper), served_cells(paper)
     spare = 0
@@ -133,9 +140,9 @@ def check_number(paper: Paper, efforts: Iterable[str] = ()) -> None:
         if (starts := paper.raw["blocks"][effort]) > MOST_BLOCKS:
             raise UserError(f"{shown(paper.path)}: blocks.{effort}: found {starts}, expected at most {MOST_BLOCKS}")
         runs = sum(count for _, _, count in counts(paper, effort))
-        if runs > MOST_RUNS:
+        if runs > _MOST_RUNS:
             raise UserError(
-                f"{shown(paper.path)}: replicates.{effort}: found {runs} runs, expected at most {MOST_RUNS}"
+                f"{shown(paper.path)}: replicates.{effort}: found {runs} runs, expected at most {_MOST_RUNS}"
             )
 
 
@@ -159,7 +166,7 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             if smoke and "smoke_cells" in experiment and not (listed or first):
                 continue
             count = own["claimed" if cell in claimed or listed else "other"]
-            least = SMOKE_RUNS if first and not workloads.of(experiment["workload"]).on_yarn else 0
+            least = SMOKE_RUNS if first and not workload_of(experiment["workload"]).on_yarn else 0
             yield experiment, levels, max(count, least)
 
 
@@ -176,12 +183,12 @@ def possible(
         named.add(levels["fabric"])  # in a control: the network whose name it has
     if not all(name in testbed["fabrics"] for name in named):
         return False
-    if not transports.find(testbed, parameters.get("transport", transports.TCP)):
+    if not find_transport(testbed, parameters.get("transport", transports.TCP)):
         return False
     compared = experiment["factors"].get("transport", ())
-    if compared and sum(transports.find(testbed, level) is not None for level in compared) < 2:
+    if compared and sum(find_transport(testbed, level) is not None for level in compared) < 2:
         return False
-    set_here = (factors.TABLE[name] for name in {*levels, *parameters} if name in factors.TABLE)
+    set_here = (FACTORS[name] for name in {*levels, *parameters} if name in FACTORS)
     return all(capabilities_of(testbed).has(factor.needs) for factor in set_here)
 
 
@@ -226,7 +233,7 @@ def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     and which of several equal machines a host is. `data_fraction` is included through the scale.
     """
     spec, hosts = paper.experiments[experiment], paper.roles(experiment, levels)
-    workload, store = workloads.of(spec["workload"]), paper.store(experiment, levels)
+    workload, store = workload_of(spec["workload"]), paper.store(experiment, levels)
     parameters = paper.parameters(experiment, levels)
     can, mounted = capabilities_of(testbed), store["kind"] == "cephfs"
     return {
@@ -266,7 +273,7 @@ def _of_testbed(testbed: Mapping[str, Any], workload: Workload, parameters: Mapp
     used = {parameters[name] for name in FABRICS if name in parameters}
     found = {name: testbed[name] for name in own if name in testbed}
     found["fabrics"] = {name: testbed["fabrics"][name] for name in used}
-    if (transport := transports.of(testbed, parameters)).name != transports.TCP:
+    if (transport := transport_of(testbed, parameters)).name != transports.TCP:
         found["transport"] = transport.record
     return found
 
@@ -295,7 +302,7 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     return levels
 
 
-def most_hosts(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[str, int]:
+def hosts_of_rows(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[str, int]:
     """Largest number of hosts of each role in these rows; `servers`: include those that only emulated testbeds have."""
     most: dict[str, int] = {}
     for row in rows:
@@ -315,7 +322,7 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     writer.writerows(rows)
     content = output.getvalue().encode()
     atomic.write(path, content)
-    atomic.write(path.with_name(manifest.NAME), atomic.as_json(manifest.of({path.name: content})))
+    atomic.write(path.with_name(MANIFEST_FILE), atomic.as_json(manifest_of({path.name: content})))
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:
@@ -323,20 +330,20 @@ def read_csv(path: Path | str) -> list[DesignRow]:
     path = Path(path)
     if not path.exists():
         raise UserError(f"{path}: no such file; make it with `.venv/bin/whitewire design`") from None
-    listed = manifest.faults(path.parent, [path.name]) if (path.parent / manifest.NAME).exists() else None
+    listed = manifest_faults(path.parent, [path.name]) if (path.parent / MANIFEST_FILE).exists() else None
     if listed:
         where, why = listed[0]
         raise UserError(f"{shown(where)}: {why}; make it anew with `.venv/bin/whitewire design`")
     try:
-        return rows_of(schema.read(path))
+        return parse_design(read_bounded(path))
     except (schema.Broken, Torn) as broken:
         raise UserError(f"{shown(path)}: {broken}; make it anew with `.venv/bin/whitewire design`") from None
 
 
-def rows_of(text: str) -> list[DesignRow]:
+def parse_design(text: str) -> list[DesignRow]:
     """Rows of a design.csv from its text; see read_csv(). In old files the column `effort` is missing. Raises Torn."""
     needed = [column for column in DesignRow.__annotations__ if column != "effort"]
-    rows: list[dict[str, Any]] = checked.table(text, needed)
+    rows: list[dict[str, Any]] = parse_table(text, needed)
     for number, row in enumerate(rows, start=2):
         row.setdefault("effort", effort_of(row["block"]))
         for column in ("order", "replicate", "seed"):
@@ -355,7 +362,7 @@ def _whole_number(text: str, line: int, column: str) -> int:
     return int(text)
 
 
-def design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
+def write_design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
     """Run the design stage: read paper and testbed by name, and write design.csv to `output`."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))

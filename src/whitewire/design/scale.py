@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whitewire import workloads
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import shown
 from whitewire.records import run
+from whitewire.records.run import ScaleRecord
 from whitewire.tools.erasure_coding import Policy
+from whitewire.workloads import workload_of
 
 PACKET = 65536
 """Bytes in a packet of HDFS's write pipeline (Hadoop's default)."""
 
 
-SIZES = ("size_bytes", "file_size_bytes", "block_size_bytes", "profile", "program", "store")
+_SIZES = ("size_bytes", "file_size_bytes", "block_size_bytes", "profile", "program", "store")
 """Factors that may determine the size of a file or block."""
 
 
@@ -45,7 +46,7 @@ class Scale:
         }
 
     @property
-    def record(self) -> run.Scale:
+    def record(self) -> ScaleRecord:
         """The scale for a run's record."""
         return {"k": self.k, "data_fraction": self.data_fraction, "block_bytes": self.block_bytes,
                 "file_bytes": self.file_bytes, "packet_bytes": self.packet_bytes}  # fmt: skip
@@ -85,7 +86,7 @@ def scale_of(paper: Paper, experiment: str, effort: str, levels: Mapping[str, An
     scale, spec = paper.raw["scale"], paper.experiments[experiment]
     parameters = paper.parameters(experiment, levels)
     own = spec.get("scale", scale)
-    whole = workloads.of(spec["workload"]).whole_bytes(parameters)
+    whole = workload_of(spec["workload"]).whole_bytes(parameters)
     most, all_blocks = _largest(paper, experiment)
     if not whole:  # a workload that moves no data
         return Scale(k, 1.0, int(parameters["block_size_bytes"]), 0)
@@ -135,10 +136,10 @@ def _largest(paper: Paper, experiment: str) -> tuple[float, Sequence[float]]:
         return found
     spec = paper.experiments[experiment]
     # This is called for every run; if no factor changes sizes, one cell suffices.
-    varied = [name for name in spec["factors"] if name in SIZES]
+    varied = [name for name in spec["factors"] if name in _SIZES]
     listed = cells_of(spec) if varied else cells_of(spec)[:1]
     cells = [paper.parameters(experiment, levels) for levels in listed]
-    sizes = [workloads.of(spec["workload"]).whole_bytes(cell) for cell in cells]
+    sizes = [workload_of(spec["workload"]).whole_bytes(cell) for cell in cells]
     blocks = {cell["block_size_bytes"] for cell in cells} if "block_size_bytes" in spec["factors"] else ()
     paper.memory["largest", experiment] = found = max(sizes, default=0), sorted(blocks)
     return found

@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from whitewire import estimands, factors
+from whitewire import factors
 from whitewire.description.paper import PLACES, Paper, hardware_of, tests_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell
 from whitewire.paths import shown
 
@@ -18,7 +19,7 @@ NOT_SHAPE = (*PLACES, "load_fabric")
 """Parameters that are not part of the shape, because claims compare them by name: places to which bytes go."""
 
 
-def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Key → value of all properties of a cell's runs, except for networks and stores."""
     name, levels = cell
     experiment, scale = paper.experiments[name], scale_of(paper, name, effort, levels, testbed)
@@ -37,8 +38,8 @@ def of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None 
     }  # fmt: skip
 
 
-def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any] | None = None,
-                compared: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:  # fmt: skip
+def _differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any] | None = None,
+                 compared: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:  # fmt: skip
     """Key → both values, for differences between two cells that do not follow from their levels.
 
     `compared`: further keys in which they may differ, because the claim compares them.
@@ -48,7 +49,7 @@ def differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapp
         values = [paper.parameters(*cell).get(factor, cell[1].get(factor)) for cell in (one, other)]
         if values[0] != values[1]:
             named |= {factor, f"drive.{factor}", *follows.get(factor, ())}
-    shapes = [of(paper, cell, effort, testbed) for cell in (one, other)]
+    shapes = [_of(paper, cell, effort, testbed) for cell in (one, other)]
     keys = [key for key in dict.fromkeys([*shapes[0], *shapes[1]]) if key not in named]
     found = {key: (shapes[0].get(key), shapes[1].get(key)) for key in keys}
     return {key: values for key, values in found.items() if values[0] != values[1]}
@@ -58,15 +59,15 @@ def compared_in(paper: Paper) -> Iterator[tuple[str, Cell, Cell, frozenset[str]]
     """(claim's id, cell, cell, further compared keys) of every pair that a claim's test compares."""
     for claim in paper.claims:
         for test in tests_of(claim):
-            for one, other in estimands.of(test).pairs():
+            for one, other in estimand_of(test).pairs():
                 yield claim["id"], one, other, frozenset(test.get("compares", ()))
 
 
-def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
+def check_shapes(paper: Paper, testbed: Mapping[str, Any]) -> None:
     """Raise UserError for the first two cells that a claim compares and whose shapes differ."""
     for effort in paper.raw.get("replicates", {}):
         for claim, one, other, compared in compared_in(paper):
-            for key, values in differences(paper, one, other, effort, testbed, compared).items():
+            for key, values in _differences(paper, one, other, effort, testbed, compared).items():
                 cells = " and ".join(f"{name} {_text(levels)}".strip() for name, levels in (one, other))
                 raise UserError(
                     f"{shown(paper.path)}: claim {claim}: {cells}: {key}: found {_value(values[0])} and "

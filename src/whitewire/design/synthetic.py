@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description.paper import PLACES, Paper, against, tests_of
 from whitewire.design.rows import levels_of, make_design
+from whitewire.estimands import estimand_of
 from whitewire.factors import parameter
 from whitewire.records.run import DesignRow
 from whitewire.statistics import FEWEST
@@ -24,14 +24,14 @@ from whitewire.text import canonical
 EFFORT, BLOCK = "quick", "quick-1"
 """Effort of the rows of all these studies, and their only block."""
 SEED = 1
-RATIOS = (1.1, 1.25, 1.5, 2.0, 4.0)
+_RATIOS = (1.1, 1.25, 1.5, 2.0, 4.0)
 """True ratios of the rates of two links."""
 K = 64
 """Scale factor. The slowest link has 1000/64 Mbit/s, the fastest 62.5, which two processors serve easily."""
-PUTS, CLIENTS = 4, (1, 2)
+_PUTS, _CLIENTS = 4, (1, 2)
 """Puts per client; numbers of clients. With one, its own link determines the time, with two also shared DataNodes."""
 EXPERIMENT, METRIC = "known", "throughput"
-KINDS = ("hdfs_put", "testdfsio", "terasort")
+_KINDS = ("hdfs_put", "testdfsio", "terasort")
 """Workloads that are measured beside other lanes."""
 MOST_LANES = 4
 """Most lanes side by side."""
@@ -44,7 +44,9 @@ def link(ratio: float) -> str:
     return f"{ratio:g}gbe"
 
 
-def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int] = CLIENTS) -> dict[str, Any]:
+def paper_of_ratios(
+    groups: int, wanted: Sequence[float] = _RATIOS, clients: Sequence[int] = _CLIENTS
+) -> dict[str, Any]:
     """Content of a paper's YAML whose claims are the ratios of its links' rates, with `groups` groups of runs.
 
     Its controls measure each link under another one's name; their right ratio is 1.
@@ -72,7 +74,7 @@ def ratios(groups: int, wanted: Sequence[float] = RATIOS, clients: Sequence[int]
             "roles": {"namenode": 1, "datanode": 4, "client": max(clients)},
             "factors": {"fabric": [link(ratio) for ratio in (1, *wanted)], "clients": list(clients)},
             "parameters": {"file_size_bytes": 5e9, "block_size_bytes": 67108864, "replication": 2,
-                           "puts_per_client": PUTS},
+                           "puts_per_client": _PUTS},
         }],
         "controls": [_control(number, *each) for number, each in enumerate(_names(wanted, clients), start=1)],
     }  # fmt: skip
@@ -90,7 +92,7 @@ def _names(wanted: Sequence[float], clients: Sequence[int]) -> Iterator[tuple[fl
 
 def _control(number: int, name: float, really: float, clients: int) -> dict[str, Any]:
     return {
-        "id": f"K-K{number:02}", "title": f"{clients} x {PUTS} puts under the name {link(name)}, on {link(really)}",
+        "id": f"K-K{number:02}", "title": f"{clients} x {_PUTS} puts under the name {link(name)}, on {link(really)}",
         "metric": METRIC, "cell": {"experiment": EXPERIMENT, "where": {"fabric": link(name), "clients": clients}},
         "really": {"fabric": link(really)},
     }  # fmt: skip
@@ -99,7 +101,7 @@ def _control(number: int, name: float, really: float, clients: int) -> dict[str,
 def _claim(number: int, ratio: float, clients: int) -> dict[str, Any]:
     sides = [{"experiment": EXPERIMENT, "where": {"fabric": link(each), "clients": clients}} for each in (ratio, 1)]
     return {
-        "id": f"K-C{number:02}", "statement": f"{clients} x {PUTS} puts are {ratio:g} times as fast", "kind": "ratio",
+        "id": f"K-C{number:02}", "statement": f"{clients} x {_PUTS} puts are {ratio:g} times as fast", "kind": "ratio",
         "basis": "as set", "exhibits": ["table1"], "routes": ["emulated", "measured"],
         "why": "Nothing but links sets the time of these puts",
         "test": {"estimand": "ratio", "metric": METRIC, "numerator": sides[0], "denominator": sides[1],
@@ -114,7 +116,7 @@ def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
         for test in tests_of(claim):
             if "metric" not in test:
                 continue
-            for one, other in estimands.of(test).pairs():
+            for one, other in estimand_of(test).pairs():
                 for (name, levels), (name_2, levels_2) in ((one, other), (other, one)):
                     differ = {f for f in levels if levels.get(f) != levels_2.get(f)}
                     efforts = paper.experiments[name].get("efforts", [effort])
@@ -168,11 +170,11 @@ def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[Design
 
 
 def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
-    """Rows with `runs` runs of one cell of smoke effort for each of KINDS: the cell on the fastest links, with most
+    """Rows with `runs` runs of one cell of smoke effort for each of _KINDS: the cell on the fastest links, with most
     clients, which needs most of the processors. Empty if a paper has no such cell."""
     cells: dict[str, dict[str, list[DesignRow]]] = {}
     for row in of_smoke(paper, testbed, RUNS):
-        if row["workload"] in KINDS:
+        if row["workload"] in _KINDS:
             cell = canonical([row["experiment"], levels_of(paper, row)])
             cells.setdefault(row["workload"], {}).setdefault(cell, []).append(row)
 
@@ -195,7 +197,7 @@ def all_rows(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
 
 def of_fastest(paper: Paper, testbed: Mapping[str, Any], repetitions: int) -> list[DesignRow]:
     """Rows with `repetitions` runs of each cell on the fastest link, which need most of the processors."""
-    fastest = link(max(RATIOS))
+    fastest = link(max(_RATIOS))
     return [
         row for row in make_design(paper, testbed, EFFORT, SEED)
         if row["experiment"] == EXPERIMENT and dict(row)["fabric"] == fastest and row["replicate"] <= repetitions

@@ -8,29 +8,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whitewire import factors, workloads
-from whitewire.description import transports
+from whitewire import factors
 from whitewire.description.paper import Paper, cells_of, hardware_of
+from whitewire.description.transports import check_transports
 from whitewire.design import rows
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.paths import shown
 from whitewire.text import canonical
+from whitewire.workloads import workload_of
 
 BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", "transport", *rows.FABRICS, *factors.DRIVE}
 """Factors whose levels are only names; the values that they stand for are compared instead."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
 """Factors that act through the scale only."""
-LEFT_OUT = BY_NAME | THROUGH_SCALE
-LEVELS = "levels that change the run"
+_LEFT_OUT = BY_NAME | THROUGH_SCALE
+_LEVELS = "levels that change the run"
 
 
-def check(paper: Paper, testbed: Mapping[str, Any]) -> None:
+def check_treatments(paper: Paper, testbed: Mapping[str, Any]) -> None:
     """Raise UserError for the first two cells that result in the same run, or the first block that is never filled."""
     for number, experiment in enumerate(paper.raw.get("experiments", [])):
         key = f"experiments[{number}] ({experiment['id']}).factors"
-        transports.check_levels(testbed, experiment, f"{shown(paper.path)}: experiments[{number}] ({experiment['id']})")
+        check_transports(testbed, experiment, f"{shown(paper.path)}: experiments[{number}] ({experiment['id']})")
         for effort in experiment.get("efforts", paper.raw["replicates"]):
             _check(paper, experiment, effort, testbed, f"{shown(paper.path)}: {key}")
 
@@ -45,7 +46,7 @@ def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Ma
         run = canonical(_really(paper, experiment, effort, levels, testbed, scale))
         if run in made:
             factor = next(factor for factor in levels if levels[factor] != made[run][factor])
-            expected = "fabrics that the testbed's file sets apart" if factor in rows.FABRICS else LEVELS
+            expected = "fabrics that the testbed's file sets apart" if factor in rows.FABRICS else _LEVELS
             raise UserError(
                 f"{key}.{factor}: found {made[run][factor]} and {levels[factor]}, which come out as the same run at "
                 f"{effort} effort ({_size(scale)}), expected {expected}"
@@ -62,8 +63,8 @@ def _really(paper: Paper, experiment: Mapping[str, Any], effort: str, levels: Ma
     networks = [testbed["fabrics"].get(name) for name in named]
     return {
         **found,
-        "parameters": {name: value for name, value in found["parameters"].items() if name not in LEFT_OUT},
-        "factors": {name: level for name, level in levels.items() if name not in LEFT_OUT},
+        "parameters": {name: value for name, value in found["parameters"].items() if name not in _LEFT_OUT},
+        "factors": {name: level for name, level in levels.items() if name not in _LEFT_OUT},
         "drive": Drive.scaled(hardware, scale.k, "", scale.data_fraction).record if found["drive"] else {},
         "testbed": {**found["testbed"], "fabrics": networks},
     }
@@ -73,7 +74,7 @@ def _check_block(paper: Paper, experiment: Mapping[str, Any], levels: Mapping[st
                  effort: str) -> None:  # fmt: skip
     if "block_size_bytes" not in experiment["factors"]:
         return
-    each = workloads.of(experiment["workload"]).file_bytes(scale.file_bytes, paper.parameters(experiment["id"], levels))
+    each = workload_of(experiment["workload"]).file_bytes(scale.file_bytes, paper.parameters(experiment["id"], levels))
     if each < scale.block_bytes:
         raise UserError(
             f"{key}: found {levels['block_size_bytes']}, a block of {scale.block_bytes} bytes here, which files of "

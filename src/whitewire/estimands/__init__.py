@@ -17,7 +17,7 @@ from whitewire.estimands.ratio_of_ratios import RatioOfRatios
 from whitewire.estimands.share import Share
 from whitewire.estimands.trend import Trend
 
-TABLE: dict[str, type[Estimand]] = {
+ESTIMANDS: dict[str, type[Estimand]] = {
     estimand.name: estimand
     for estimand in (
         Ratio,
@@ -34,6 +34,6 @@ TABLE: dict[str, type[Estimand]] = {
 }
 
 
-def of(test: Mapping[str, Any]) -> Estimand:
+def estimand_of(test: Mapping[str, Any]) -> Estimand:
     """The estimand of a test. KeyError for an unknown one, which the schema refuses beforehand."""
-    return TABLE[test["estimand"]](test)
+    return ESTIMANDS[test["estimand"]](test)

@@ -1,7 +1,7 @@
 """The interface of estimands to other packages: keys of the test, cells, words and evidence.
 
 Adding an estimand is one module with a subclass and its line in the table (estimands/__init__.py). It gets the table of
-runs as an object, `Runs`, and imports no analysis.
+runs as an object, `RunsView`, and imports no analysis.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 from whitewire.estimands.evidence import Evidence
-from whitewire.estimands.protocols import Paper, Runs
+from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.levels import Cell, cell_name
 from whitewire.statistics import FEWEST
 
 Problem = tuple[str, Any, str, Collection[str]]
 """A fault of a paper: key below the test's or experiment's (or empty), value, what was expected, valid names."""
 
-METRIC = {"description": "Metric that is compared.", "$ref": "#/$defs/metric"}
+METRIC_KEY = {"description": "Metric that is compared.", "$ref": "#/$defs/metric"}
 LEVEL = {"type": ["string", "number", "integer", "boolean"]}
 COMPARABLE = ("within", "above", "below", "equal")
 """Relations of an estimate to its expected value."""
@@ -64,14 +64,14 @@ NO_EFFECT = {
         "required": ["value", "why"],
     },
 }
-EXPECTED = {
+_EXPECTED = {
     "expected": {
         "description": "What the paper says, as a number or an expression, in the estimand's unit.",
         "type": ["number", "string"],
         "examples": ["E_V07", "4 * E_V01"],
     }
 }
-RANGE = EXPECTED | {
+RANGE = _EXPECTED | {
     "relative": _number(
         "Half-width of the range for `within`, as a share of `expected`: 0.1 is ten percent to either side.",
         minimum=0,
@@ -138,7 +138,7 @@ class Estimand:
             "required": ["estimand", *cls.keys, *(needed if cls.relations else [])],
         }
 
-    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+    def problems(self, paper: PaperView, fabrics: Collection[str]) -> Iterator[Problem]:
         """Faults of its own keys; UserError for an expression without a value."""
         return iter(())
 
@@ -188,17 +188,17 @@ class Estimand:
         """Why no testbed here can test it; empty when one can."""
         return ""
 
-    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+    def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
         """The estimate, with an interval where it rests on runs."""
         raise NotImplementedError
 
 
-def of_test(cell: Mapping[str, Any], **levels: Any) -> Cell:
+def cell_of_test(cell: Mapping[str, Any], **levels: Any) -> Cell:
     """A cell of a test, with further levels."""
     return cell["experiment"], {**cell["where"], **levels}
 
 
-def in_words(cell: Mapping[str, Any]) -> str:
+def cell_in_words(cell: Mapping[str, Any]) -> str:
     """A cell of a test in words, with the metric that it has of its own."""
     own = f"{cell['metric']} " if "metric" in cell else ""
     return own + cell_name(cell["experiment"], cell["where"])

@@ -10,7 +10,7 @@ import numpy as np
 from whitewire import propagation, statistics
 from whitewire.estimands.base import Estimand, Problem, list_of
 from whitewire.estimands.evidence import Evidence, Sample
-from whitewire.estimands.protocols import Paper, Runs
+from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.propagation import Errors
 from whitewire.records.jobs import NET
 from whitewire.sequential import ALPHA
@@ -74,7 +74,7 @@ class OfCells(Estimand):
         """Whether it takes the arithmetic mean of a cell's runs in place of the geometric one."""
         return self.test.get("statistic") == "mean"
 
-    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+    def problems(self, paper: PaperView, fabrics: Collection[str]) -> Iterator[Problem]:
         for metric in [*self.metrics(), *self.test.get("also", [])] if self.of_means else []:
             if metric in (*NET, "job_floor"):
                 why = "the scatter of startup overheads is known for geometric means only"
@@ -90,15 +90,15 @@ class OfCells(Estimand):
 
     def limits(self, cells: Centres, confidence: Confidence) -> Limits:
         """Estimate, interval and p-value: by default of the product of its cells by their signs."""
-        whole = product(cells, self.signs, self.scale())
+        whole = product_of_cells(cells, self.signs, self.scale())
         error = propagation.standard_error(whole.errors)
         return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect), error=error)
 
-    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
         """p-value where the runs do not scatter at all; None where it has none."""
         return None
 
-    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+    def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
         cells, metrics = self.cells(), self.metrics()
         samples = [runs.sample(*cell, metric) for cell, metric in zip(cells, metrics, strict=True)]
         n, invalid = min(len(s.values) for s in samples), sum(s.n_invalid for s in samples)
@@ -114,7 +114,7 @@ class OfCells(Estimand):
             found = replace(found, note=f"the startup overhead is {shares}")
         return replace(found, unit=found.unit or self.unit() or "1")
 
-    def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+    def found(self, samples: Sequence[Sample], runs: RunsView) -> Evidence:
         """Estimate, interval and p-value from at least one run of each cell."""
         n = min(len(s.values) for s in samples)
 
@@ -142,7 +142,7 @@ class OfCells(Estimand):
     def _centre(self, sample: Sample, further: int) -> Centre:
         return Centre(float(np.mean(sample.values)) if self.of_means else sample.centre, sample.errors(further))
 
-    def _with_least(self, evidence: Evidence, samples: Sequence[Sample], runs: Runs) -> Evidence:
+    def _with_least(self, evidence: Evidence, samples: Sequence[Sample], runs: RunsView) -> Evidence:
         """The same evidence with the interval that overheads alone leave, which more runs of a cell don't narrow."""
         settled = [Centre(sample.centre, sample.overheads) for sample in samples]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -152,7 +152,7 @@ class OfCells(Estimand):
         return replace(evidence, least=left or (0.0, float("inf")), left_by=words)
 
 
-def product(cells: Centres, signs: Sequence[int], scale: float = 1.0) -> Centre:
+def product_of_cells(cells: Centres, signs: Sequence[int], scale: float = 1.0) -> Centre:
     """The cells multiplied (1) or divided by (-1)."""
     point = scale * float(np.prod([np.float64(cell.point) ** sign for cell, sign in zip(cells, signs, strict=True)]))
     pairs = zip(signs, (cell.errors for cell in cells), strict=True)
@@ -165,7 +165,7 @@ def ratio_limits(a: Sample, b: Sample, confidence: float = 0.95) -> tuple[float,
         return None
     apart = (replace(each, name=f"{side} {each.name}") for side, each in (("above", a), ("below", b)))
     cells = [Centre(each.centre, each.errors()) for each in apart]
-    return product(cells, (1, -1)).interval(confidence)
+    return product_of_cells(cells, (1, -1)).interval(confidence)
 
 
 def extreme(ratios: Sequence[Centre], pick: Callable, confidence: Confidence

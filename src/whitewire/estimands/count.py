@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from whitewire.estimands.base import RANGE, Estimand, in_words, list_of, of_test
+from whitewire.estimands.base import RANGE, Estimand, cell_in_words, cell_of_test, list_of
 from whitewire.estimands.evidence import Evidence
-from whitewire.estimands.protocols import Paper, Runs
+from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
 
 STATISTICS = {"minimum": np.min, "maximum": np.max}
-NAMED = 3
+_NAMED = 3
 """A reason names no more cells without a run than that."""
 
 
@@ -43,29 +43,29 @@ class Count(Estimand):
     target: ClassVar[Mapping[str, Any]] = RANGE
 
     def needed(self) -> list[Cell]:
-        return [of_test(cell) for cell in self.test["cells"]]
+        return [cell_of_test(cell) for cell in self.test["cells"]]
 
     def describe(self) -> str:
-        return f"{self.test['statistic']} {self.test['metric']}: {', '.join(map(in_words, self.test['cells']))}"
+        return f"{self.test['statistic']} {self.test['metric']}: {', '.join(map(cell_in_words, self.test['cells']))}"
 
     def unit(self) -> str:
         return unit_of(self.test["metric"])
 
-    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+    def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
         # One that the effort or the machine makes nothing of stands for itself, as lacking.
         made = [each for cell in self.needed() for each in runs.here.cells(*cell) or [cell]]
         cells = [cell for number, cell in enumerate(made) if cell not in made[:number]]
         samples = [runs.sample(*cell, self.test["metric"]) for cell in cells]
         invalid = sum(s.n_invalid for s in samples)
         if none := runs.without(cells, samples):
-            more = [f"nor of {len(none) - NAMED} more cells"] if len(none) > NAMED else []
-            return Evidence("census", n_invalid=invalid, missing="; ".join([*none[:NAMED], *more]))
+            more = [f"nor of {len(none) - _NAMED} more cells"] if len(none) > _NAMED else []
+            return Evidence("census", n_invalid=invalid, missing="; ".join([*none[:_NAMED], *more]))
         values = np.concatenate([s.values for s in samples])
         found = float(STATISTICS[self.test["statistic"]](values))
         unit = next((s.unit for s in samples if s.unit), self.unit())
         return Evidence("census", found, n=len(values), n_invalid=invalid, unit=unit, note=self._left_out(runs, cells))
 
-    def _left_out(self, runs: Runs, cells: Collection[Cell]) -> str:
+    def _left_out(self, runs: RunsView, cells: Collection[Cell]) -> str:
         """How many of the cells that it names are not asked for; empty where all are."""
         named = [each for cell in self.needed() for each in runs.here.matched(*cell)]
         lacking = sum(cell not in cells for cell in named)

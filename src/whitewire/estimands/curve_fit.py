@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from whitewire import statistics
-from whitewire.estimands.base import METRIC, cell_key, list_of, text_key
+from whitewire.estimands.base import METRIC_KEY, cell_key, list_of, text_key
 from whitewire.estimands.evidence import Evidence, Sample
-from whitewire.estimands.protocols import Runs
+from whitewire.estimands.protocols import RunsView
 from whitewire.estimands.trend import OfLevels
 
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
@@ -25,7 +25,7 @@ class CurveFit(OfLevels):
     )
     says: ClassVar[str] = "AIC linear - AIC exponential"
     keys: ClassVar[Mapping[str, Any]] = {
-        "metric": METRIC,
+        "metric": METRIC_KEY,
         "cell": cell_key("The cell without the level of `factor`."),
         "factor": text_key("Factor on the horizontal axis; its levels are numbers.", examples=["clients"]),
         "levels": list_of(
@@ -47,7 +47,7 @@ class CurveFit(OfLevels):
         }
     }
 
-    def found(self, samples: Sequence[Sample], runs: Runs) -> Evidence:
+    def found(self, samples: Sequence[Sample], runs: RunsView) -> Evidence:
         levels = np.array(self.test["levels"], dtype=float)
         arrays = [s.values for s in samples]
         x = np.repeat(levels, [len(values) for values in arrays])

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whitewire.estimands.base import RANGE, UNIT, Estimand, Problem
 from whitewire.estimands.evidence import Evidence
-from whitewire.estimands.protocols import Paper, Runs
+from whitewire.estimands.protocols import PaperView, RunsView
 
 
 class Expression(Estimand):
@@ -26,12 +26,12 @@ class Expression(Estimand):
     target: ClassVar[Mapping[str, Any]] = RANGE | UNIT
     routes: ClassVar[tuple[str, ...]] = ("arithmetic",)
 
-    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+    def problems(self, paper: PaperView, fabrics: Collection[str]) -> Iterator[Problem]:
         paper.evaluate(self.test["expression"])
         yield from ()
 
     def describe(self) -> str:
         return self.test["expression"]
 
-    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+    def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
         return Evidence("paper", paper.evaluate(self.test["expression"]), unit=self.test.get("unit", "1"))

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from whitewire import models
 from whitewire.estimands.base import RANGE, UNIT, Estimand, Problem
 from whitewire.estimands.evidence import Evidence
-from whitewire.estimands.protocols import Paper, Runs
+from whitewire.estimands.protocols import PaperView, RunsView
+from whitewire.models import model_arguments
 
 
 class Model(Estimand):
@@ -21,9 +22,9 @@ class Model(Estimand):
     target: ClassVar[Mapping[str, Any]] = RANGE | UNIT
     routes: ClassVar[tuple[str, ...]] = ("modelled",)
 
-    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+    def problems(self, paper: PaperView, fabrics: Collection[str]) -> Iterator[Problem]:
         model = self.test["model"]
-        names = models.arguments(model)
+        names = model_arguments(model)
         for name, value in self.test["arguments"].items():
             paper.evaluate(value)
             if name not in names:
@@ -32,7 +33,7 @@ class Model(Estimand):
     def describe(self) -> str:
         return f"model {self.test['model']}"
 
-    def evaluate(self, runs: Runs, paper: Paper) -> Evidence:
+    def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
         arguments = {name: paper.evaluate(value) for name, value in self.test["arguments"].items()}
         found = float(models.MODELS[self.test["model"]](**arguments))
         return Evidence("model", found, unit=self.test.get("unit", "1"))

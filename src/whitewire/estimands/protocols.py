@@ -9,7 +9,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell
 
 
-class Paper(Protocol):
+class PaperView(Protocol):
     """A paper; description.paper has it."""
 
     @property
@@ -30,7 +30,7 @@ class CellsHere(Protocol):
         """The cells with a level of every factor that one matches."""
 
 
-class Runs(Protocol):
+class RunsView(Protocol):
     """A paper's runs; analysis.runs has them. A cell is an experiment and levels of its factors."""
 
     @property

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire import statistics
-from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
+from whitewire.estimands.base import COMPARES, METRIC_KEY, cell_in_words, cell_key, cell_of_test
 from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
-from whitewire.estimands.protocols import Runs
+from whitewire.estimands.protocols import RunsView
 from whitewire.levels import Cell
 from whitewire.records.metrics import unit_of
 from whitewire.text import canonical
@@ -42,7 +42,7 @@ class Ratio(OfPairs):
     name: ClassVar[str] = "ratio"
     meaning: ClassVar[str] = "Geometric (or arithmetic) mean of a metric in one cell over that in another."
     keys: ClassVar[Mapping[str, Any]] = {
-        "metric": METRIC,
+        "metric": METRIC_KEY,
         "numerator": cell_key("The cell above."),
         "denominator": cell_key("The cell below: what the other is compared with."),
     }
@@ -53,7 +53,7 @@ class Ratio(OfPairs):
         return [self.test["numerator"], self.test["denominator"]]
 
     def cells(self) -> list[Cell]:
-        return [of_test(side) for side in self.sides()]
+        return [cell_of_test(side) for side in self.sides()]
 
     def metrics(self) -> list[str]:
         return [side.get("metric", self.test["metric"]) for side in self.sides()]
@@ -64,9 +64,9 @@ class Ratio(OfPairs):
 
     def describe(self) -> str:
         of = "mean " if self.of_means else ""
-        return f"{of}{self.test['metric']}: {' / '.join(map(in_words, self.sides()))}"
+        return f"{of}{self.test['metric']}: {' / '.join(map(cell_in_words, self.sides()))}"
 
-    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
         a, b = samples
         assert self.no_effect is not None, "evaluate() asks before"
         return statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)

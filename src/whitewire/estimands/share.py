@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire import quantities, statistics
-from whitewire.estimands.base import METRIC, Problem, cell_key, in_words, of_test, text_key
+from whitewire.estimands.base import METRIC_KEY, Problem, cell_in_words, cell_key, cell_of_test, text_key
 from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
-from whitewire.estimands.protocols import Paper, Runs
-from whitewire.levels import Cell, text
+from whitewire.estimands.protocols import PaperView, RunsView
+from whitewire.levels import Cell, level_text
 from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
 
-OVER = {
+_OVER = {
     "type": "object",
     "description": "The divisor: either `constant` or `link_of`.",
     "additionalProperties": False,
@@ -49,12 +49,12 @@ class Share(OfCells):
     meaning: ClassVar[str] = (
         "Geometric (or arithmetic) mean of a metric in one cell over a constant, or over the rate of links."
     )
-    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC, "cell": cell_key("The cell."), "over": OVER}
+    keys: ClassVar[Mapping[str, Any]] = {"metric": METRIC_KEY, "cell": cell_key("The cell."), "over": _OVER}
     optional: ClassVar[Mapping[str, Any]] = {"also": ALSO} | STATISTIC
     signs: ClassVar[tuple[int, ...]] = (1,)
     absolute: ClassVar[bool] = True
 
-    def problems(self, paper: Paper, fabrics: Collection[str]) -> Iterator[Problem]:
+    def problems(self, paper: PaperView, fabrics: Collection[str]) -> Iterator[Problem]:
         yield from super().problems(paper, fabrics)
         over = self.test["over"]
         if ("constant" in over) == ("link_of" in over):
@@ -77,13 +77,15 @@ class Share(OfCells):
         return "1" if "link_of" in over else over.get("unit", "1")
 
     def cells(self) -> list[Cell]:
-        return [of_test(self.test["cell"])]
+        return [cell_of_test(self.test["cell"])]
 
     def describe(self) -> str:
         over = self.test["over"]
         links = f"{over.get('links', 1)} x {over['link_of']} link" if "link_of" in over else ""
         of = "mean " if self.of_means else ""
-        return f"{of}{self.test['metric']}: {in_words(self.test['cell'])} / {links or text(over['constant'])}"
+        return (
+            f"{of}{self.test['metric']}: {cell_in_words(self.test['cell'])} / {links or level_text(over['constant'])}"
+        )
 
     def same_as(self) -> list[Any]:
         return [*super().same_as(), self.test["over"]]
@@ -92,6 +94,6 @@ class Share(OfCells):
         over = self.test["over"]
         return 1 / (over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1))
 
-    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
         assert self.no_effect is not None, "evaluate() asks before"
         return statistics.sign_flip_p(samples[0].values * self.scale(), self.no_effect)

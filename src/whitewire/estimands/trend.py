@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire import statistics
-from whitewire.estimands.base import LEVEL, METRIC, cell_key, in_words, list_of, of_test, text_key
-from whitewire.estimands.cells import ALSO, Centres, Confidence, Limits, OfCells, extreme, product
+from whitewire.estimands.base import LEVEL, METRIC_KEY, cell_in_words, cell_key, cell_of_test, list_of, text_key
+from whitewire.estimands.cells import ALSO, Centres, Confidence, Limits, OfCells, extreme, product_of_cells
 from whitewire.estimands.evidence import Sample
-from whitewire.estimands.protocols import Runs
+from whitewire.estimands.protocols import RunsView
 from whitewire.levels import Cell
 
 
@@ -21,10 +21,10 @@ class OfLevels(OfCells):
     """Words for the trend over the factor, in the table of verdicts."""
 
     def cells(self) -> list[Cell]:
-        return [of_test(self.test["cell"], **{self.test["factor"]: level}) for level in self.test["levels"]]
+        return [cell_of_test(self.test["cell"], **{self.test["factor"]: level}) for level in self.test["levels"]]
 
     def describe(self) -> str:
-        return f"{self.test['metric']}: {self.says} over {self.test['factor']}, {in_words(self.test['cell'])}"
+        return f"{self.test['metric']}: {self.says} over {self.test['factor']}, {cell_in_words(self.test['cell'])}"
 
 
 class Trend(OfLevels):
@@ -32,7 +32,7 @@ class Trend(OfLevels):
     meaning: ClassVar[str] = "The smallest ratio of a level's mean to that of the level before it: does it never fall?"
     says: ClassVar[str] = "smallest step"
     keys: ClassVar[Mapping[str, Any]] = {
-        "metric": METRIC,
+        "metric": METRIC_KEY,
         "cell": cell_key("The cell without the level of `factor`."),
         "factor": text_key("Factor along which it is to grow.", examples=["clients"]),
         "levels": list_of(
@@ -60,11 +60,11 @@ class Trend(OfLevels):
     }
 
     def limits(self, cells: Centres, confidence: Confidence) -> Limits:
-        steps = [product(pair, (1, -1)) for pair in zip(cells[1:], cells, strict=False)]
-        whole = product((cells[-1], cells[0]), (1, -1))
+        steps = [product_of_cells(pair, (1, -1)) for pair in zip(cells[1:], cells, strict=False)]
+        whole = product_of_cells((cells[-1], cells[0]), (1, -1))
         estimate, interval = extreme(steps, min, confidence)
         return Limits(estimate, interval, whole.p_value(self.no_effect), whole.interval(confidence(1)))
 
-    def rearranged(self, samples: Sequence[Sample], runs: Runs) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
         assert self.no_effect is not None, "evaluate() asks before"
         return statistics.permutation_p(samples[-1].values, samples[0].values, self.no_effect, runs.seed)

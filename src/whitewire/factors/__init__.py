@@ -7,6 +7,7 @@ from typing import Any
 
 from whitewire.factors import seen
 from whitewire.factors.base import Factor, Proof, asked_for
+from whitewire.factors.seen import program_of_reports
 from whitewire.records.run import RunRecord
 
 NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
@@ -17,7 +18,7 @@ DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_
 MEMORY = frozenset({"memory_bytes", "dirty_background_ratio", "dirty_ratio"})
 """Further keys of a drive with a page cache in front of it."""
 
-TABLE: dict[str, Factor] = {
+FACTORS: dict[str, Factor] = {
     factor.name: factor
     for factor in (
         # Links.
@@ -144,7 +145,7 @@ TABLE: dict[str, Factor] = {
         ),
         Factor(
             "program", "The program of a suite", "the suite's own report names its type",
-            asked_for("program"), seen.program, "", follows=frozenset({"file bytes", "block bytes"}),
+            asked_for("program"), program_of_reports, "", follows=frozenset({"file bytes", "block bytes"}),
         ),
         Factor(
             "profile", "The suite's scale profile: how much data its program moves",
@@ -235,17 +236,17 @@ LEFT_OUT: dict[str, str] = {
 """Plausible factors that are not supported, and why."""
 
 
-def proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
+def factor_proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
     """Proofs of treatment of a run, for the factors in `known` (those of its workload) that its record reports."""
-    found = (factor.check(record) for name, factor in TABLE.items() if (factor.part_of or name) in known)
+    found = (factor.check(record) for name, factor in FACTORS.items() if (factor.part_of or name) in known)
     return [proof for proof in found if proof is not None]
 
 
 def parameter(parameters: Mapping[str, Any], name: str) -> Any:
     """A parameter of a run, or its default if the paper gives none."""
-    return parameters.get(name, TABLE[name].default)
+    return parameters.get(name, FACTORS[name].default)
 
 
 def followed() -> Mapping[str, frozenset[str]]:
     """Factor → further properties of a cell's shape that change with it."""
-    return {factor.name: factor.follows for factor in TABLE.values() if factor.follows}
+    return {factor.name: factor.follows for factor in FACTORS.values() if factor.follows}

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from whitewire.records import jobs
-from whitewire.records import transport as carrying
 from whitewire.records.run import FilesSeen, Job, RunRecord
 from whitewire.records.samples import MTU, SEGMENT
-from whitewire.tools import hibench
+from whitewire.records.transport import fault_of_transport
+from whitewire.tools.hibench import dfsioe_files
 from whitewire.tools.link import Link
 
 
@@ -108,7 +108,7 @@ def transport(record: RunRecord) -> str | None:
     """The transport asked for if the run's bytes used its kind; else the reason why they did not."""
     if "ports" not in record["evidence"]:
         return None
-    return carrying.fault(record["transport"]["kind"], record["evidence"]["ports"]) or record["asked"]["transport"]
+    return fault_of_transport(record["transport"]["kind"], record["evidence"]["ports"]) or record["asked"]["transport"]
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def reduces(record: RunRecord) -> float | None:
     return _one(job["reduces"] for job in _jobs(record))
 
 
-def program(record: RunRecord) -> str | None:
+def program_of_reports(record: RunRecord) -> str | None:
     """The program asked for if all reports' types contain its name (HiBench: `HadoopTerasort`), else the types."""
     types = [report["type"] for report in record.get("reports", [])]
     name = str(record["asked"]["program"])
@@ -266,7 +266,7 @@ def profile_asked(record: RunRecord) -> float | None:
     asked = record["asked"]
     if "profile" not in asked or not profile(record):
         return None
-    return record["scale"]["file_bytes"] * (hibench.files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
+    return record["scale"]["file_bytes"] * (dfsioe_files(asked["profile"]) if asked["program"] == "dfsioe" else 1)
 
 
 def profile(record: RunRecord) -> float | None:
@@ -276,16 +276,16 @@ def profile(record: RunRecord) -> float | None:
 # --- settings and drives ------------------------------------------------------------------------------------
 
 
-LAST = 2
+_LAST = 2
 """Number of packets without data that a DataNode counts at the end of each block."""
-HEADER, CHUNK, CHECKSUM = 33, 512, 4
+_HEADER, _CHUNK, _CHECKSUM = 33, 512, 4
 """Bytes of a packet's header, and of each chunk of data with its checksum (PacketHeader.java, DFSOutputStream.java)."""
 PACKETS_WITHIN = 0.02
 """Largest relative deviation in the number of packets, since a pause makes a client send one before it is full."""
 
 
 def _data_per_packet(packet: float) -> float:
-    return max(1, (packet - HEADER) // (CHUNK + CHECKSUM)) * CHUNK
+    return max(1, (packet - _HEADER) // (_CHUNK + _CHECKSUM)) * _CHUNK
 
 
 def packet_bytes(record: RunRecord) -> float | None:
@@ -310,18 +310,18 @@ def settings(record: RunRecord) -> dict[str, str] | None:
 def _packets(record: RunRecord, asked: float) -> float | None:
     """Bytes per packet: as asked if the DataNodes received the right number of packets; else the mean size.
 
-    Each block ends with a partly filled packet and LAST packets without data.
+    Each block ends with a partly filled packet and _LAST packets without data.
     """
     received, placed = record["evidence"].get("packets"), record.get("placement", [])
     if received is None or not placed or record.get("coding"):
         return None
     copies = [(block["bytes"], len(set(block["datanodes"]))) for block in placed]
     whole = _data_per_packet(asked)
-    expected = sum((math.ceil(length / whole) + LAST) * number for length, number in copies)
+    expected = sum((math.ceil(length / whole) + _LAST) * number for length, number in copies)
     if abs(received - expected) <= PACKETS_WITHIN * expected:
         return asked
-    full = received - sum(LAST * number for _, number in copies)
-    return sum(length * number for length, number in copies) / max(1, full) / CHUNK * (CHUNK + CHECKSUM) + HEADER
+    full = received - sum(_LAST * number for _, number in copies)
+    return sum(length * number for length, number in copies) / max(1, full) / _CHUNK * (_CHUNK + _CHECKSUM) + _HEADER
 
 
 # --- jobs ---------------------------------------------------------------------------------------------------

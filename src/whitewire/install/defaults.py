@@ -14,13 +14,13 @@ from pathlib import Path
 
 from whitewire import atomic
 
-NAMES = ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml")
-KEPT = ("name", "value", "final", "source")
+_NAMES = ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml")
+_KEPT = ("name", "value", "final", "source")
 """Elements of a property that org.apache.hadoop.conf.Configuration reads, except for tags, used by web pages only."""
 
 
 def bare(text: bytes) -> bytes:
-    """A Hadoop configuration file reduced to the KEPT elements of each property.
+    """A Hadoop configuration file reduced to the _KEPT elements of each property.
 
     Raises ValueError for a file with other elements than properties.
     """
@@ -30,18 +30,18 @@ def bare(text: bytes) -> bytes:
             raise ValueError(f"<{entry.tag}> in a configuration file, expected a <property> with a <name>")
         made = ElementTree.Element("property")
         for part in entry:
-            if part.tag in KEPT:
+            if part.tag in _KEPT:
                 ElementTree.SubElement(made, part.tag).text = part.text
         lines.append(ElementTree.tostring(made))
     return b'<?xml version="1.0"?>\n<configuration>\n' + b"\n".join(lines) + b"\n</configuration>\n"
 
 
-def write(jars: Iterable[Path], target: Path) -> None:
+def write_defaults_jar(jars: Iterable[Path], target: Path) -> None:
     """Write (atomically) a jar with the bare defaults of these jars, which it must precede on the class path."""
     found: dict[str, bytes] = {}
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
-            for name in set(NAMES).intersection(archive.namelist()) - set(found):
+            for name in set(_NAMES).intersection(archive.namelist()) - set(found):
                 found[name] = bare(archive.read(name))
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:

@@ -24,8 +24,9 @@ from whitewire.errors import UserError
 from whitewire.install.needs import DISK_GIB
 from whitewire.install.quarto import quarto_lacks
 from whitewire.paths import HOME, root
-from whitewire.tools import Unreadable, iperf3, link
+from whitewire.tools import Unreadable, link
 from whitewire.tools.hibench import MICRO
+from whitewire.tools.iperf3 import unfit_iperf3
 from whitewire.units import GIB
 
 R_PACKAGES = ("ggplot2", "ggrepel", "jsonlite", "knitr", "readr", "scales", "svglite", "yaml")
@@ -36,7 +37,7 @@ QDISCS = {
     "netem": "root netem delay 1ms",
     "fq": "root fq",
 }
-PROGRAMS = {  # those that the default run needs, with their Debian packages
+_PROGRAMS = {  # those that the default run needs, with their Debian packages
     "ip": "iproute2",
     "tc": "iproute2",
     "unshare": "util-linux",
@@ -55,7 +56,7 @@ FIRST_QUESTION, FIRST_QUESTION_S = "slurm-init-seconds-before-status-checks", 40
 ended jobs in less than three times that, the executor does not rely on squeue."""
 KEPT_S = 200
 """Seconds for which Slurm must remember an ended job, because the executor asks as rarely as every 180 s."""
-ACCOUNT, STATUS = "slurm_account", "slurm-status-command"
+_ACCOUNT, _STATUS = "slurm_account", "slurm-status-command"
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,13 @@ def user_namespaces() -> Finding:
     return Finding("user namespaces", False, f"refused: {_last(said)}", remedy, needed=True)
 
 
-def programs() -> Finding:
+def _programs() -> Finding:
     """The command-line tools of the testbed and its probes."""
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if not missing:
         lack, remedy = unfit_programs()
-        return Finding("network tools", not lack, lack or ", ".join(PROGRAMS), remedy, needed=True)
-    packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
+        return Finding("network tools", not lack, lack or ", ".join(_PROGRAMS), remedy, needed=True)
+    packages = " ".join(sorted({_PROGRAMS[name] for name in missing}))
     return Finding("network tools", False, f"missing: {', '.join(missing)}", f"install {packages}", needed=True)
 
 
@@ -120,7 +121,7 @@ def unfit_programs() -> tuple[str, str]:
 
     ip and tc are asked about a link in a private network namespace, as by the testbed; older releases print text.
     """
-    if why := iperf3.unfit(attempt(["iperf3", "--version"])[1]):
+    if why := unfit_iperf3(attempt(["iperf3", "--version"])[1]):
         return why, "install another release of iperf3, for example conda-forge's"
     script = """ip link add name wire0 type veth peer name wire1 || exit
         tc qdisc add dev wire0 root bfifo limit 65536 || exit
@@ -235,17 +236,17 @@ def fuse() -> Finding:
 
 def shared_segment() -> Finding:
     """A network without a switch, tried on a veth in a private network namespace."""
-    from whitewire.testbed.emulated import segment
+    from whitewire.testbed.emulated.segment import segment_unavailable
 
-    reason, _, remedy = segment.available().partition("; ")
+    reason, _, remedy = segment_unavailable().partition("; ")
     return Finding("shared segment", not reason, reason or "works: a network without a switch", remedy)
 
 
 def ceph() -> Finding:
     """All requirements of a CephFS in the sandbox, each tried."""
-    from whitewire.cluster import cephfs
+    from whitewire.cluster.cephfs import cephfs_unavailable
 
-    reason, _, remedy = cephfs.available().partition("; ")
+    reason, _, remedy = cephfs_unavailable().partition("; ")
     state = reason or "its daemons, FUSE and the drives' shapers work"
     return Finding("CephFS", not reason, f"{state}; a stand-in for Lustre" if reason else state, remedy)
 
@@ -274,7 +275,7 @@ def renderer() -> Finding:
     return Finding("renderer", False, "neither Quarto nor pandoc and typst", "run `make setup`", needed=True)
 
 
-def program(label: str, names: Sequence[str], use: str, remedy: str, needed: bool = False) -> Finding:
+def _program(label: str, names: Sequence[str], use: str, remedy: str, needed: bool = False) -> Finding:
     """A capability that any one of the programs `names` provides."""
     for name in names:
         if shutil.which(name):
@@ -282,7 +283,7 @@ def program(label: str, names: Sequence[str], use: str, remedy: str, needed: boo
     return Finding(label, False, f"absent; {use}", remedy, needed)
 
 
-def hibench(testbed: Mapping[str, Any]) -> Finding:
+def _hibench(testbed: Mapping[str, Any]) -> Finding:
     """The HiBench that runs would use, and what its micro programs lack."""
     from whitewire.cluster.built_hibench import on_this_machine
     from whitewire.workloads.hibench_copy import prepared
@@ -324,8 +325,8 @@ def slurm_profile(said: str, sacct: bool, profile: Mapping[str, Any]) -> tuple[s
     match = re.match(r"(\d+)\s*(h?)", found.get("MinJobAge", ""))
     seconds = int(match[1]) * (3600 if match[2] else 1) if match else None
     accounting = not re.search(r"none|null|^$", found.get("AccountingStorageType", ""))
-    account = (profile.get("default-resources") or {}).get(ACCOUNT)
-    wrong = f"take {ACCOUNT} out of {SLURM_PROFILE}: without accounting the executor refuses every account"
+    account = (profile.get("default-resources") or {}).get(_ACCOUNT)
+    wrong = f"take {_ACCOUNT} out of {SLURM_PROFILE}: without accounting the executor refuses every account"
     return *slurm_jobs(seconds, sacct and accounting, profile), wrong if account and not accounting else ""
 
 
@@ -336,17 +337,17 @@ def slurm_jobs(seconds: int | None, sacct: bool, profile: Mapping[str, Any]) -> 
     question.
     """
     squeue_s = 3 * profile.get(FIRST_QUESTION, FIRST_QUESTION_S)
-    asks_sacct = profile.get(STATUS) == "sacct" or seconds is None or seconds < squeue_s
+    asks_sacct = profile.get(_STATUS) == "sacct" or seconds is None or seconds < squeue_s
     if sacct and asks_sacct:
         return "sacct reports how jobs end", ""
     needed = max(KEPT_S, squeue_s)
     if seconds is not None and seconds >= needed:
-        asked_for = f"{STATUS}: squeue in {SLURM_PROFILE}" if asks_sacct else ""
+        asked_for = f"{_STATUS}: squeue in {SLURM_PROFILE}" if asks_sacct else ""
         return "squeue reports how jobs end", asked_for
     age = "unknown" if seconds is None else f"{seconds} s"
     state = f"MinJobAge is {age}, {needed} s are needed for squeue"
     if sacct:
-        return state, f"{STATUS}: sacct in {SLURM_PROFILE}"
+        return state, f"{_STATUS}: sacct in {SLURM_PROFILE}"
     remedy = (
         f"for profiles/slurm, which else waits for ever when a job is cancelled: MinJobAge={needed} in slurm.conf, "
     )
@@ -392,7 +393,7 @@ def congestion_controls(wanted: str) -> Finding:
     return Finding("TCP congestion control", False, state, remedy)
 
 
-def processors() -> Finding:
+def _processors() -> Finding:
     """Processors: at least two, and idle, because runs on a busy machine are invalid."""
     count = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
@@ -415,27 +416,27 @@ def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
     """
     first = [
         user_namespaces(),
-        programs(),
+        _programs(),
         *qdiscs(),
         packages(),
         java(),
-        program("Maven", ["mvn"], "fetches Hadoop", "install maven", needed=True),
-        program("gcc", ["gcc"], "compiles the drive model", "install gcc libc6-dev", needed=True),
+        _program("Maven", ["mvn"], "fetches Hadoop", "install maven", needed=True),
+        _program("gcc", ["gcc"], "compiles the drive model", "install gcc libc6-dev", needed=True),
         disk(),
-        processors(),
+        _processors(),
         r_packages(),
         renderer(),
     ]
     further = [
-        program(
+        _program(
             "Chromium",
             ["chromium", "chromium-browser", "google-chrome"],
             "tests of reports",
             "install chromium",
         ),
         fuse(),
-        program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
-        program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/use/software.md"),
+        _program("conda", ["micromamba", "mamba", "conda"], "set-up without Debian packages", "install Miniforge"),
+        _program("Apptainer", ["apptainer", "singularity"], "containers of rules", "see docs/use/software.md"),
         rdma(),
     ]
     if testbed is None:
@@ -449,12 +450,12 @@ def findings(testbed: Mapping[str, Any] | None) -> list[Finding]:
         *further,
         shared_segment(),
         ceph(),
-        hibench(testbed),
+        _hibench(testbed),
         slurm(),
     ]
 
 
-def doctor(testbed: Mapping[str, Any] | None) -> int:
+def examine_machine(testbed: Mapping[str, Any] | None) -> int:
     """Print the table for a testbed (or None, see findings()). Returns 0 if the default run is possible, else 1."""
     found = findings(testbed)
     rows = [("CAPABILITY", "", "STATE", "REMEDY")]
@@ -485,7 +486,7 @@ def preflight(testbed: Mapping[str, Any], bare: bool = False) -> None:
     if not capabilities_of(testbed).local:
         return
     checks: list[Callable[[], Finding]] = [
-        programs,
+        _programs,
         user_namespaces,
         *(() if bare else (java, hadoop, lambda: transports(testbed))),
         lambda: memory(testbed["memory"]["minimum_gib"]),

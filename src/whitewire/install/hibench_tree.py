@@ -27,20 +27,21 @@ from whitewire.errors import UserError
 from whitewire.paths import temporary
 from whitewire.tools import hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.workloads.hibench_copy import COMMIT, DESCRIPTION, LEFT_OUT, TREE, Prepared, digest_of
+from whitewire.tools.hibench_report import hibench_release
+from whitewire.workloads.hibench_copy import DESCRIPTION, NOT_COPIED, PINNED_COMMIT, TREE, Prepared, digest_of
 
-SOURCE = f"https://github.com/Intel-bigdata/HiBench/archive/{COMMIT}.tar.gz"
+SOURCE = f"https://github.com/Intel-bigdata/HiBench/archive/{PINNED_COMMIT}.tar.gz"
 DIGESTS = {
-    "20e1840ec6ba5bc49ad932f400fdb670b42628da409025b124c51843ecc936fa": COMMIT,
+    "20e1840ec6ba5bc49ad932f400fdb670b42628da409025b124c51843ecc936fa": PINNED_COMMIT,
     "38a70908af7a3354b4da6d208751637b9e5eade114b929870ebd554abb4f882e": "b5628352aa06420784931711b9a2279f6b386d45",
 }
 """Commits by the digest of those parts of their tree that runs use."""
 VALUES = {
-    COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898",
+    PINNED_COMMIT: "ae93856cc65bd051f4247e2105384e8a85f5fc6071f1979f51f974e5e94cc898",
     "b5628352aa06420784931711b9a2279f6b386d45": "8e369dc9297740b1e2c358ccb8d772f7c81dd4237217e73d7059d8fcb577368b",
 }
 """Digests of load_config.py's results under Python 2.7, by commit; see values_of()."""
-MOST_BYTES, PIECE, SECONDS = 200_000_000, 1 << 20, 300
+_MOST_BYTES, _PIECE, _SECONDS = 200_000_000, 1 << 20, 300
 """Largest tree or archive and size of a read, in bytes; longest wait for a connection or a program, in seconds."""
 LIBRARY = "autogen/src/main/java/org/apache/hadoop/fs/dfsioe"
 """Sources of `dfsioe`, the only sources of HiBench that its micro programs need."""
@@ -48,7 +49,7 @@ PYTHON_2 = re.compile(r"^#!.*\bpython(2(\.\d+)?)?[ \t]*$", re.MULTILINE)
 NEW_FIRST_LINE = "#!/usr/bin/env python3"
 
 
-def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
+def prepare_tree(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
     """Make the copy from a folder, an archive, an address or (empty) the pinned commit, for the jars in `hadoop`.
 
     An earlier copy is replaced only when the new one is complete. Raises UserError.
@@ -59,13 +60,13 @@ def prepare(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
         bring(source or SOURCE, tree)
         digest = digest_of(tree)
         commit = DIGESTS.get(digest, "")
-        if not source and commit != COMMIT:
+        if not source and commit != PINNED_COMMIT:
             raise UserError(
-                f"{SOURCE}: found a tree of digest {digest[:16]}, expected that of commit {COMMIT[:12]}; "
+                f"{SOURCE}: found a tree of digest {digest[:16]}, expected that of commit {PINNED_COMMIT[:12]}; "
                 "get the tree in another way, then `make hibench HIBENCH=…`"
             )
         conf = _text(tree / "conf" / "hibench.conf")
-        release = parser.version(_text(tree / "pom.xml"), conf)
+        release = hibench_release(_text(tree / "pom.xml"), conf)
         _say(f"HiBench {release}, " + (f"commit {commit[:12]}" if commit else "of no commit that is known here"))
         changed = to_python_3(tree)
         _say(f"{len(changed)} scripts made Python 3")
@@ -100,9 +101,9 @@ def bring(source: str, tree: Path) -> None:
 
 def _download(address: str, path: Path) -> None:
     try:
-        with urllib.request.urlopen(address, timeout=SECONDS) as answer, path.open("wb") as file:
-            while piece := answer.read(PIECE):
-                if file.tell() + len(piece) > MOST_BYTES:
+        with urllib.request.urlopen(address, timeout=_SECONDS) as answer, path.open("wb") as file:
+            while piece := answer.read(_PIECE):
+                if file.tell() + len(piece) > _MOST_BYTES:
                     raise _too_large(address)
                 file.write(piece)
     except (OSError, ValueError) as error:
@@ -111,34 +112,34 @@ def _download(address: str, path: Path) -> None:
 
 
 def _too_large(source: str) -> UserError:
-    return UserError(f"HIBENCH: {source}: found more than {MOST_BYTES / 1e6:.0f} MB, expected HiBench's tree")
+    return UserError(f"HIBENCH: {source}: found more than {_MOST_BYTES / 1e6:.0f} MB, expected HiBench's tree")
 
 
-Member = tuple[str, bytes, bool]
-"""A file of a tree: path, content (cut off at MOST_BYTES + 1), whether it is executable."""
+_Member = tuple[str, bytes, bool]
+"""A file of a tree: path, content (cut off at _MOST_BYTES + 1), whether it is executable."""
 
 
-def _files(folder: Path) -> Iterator[Member]:
+def _files(folder: Path) -> Iterator[_Member]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not LEFT_OUT.fullmatch(str(path.relative_to(folder))):
+        if path.is_file() and not path.is_symlink() and not NOT_COPIED.fullmatch(str(path.relative_to(folder))):
             with path.open("rb") as content:
-                yield str(path.relative_to(folder)), content.read(MOST_BYTES + 1), os.access(path, os.X_OK)
+                yield str(path.relative_to(folder)), content.read(_MOST_BYTES + 1), os.access(path, os.X_OK)
 
 
-def _members(path: Path, source: str) -> Iterator[Member]:
+def _members(path: Path, source: str) -> Iterator[_Member]:
     """Files of an archive, with paths below its only folder."""
     if tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
             for one in archive:
                 content = archive.extractfile(one) if one.isfile() else None
                 if content is not None and (name := _below(one.name)):
-                    yield name, content.read(MOST_BYTES + 1), bool(one.mode & 0o100)
+                    yield name, content.read(_MOST_BYTES + 1), bool(one.mode & 0o100)
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 if not entry.is_dir() and (name := _below(entry.filename)):
                     with archive.open(entry) as packed:
-                        yield name, packed.read(MOST_BYTES + 1), bool(entry.external_attr >> 16 & 0o100)
+                        yield name, packed.read(_MOST_BYTES + 1), bool(entry.external_attr >> 16 & 0o100)
     else:
         raise UserError(f"HIBENCH: {source}: found neither a tar nor a zip archive, expected one of HiBench's tree")
 
@@ -147,15 +148,15 @@ def _below(name: str) -> str:
     """A member's path in the tree; empty for one that is left out or would lie outside."""
     parts = PurePosixPath(name).parts[1:]
     path = "/".join(parts)
-    return "" if not parts or ".." in parts or name.startswith("/") or LEFT_OUT.fullmatch(path) else path
+    return "" if not parts or ".." in parts or name.startswith("/") or NOT_COPIED.fullmatch(path) else path
 
 
-def _write(members: Iterable[Member], tree: Path, source: str) -> None:
+def _write(members: Iterable[_Member], tree: Path, source: str) -> None:
     total = 0
     try:
         for name, content, program in members:
             total += len(content)
-            if total > MOST_BYTES:
+            if total > _MOST_BYTES:
                 raise _too_large(source)
             path = tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +191,7 @@ def to_python_3(tree: Path) -> dict[str, str]:
         return changed
     paths = [str(tree / "bin" / "functions" / name) for name in changed]
     argv = [sys.executable, "-m", "fissix", "--write", "--nobackups", "--no-diffs", *paths]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_SECONDS)
     for path in map(Path, paths):
         if done.returncode != 0 or _is_python_2(path.read_text()):
             said = (done.stderr.strip() or "no reason given").splitlines()[-1]
@@ -307,7 +308,7 @@ def build(tree: Path, conf: Mapping[str, str], hadoop: Path) -> tuple[list[str],
     with tempfile.TemporaryDirectory(dir=temporary(), prefix="hibench-") as classes:
         argv = ["javac", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", f"{hadoop}/*", "-d", classes, *sources]
         try:
-            done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=_SECONDS)
         except OSError as error:
             return [], {"dfsioe": f"javac: {error.strerror}"}
         if done.returncode != 0:

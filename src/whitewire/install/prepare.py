@@ -9,27 +9,31 @@ from dataclasses import replace
 from whitewire import atomic
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import Resident, whereabouts
+from whitewire.cluster.hdfs import hdfs_settings
+from whitewire.cluster.yarn import yarn_settings
 from whitewire.description.testbed import load_testbed
 from whitewire.design.drive import Drive
-from whitewire.install import defaults
+from whitewire.install.defaults import write_defaults_jar
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.emulated.software import (
     ARCHIVE,
     ARCHIVES,
     CACHE,
-    DEFAULTS,
+    DEFAULTS_JAR,
     DRIVE_LIBRARY,
-    IMAGE,
+    NAMENODE_IMAGE,
     ROOT,
     binds,
     hadoop_jars,
     installation,
 )
 from whitewire.testbed.installation import Installation, class_list
-from whitewire.workloads import terasort, testdfsio
+from whitewire.workloads import terasort
+from whitewire.workloads.terasort import validate_arguments
+from whitewire.workloads.testdfsio import TESTDFSIO_TOOL, read_arguments, write_arguments
 
-ROLES = {"namenode": 1, "datanode": 3, "client": 1}
+_ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 UNHURRIED = {
     "count": 1,
     "rate_mb_per_s": 1e4,
@@ -39,22 +43,22 @@ UNHURRIED = {
 }
 
 
-def prepare() -> None:
+def prepare_cluster() -> None:
     """Run a small cluster, and write its class archive and NameNode image into the cache.
 
     The class archive (JDK, application class-data sharing) holds the classes that daemons, client and containers loaded
     there. A JVM then maps them instead of reading 190 jars.
     """
     shutil.rmtree(ARCHIVES, ignore_errors=True)
-    defaults.write(hadoop_jars(), DEFAULTS)
+    write_defaults_jar(hadoop_jars(), DEFAULTS_JAR)
     folders = binds()
     bare = installation(use_archive=False)
     drive = Drive.scaled(UNHURRIED, 1, DRIVE_LIBRARY)
     logs = CACHE / "logs" / "prepare"  # not a temporary folder, which would remain after a kill
     shutil.rmtree(logs, ignore_errors=True)
-    with EmulatedTestbed(load_testbed("emulated"), ROLES, 1, folders) as testbed:
+    with EmulatedTestbed(load_testbed("emulated"), _ROLES, 1, folders) as testbed:
         testbed.fabric("10gbe")
-        values = hdfs.settings(testbed, 1 << 20, 3, 65536) | yarn.settings(testbed, bare.configuration)
+        values = hdfs_settings(testbed, 1 << 20, 3, 65536) | yarn_settings(testbed, bare.configuration)
         listing = replace(bare, class_lists=True)
         with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
             jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
@@ -92,9 +96,9 @@ def _exercise_jobs(client: Resident, jobs: yarn.Yarn) -> None:
     for tool, arguments in (
         (terasort.GENERATE, terasort.generate(1000, "/in", maps=1, settings=viewed)),
         (terasort.SORT, terasort.sort("/in", "/out", reduces=1, settings=viewed)),
-        (terasort.VALIDATE, terasort.validate("/out", "/report", settings=viewed)),
-        (testdfsio.TOOL, testdfsio.write(1, 65536, settings=viewed)),
-        (testdfsio.TOOL, testdfsio.read(1, 65536, settings=viewed)),
+        (terasort.VALIDATE, validate_arguments("/out", "/report", settings=viewed)),
+        (TESTDFSIO_TOOL, write_arguments(1, 65536, settings=viewed)),
+        (TESTDFSIO_TOOL, read_arguments(1, 65536, settings=viewed)),
     ):
         outcome = client.run(tool, arguments, timeout=120).check(tool)
         for job in yarn.job_ids(outcome.output):
@@ -145,4 +149,4 @@ def _format(testbed: Testbed, bare: Installation) -> None:
     properties = {"whitewire.name": folder, **whereabouts(host)}
     host.run(["mkdir", "-p", folder]).check()
     host.run(bare.argv(hdfs.NAMENODE, 256, properties, ["-format", "-nonInteractive"])).check()
-    atomic.write(IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)
+    atomic.write(NAMENODE_IMAGE, host.run(["tar", "-c", "-C", folder, "."]).check().stdout)

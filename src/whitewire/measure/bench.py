@@ -10,19 +10,19 @@ from typing import Any
 from whitewire.cluster.stack import Stack
 from whitewire.design import scaling
 from whitewire.design.scale import Scale
-from whitewire.measure.client import Client
-from whitewire.measure.conditions import Shaping
+from whitewire.measure.client import StackClient
+from whitewire.measure.conditions import StackShaping
 from whitewire.measure.file_systems import FileSystem, HdfsFiles, file_system
-from whitewire.measure.jobs import Jobs
-from whitewire.measure.observation import Observer
-from whitewire.measure.puts import Puts
+from whitewire.measure.jobs import StackJobs
+from whitewire.measure.observation import StackObserver
+from whitewire.measure.puts import StackPuts
 from whitewire.measure.run import Run
-from whitewire.measure.suite import Suite
+from whitewire.measure.suite import StackSuite
 from whitewire.records.run import DesignRow
 
 
 @dataclass(frozen=True)
-class Bench:
+class StackBench:
     """A run on a stack. It satisfies `workloads.bench.Bench`, which documents what workloads use of each part."""
 
     stack: Stack
@@ -49,34 +49,34 @@ class Bench:
         return scaling.read_buffer(self.scale.block_bytes / self.parameters["block_size_bytes"])
 
     @cached_property
-    def client(self) -> Client:
-        return Client(self.stack, self.run)
+    def client(self) -> StackClient:
+        return StackClient(self.stack, self.run)
 
     @cached_property
     def files(self) -> FileSystem:
         return file_system(self.stack, self.run)
 
     @cached_property
-    def puts(self) -> Puts:
-        return Puts(self.stack, self.run, HdfsFiles(self.stack, self.run))
+    def puts(self) -> StackPuts:
+        return StackPuts(self.stack, self.run, HdfsFiles(self.stack, self.run))
 
     @cached_property
-    def jobs(self) -> Jobs:
-        return Jobs(self.stack, self.run, self.client, self.files, self.shaping, self.observer)
+    def jobs(self) -> StackJobs:
+        return StackJobs(self.stack, self.run, self.client, self.files, self.shaping, self.observer)
 
     @cached_property
-    def suite(self) -> Suite | None:
+    def suite(self) -> StackSuite | None:
         hibench = self.stack.hibench
-        return Suite(hibench, self.stack, self.run, self.shaping) if hibench else None
+        return StackSuite(hibench, self.stack, self.run, self.shaping) if hibench else None
 
     @cached_property
-    def shaping(self) -> Shaping:
-        return Shaping(self.stack, self.run)
+    def shaping(self) -> StackShaping:
+        return StackShaping(self.stack, self.run)
 
     @cached_property
-    def observer(self) -> Observer:
-        return Observer(self.stack, self.run, self.shaping, self.files)
+    def observer(self) -> StackObserver:
+        return StackObserver(self.stack, self.run, self.shaping, self.files)
 
-    def with_workload(self, workload: str, parameters: Mapping[str, Any]) -> Bench:
+    def with_workload(self, workload: str, parameters: Mapping[str, Any]) -> StackBench:
         row: DesignRow = {**self.run.row, "workload": workload}
         return replace(self, run=replace(self.run, row=row, parameters={**self.parameters, **parameters}))

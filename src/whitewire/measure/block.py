@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from whitewire import budget, lanes, paths
-from whitewire.budget import Allowance, Budget
+from whitewire import lanes, paths
+from whitewire.budget import BUDGET_VARIABLE, Allowance, Budget, time_in_words
 from whitewire.description import asked, project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -30,20 +30,21 @@ from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.limits_exceeded import Before, before
-from whitewire.measure.lock import exclusive
+from whitewire.measure.lock import hold_measurement
 from whitewire.measure.one_cluster import OneCluster
-from whitewire.measure.rounds import Interim
+from whitewire.measure.rounds import InterimAnalysis
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
-from whitewire.measure.spread import MOST_ROUNDS, Mate, Report, Task, Worker, serve
+from whitewire.measure.spread import MOST_ROUNDS, Mate, Worker, WorkerReport, WorkerTask, serve
 from whitewire.progress import Progress
 from whitewire.records import asked as ledger
-from whitewire.records import overhead
+from whitewire.records.asked import ASKED_FILE
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import Journal, read_overheads, valid_overheads
+from whitewire.records.overhead import kinds_lacking
 from whitewire.records.reasons import ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
-from whitewire.records.scale_candidate import FILE
+from whitewire.records.scale_candidate import SCALE_FILE
 from whitewire.sequential import RULE_VERSION
 from whitewire.testbed.site.job import within_its_job
 
@@ -63,14 +64,14 @@ class Only:
         return {row["run_id"] for row in self.rows_of(paper, self.claim, rows)}
 
 
-def measure(paper: str, testbed: str, design_path: Path, block: str, output: Path, interim: Interim | None = None,
-            only: Only | None = None) -> None:  # fmt: skip
+def measure_block(paper: str, testbed: str, design_path: Path, block: str, output: Path,
+                  interim: InterimAnalysis | None = None, only: Only | None = None) -> None:  # fmt: skip
     """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
     last.
 
     `interim` judges the paper's claims by the runs so far; runs that none of them needs any more are not made. The
-    environment may hold a budget (budget.VARIABLE), after which no run begins. Raises UserError when the testbed cannot
-    work here or its calibration fails; finished runs stay.
+    environment may hold a budget (budget.BUDGET_VARIABLE), after which no run begins. Raises UserError when the testbed
+    cannot work here or its calibration fails; finished runs stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -79,12 +80,12 @@ def measure(paper: str, testbed: str, design_path: Path, block: str, output: Pat
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with exclusive(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
+    with hold_measurement(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),
             interim=interim, others=[row for row in designed if row["block"] != block],
-            allowance=Budget.read(os.environ.get(budget.VARIABLE, "")).allowance(f"{paper}/{block}"),
+            allowance=Budget.read(os.environ.get(BUDGET_VARIABLE, "")).allowance(f"{paper}/{block}"),
             before=before(folder.parents[2], settings, loaded, rows, project.load_config()["outliers"]),
             only=only,
         ).measure()  # fmt: skip
@@ -102,7 +103,7 @@ class Block:
 
     def __init__(
         self, paper: Paper, testbed: Mapping[str, Any], name: str, rows: Sequence[DesignRow], folder: Path, *,
-        source: str = "testbed", interim: Interim | None = None, allowance: Allowance | None = None,
+        source: str = "testbed", interim: InterimAnalysis | None = None, allowance: Allowance | None = None,
         before: Before | None = None, around: Around = plainly, attempts: int | None = None,
         raises_k: bool = True, others: Sequence[DesignRow] = (), only: Only | None = None,
     ) -> None:  # fmt: skip
@@ -153,7 +154,7 @@ class Block:
                 "unavailable": campaign.unavailable,
                 "left": {run_id: str(why) for run_id, why in self.left.items()},
                 "left_codes": {run_id: why.code for run_id, why in self.left.items()},
-                "no_floor": overhead.lacking(read_overheads(self.journal.folder)),
+                "no_floor": kinds_lacking(read_overheads(self.journal.folder)),
                 "rung": self.paper.candidate,
                 "budget_seconds": round(seconds, 1) if math.isfinite(seconds) else None,
                 "start_budget_seconds": self.allowance.start if math.isfinite(self.allowance.start) else None,
@@ -192,7 +193,7 @@ class Block:
         if faults := of_another_k(self.paper, self.config, runs):
             remedy = "remove the runs of another k, and they are measured again"
             if self.candidates.raises_k and self.paper.candidate_count > 1:
-                remedy += f"; or write the index of the k to keep into {paths.shown(raw / FILE)}"
+                remedy += f"; or write the index of the k to keep into {paths.shown(raw / SCALE_FILE)}"
             raise Faults([*faults, remedy])
 
     def _raise_k(self, why: str) -> None:
@@ -215,11 +216,11 @@ class Block:
             for worker in workers:
                 worker.kill()
 
-    def _beside(self, task: Task, team: Mate) -> Report:
+    def _beside(self, task: WorkerTask, team: Mate) -> WorkerReport:
         """Make rounds of a cluster's runs in a further lane. Raises UserError; the other lanes then make its rounds."""
         with lanes.further_lane() as lane:
             if not lane:
-                return Report(ended=True)
+                return WorkerReport(ended=True)
             self.candidates.stay(task.candidate)
             rows, plan = {row["run_id"]: row for row in self.rows}, self.plan
             runs = [plan.run(rows[run_id]) for run_id in task.ids]
@@ -257,7 +258,7 @@ class Block:
         name = f"{plan.paper.id} {self.name}" if lanes.most() > 1 else self.name
         campaign = self._campaign(Progress(name, ordered, len(clusters)), lane)
         left = self.deadline.left()
-        within = f" within {budget.words(left)}" if math.isfinite(left) else ""
+        within = f" within {time_in_words(left)}" if math.isfinite(left) else ""
         campaign.progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
         if missing:
             self._make(campaign, clusters)
@@ -269,17 +270,17 @@ class Block:
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
         continues = campaign.allowance.earlier > 0
-        campaign.keep(ledger.NAME, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues))
+        campaign.keep(ASKED_FILE, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues))
         with campaign.progress.going():
             preflight(self.config)
             # Before the first cluster, so that no interim analysis waits for them.
             missing = [run for runs in clusters.values() for run in runs]
             not_asked = map(self.plan.run, self._not_asked())
-            campaign.leave_out(services.unavailable(self.config, [*missing, *not_asked]))
+            campaign.leave_out(services.unavailable_runs(self.config, [*missing, *not_asked]))
             cluster, number = self._one_cluster(campaign), 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):
-                task = Task(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
+                task = WorkerTask(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
                 try:
                     number = cluster.make(runs, number, task)
                 except CannotMake as failure:
@@ -287,5 +288,5 @@ class Block:
                     failures.append(failure)
             if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
                 raise failures[0]
-        campaign.keep(ledger.NAME, lambda: ledger.end(folder, time.time()))
+        campaign.keep(ASKED_FILE, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from whitewire import workloads
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
-from whitewire.design.rows import blocks, defining_overhead, levels_of
+from whitewire.design.rows import block_names, defining_overhead, levels_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.levels import cell_id
 from whitewire.measure.overheads import OVERHEAD_RUNS, UNJUDGED, Overheads
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import OverheadKey, Run, overhead_key
 from whitewire.records.jobs import NET
-from whitewire.records.overhead import name_of
+from whitewire.records.overhead import overhead_name
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed.emulated import software
+from whitewire.workloads import workload_of
 
 CLOSING_S, START_S = 15.0, 90.0
 """Seconds that a budget reserves for the end of a cluster, and at least for its start."""
@@ -75,7 +75,7 @@ class BlockPlan:
         Jobs with data in a parallel file system may share a cluster; in HDFS the data must be on exactly these hosts.
         """
         mounted = store["kind"] == "cephfs" and capabilities_of(self.config).starts_file_system
-        if not mounted or not workloads.of(row["workload"]).native:
+        if not mounted or not workload_of(row["workload"]).native:
             return None
         nodes, roles = levels.get("nodes", 0), self.paper.experiments[row["experiment"]]["roles"]
         return nodes if 0 < nodes < roles.get("datanode", 0) else None
@@ -83,7 +83,7 @@ class BlockPlan:
     def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
         """The rounds of a block's rows, with the analyses that the paper has at this effort; `made`: see Rounds."""
         cells = {row["run_id"]: cell_id(row["experiment"], levels_of(self.paper, row)) for row in rows}
-        analyses, names = self.paper.analyses(self.effort), blocks(self.paper, self.effort)
+        analyses, names = self.paper.analyses(self.effort), block_names(self.paper, self.effort)
         first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
         return Rounds(cells, analyses if len(analyses) > 1 else (), first, len(names), made)
 
@@ -97,7 +97,7 @@ class BlockPlan:
         first: dict[OverheadKey, int] = {}
         for place, run in with_overhead:
             first.setdefault(overhead_key(run), place)
-        names = {key: name_of(key, shared, self._defines(runs[place])) for key, place in first.items()}
+        names = {key: overhead_name(key, shared, self._defines(runs[place])) for key, place in first.items()}
         judged = {
             overhead_key(r) for _, r in with_overhead if self.paper.origin(r.row["experiment"]) in self._net_experiments
         }

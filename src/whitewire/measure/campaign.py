@@ -16,22 +16,22 @@ from whitewire.measure.block_plan import BlockPlan, Known
 from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.idle import IdleWait
 from whitewire.measure.paper_runs import PaperRuns
-from whitewire.measure.rounds import Interim
+from whitewire.measure.rounds import InterimAnalysis
 from whitewire.measure.run import Run
 from whitewire.measure.shortage import Shortage
-from whitewire.measure.spread import Report
-from whitewire.measure.turns import Outcome
+from whitewire.measure.spread import WorkerReport
+from whitewire.measure.turns import AttemptOutcome
 from whitewire.measure.weights import Weights
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal, valid_overheads
 from whitewire.records.reasons import FAILED, Reason
 from whitewire.records.run import DesignRow, RunRecord
 
-Around = Callable[[Callable[[], Outcome], Stack, str], Outcome]
+Around = Callable[[Callable[[], AttemptOutcome], Stack, str], AttemptOutcome]
 """Makes the given attempt at the run with this id, with something around it; returns the attempt's outcome."""
 
 
-def plainly(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+def plainly(attempt: Callable[[], AttemptOutcome], stack: Stack, run_id: str) -> AttemptOutcome:
     """Make an attempt with nothing around it."""
     return attempt()
 
@@ -50,7 +50,7 @@ class Campaign:
     progress: Progress
     attempts: int
     allowance: Allowance = field(default_factory=Allowance)
-    interim: Interim | None = None
+    interim: InterimAnalysis | None = None
     around: Around = plainly
     deadline: Deadline = NEVER
     give_up_at: Deadline = NEVER
@@ -131,7 +131,7 @@ class Campaign:
             self.progress.say(f"{len(lost)} runs left out: {why}")
             self.unavailable |= dict.fromkeys(lost, why)
 
-    def add(self, reports: Iterable[Report]) -> None:
+    def add(self, reports: Iterable[WorkerReport]) -> None:
         """Add the reports of other lanes; a run that one lane left out may have been made in another."""
         for report in reports:
             self.given_up += report.given_up

@@ -8,9 +8,9 @@ from whitewire.records import transport
 from whitewire.records.run import Links
 from whitewire.records.transport import PortSeen
 from whitewire.tools.link import Link
-from whitewire.tools.rdma_counters import Moved, Port
+from whitewire.tools.rdma_counters import Moved, PortCounters
 
-Ports = Mapping[str, Port]
+Ports = Mapping[str, PortCounters]
 
 
 def seen(

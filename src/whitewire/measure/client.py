@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from whitewire.cluster import hdfs, yarn
-from whitewire.cluster.hadoop import Outcome, whereabouts
+from whitewire.cluster.hadoop import CommandOutcome, whereabouts
 from whitewire.cluster.hdfs import GET_CONF
 from whitewire.cluster.stack import Stack
 from whitewire.errors import RunFailed
@@ -18,7 +18,7 @@ from whitewire.workloads.base import generic_options
 
 
 @dataclass(frozen=True)
-class Client:
+class StackClient:
     """The first client of a run."""
 
     stack: Stack
@@ -31,7 +31,7 @@ class Client:
     def now(self) -> float:
         return self.stack.testbed.now()
 
-    def tool(self, tool: str, arguments: list[str], what: str) -> Outcome:
+    def tool(self, tool: str, arguments: list[str], what: str) -> CommandOutcome:
         """Run a class of Hadoop in the JVM. Raises RunFailed, beginning with `what`, when it fails."""
         resident = self.stack.clients[0]
         resident.begin(tool, arguments)
@@ -44,7 +44,7 @@ class Client:
             raise RunFailed(f"{what}: status {outcome.status}: {outcome.why}")
         return outcome
 
-    def shell(self, arguments: list[str], what: str) -> Outcome:
+    def shell(self, arguments: list[str], what: str) -> CommandOutcome:
         """Run a command of `hdfs dfs` in the JVM. Raises RunFailed like tool()."""
         return self.tool(hdfs.FS_SHELL, arguments, what)
 

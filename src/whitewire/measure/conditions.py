@@ -8,15 +8,15 @@ from typing import Any
 from whitewire.cluster.stack import Stack
 from whitewire.description.paper import OFF, ON
 from whitewire.measure.run import Run
-from whitewire.records.run import Evidence
+from whitewire.records.run import EvidenceRecord
 from whitewire.testbed import drives
 from whitewire.testbed.base import Fabric
 from whitewire.testbed.each import on_each
-from whitewire.tools import history
+from whitewire.tools.history import setting_text
 
 
 @dataclass(frozen=True)
-class Shaping:
+class StackShaping:
     """Links and drives of a run's hosts."""
 
     stack: Stack
@@ -66,22 +66,22 @@ class Conditions:
         if "output_replication" in run.workload.known():
             own.setdefault("output_replication", run.workload.output_copies(run.parameters))
         if "settings" in own:
-            own["settings"] = {name: history.text(value) for name, value in run.settings.items()}
+            own["settings"] = {name: setting_text(value) for name, value in run.settings.items()}
         return own
 
-    def racks(self, fabric: Fabric) -> Evidence:
+    def racks(self, fabric: Fabric) -> EvidenceRecord:
         """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""
         if not fabric.racks:
             return {}
         return {"uplinks": self.stack.testbed.uplinks(), "racks": self.stack.hdfs.racks()}
 
-    def drives(self) -> Evidence:
+    def drives(self) -> EvidenceRecord:
         """The drive model that the first worker reports; nothing for runs without one."""
         drive, parameters = self.run.drive, self.run.parameters
         if not drive.limits:
             return {}
         worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
-        found: Evidence = {"drive": drives.read_back(worker)}
+        found: EvidenceRecord = {"drive": drives.read_back(worker)}
         if drive.cached or "page_cache" in parameters:
             found["page_cache"] = self._page_cache()
         if "drive" in parameters:

@@ -14,9 +14,10 @@ from pathlib import Path
 from whitewire.records.run import Links
 from whitewire.testbed.base import CommandFailed, Fabric, Host, Process, Testbed
 from whitewire.tools import iperf3
+from whitewire.tools.iperf3 import iperf3_server
 
 ROLE = "traffic"
-START_S = 10.0
+_START_S = 10.0
 """Longest time until the first bytes move."""
 
 
@@ -31,12 +32,12 @@ def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Itera
         yield
         return
     log = logs / "cross-traffic"
-    servers = [host.start(iperf3.server(host.address), log / f"{host.name}-server.txt") for host in hosts]
+    servers = [host.start(iperf3_server(host.address), log / f"{host.name}-server.txt") for host in hosts]
     clients: list[Process] = []
     try:
         for server in servers:
-            server.wait_ready("Server listening", timeout=START_S)
-        before = moved(testbed, testbed.counters())
+            server.wait_ready("Server listening", timeout=_START_S)
+        before = bytes_of_cross_traffic(testbed, testbed.counters())
         for host, other in zip(hosts, [*hosts[1:], *hosts[:1]], strict=True):
             argv = iperf3.steady(other.address, share * fabric.uplink * 1e6)
             clients.append(host.start(argv, log / f"{host.name}.txt", name=f"cross traffic of {host.name}"))
@@ -49,7 +50,7 @@ def flowing(testbed: Testbed, fabric: Fabric, share: float, logs: Path) -> Itera
             process.kill()
 
 
-def moved(testbed: Testbed, counters: Links) -> dict[str, int]:
+def bytes_of_cross_traffic(testbed: Testbed, counters: Links) -> dict[str, int]:
     """Bytes that each host of cross traffic has sent, from the counters of all hosts."""
     return {host.name: counters[host.name]["egress"] for host in testbed.by_role(ROLE)}
 
@@ -60,9 +61,11 @@ def share(before: Mapping[str, int], after: Mapping[str, int], seconds: float, u
 
 
 def _wait_until_it_moves(testbed: Testbed, hosts: list[Host], before: Mapping[str, int]) -> None:
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + _START_S
     while still := [
-        name for name, sent in moved(testbed, testbed.counters()).items() if sent - before[name] < 20 * iperf3.DATAGRAM
+        name
+        for name, sent in bytes_of_cross_traffic(testbed, testbed.counters()).items()
+        if sent - before[name] < 20 * iperf3.DATAGRAM
     ]:
         if time.monotonic() > deadline:
             raise CommandFailed(f"cross traffic: nothing moves from {', '.join(still)}")

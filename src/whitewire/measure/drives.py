@@ -22,6 +22,7 @@ from whitewire import atomic
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
+from whitewire.tools.fio import FIO_OPERATIONS, FioResult
 from whitewire.units import GIB, KIB, MIB
 
 PREFIX = "whitewire-fio."
@@ -37,20 +38,20 @@ rm -rf -- "$1"
 environment is empty, so it survives when all processes with the run's environment are ended."""
 SWEEP_DAYS = "+0"
 """Age (find -mtime: older than a day) at which a later measurement removes folders that a crashed host has left."""
-SPARE = 2
+_SPARE = 2
 """Free space that a folder must have, as a multiple of the test file."""
 START_SECONDS = 60
 """Most seconds that fio may take beyond the requested time, to start, to flush and to report."""
-LEAST_BYTES = 2 * MIB
+_LEAST_BYTES = 2 * MIB
 """Least bytes of a file that a curve is measured on."""
 FLUSH_RATE = 10**6
 """Rate of the slowest drive, bytes/s, which bounds the wait for a flush of the laid-out file."""
-FAILURES = (CommandFailed, subprocess.TimeoutExpired, ValueError, OSError)
+_FAILURES = (CommandFailed, subprocess.TimeoutExpired, ValueError, OSError)
 """Errors that end the measurement of one place but not of the others (Unreadable is a ValueError)."""
 
 
 @dataclass(frozen=True)
-class Effort:
+class DriveEffort:
     """Extent of a measurement: bytes of the file, seconds per point and of the layout, block sizes, queue depths."""
 
     file_bytes: int
@@ -61,19 +62,19 @@ class Effort:
 
 
 EFFORTS = {
-    "full": Effort(GIB, 1, 10, (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB), (1, 4, 16, 64)),
-    "quick": Effort(512 * MIB, 0.5, 8, (4 * KIB, 64 * KIB, MIB), (1, 4, 16)),
-    "smoke": Effort(64 * MIB, 0.3, 3, (4 * KIB, 64 * KIB, MIB), (1, 16)),
-    "least": Effort(16 * MIB, 0.1, 1, (4 * KIB, MIB), (1,)),
+    "full": DriveEffort(GIB, 1, 10, (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB), (1, 4, 16, 64)),
+    "quick": DriveEffort(512 * MIB, 0.5, 8, (4 * KIB, 64 * KIB, MIB), (1, 4, 16)),
+    "smoke": DriveEffort(64 * MIB, 0.3, 3, (4 * KIB, 64 * KIB, MIB), (1, 16)),
+    "least": DriveEffort(16 * MIB, 0.1, 1, (4 * KIB, MIB), (1,)),
 }
 """Efforts, the richest first; the first that fits the time is taken."""
 POINT_OVERHEAD_S = 0.5
 """Seconds per point besides the measurement itself."""
 
 
-def curve_seconds(plan: Effort) -> float:
+def curve_seconds(plan: DriveEffort) -> float:
     """Most seconds that a place takes."""
-    points = len(plan.blocks) * len(plan.depths) * len(fio.OPERATIONS)
+    points = len(plan.blocks) * len(plan.depths) * len(FIO_OPERATIONS)
     return plan.layout_seconds + points * (plan.seconds + POINT_OVERHEAD_S)
 
 
@@ -84,7 +85,7 @@ def effort_for(seconds: float, turns: int) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class DrivePlace:
     """A folder of a host to measure; `kind`: drive or mount; `raw`: it is a block device whose content may be lost.
 
     `where` names the entry of the inventory, for messages. `inside` is a folder of the run's own on the same drive, if
@@ -104,7 +105,7 @@ class Place:
 
 
 @dataclass
-class Measured:
+class _Measured:
     """Rows of tidy/drives.csv, and a description of each place."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -112,7 +113,7 @@ class Measured:
 
 
 def places(host: Host, items: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]], kind: str,
-           where: str, inside: Callable[[int], str] | None = None) -> list[Place]:  # fmt: skip
+           where: str, inside: Callable[[int], str] | None = None) -> list[DrivePlace]:  # fmt: skip
     """The places of one host: `items` is a path, a mapping of `path` and `raw`, or a list of those, as in an inventory.
 
     `kind` is drive or mount, `where` the file and key of `items`; `inside` gives the run's own folder on an item
@@ -128,7 +129,7 @@ def places(host: Host, items: str | Mapping[str, Any] | Sequence[str | Mapping[s
         item = {"path": item} if isinstance(item, str) else item
         raw = bool(item.get("raw", False))
         own = inside(number) if inside and not raw else ""
-        found.append(Place(host, path_of(item["path"], raw, key), kind, raw, key, own))
+        found.append(DrivePlace(host, path_of(item["path"], raw, key), kind, raw, key, own))
     return found
 
 
@@ -145,7 +146,7 @@ def path_of(folder: str, raw: bool, where: str) -> str:
 _RAW = "a device is measured only with raw: true beside it, which destroys what it holds"
 
 
-def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[Place]:
+def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[DrivePlace]:
     """All drives and mounts of these hosts in a site's description, whose name in messages is `source`."""
     found = []
     for host in hosts:
@@ -156,7 +157,7 @@ def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> 
     return found
 
 
-def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 1) -> Measured:
+def measure_drives(targets: Sequence[DrivePlace], effort: str, folder: Path, at_once: int = 1) -> _Measured:
     """Measure the curve of every place. Drives of `at_once` hosts are measured at the same time, those of one host one
     after the other; mounts, which hosts may share, one after the other at the end.
 
@@ -186,21 +187,21 @@ def measure(targets: Sequence[Place], effort: str, folder: Path, at_once: int = 
             stop.set()  # the pool waits for its threads, which remove their files first
             raise
     all_of(site for site in found if site.place.kind == "mount")
-    measured = Measured([row for site in found for row in site.rows], [site.described() for site in found])
-    write(folder, measured)
+    measured = _Measured([row for site in found for row in site.rows], [site.described() for site in found])
+    _write(folder, measured)
     return measured
 
 
-def write(folder: Path, measured: Measured) -> None:
+def _write(folder: Path, measured: _Measured) -> None:
     """Write drives.json, which the tidy stage reads."""
     atomic.write(folder / "drives.json", atomic.as_json(measured.__dict__))
 
 
-def _points(plan: Effort) -> list[tuple[str, int, int]]:
-    return [(op, block, depth) for op in fio.OPERATIONS for block in plan.blocks for depth in plan.depths]
+def _points(plan: DriveEffort) -> list[tuple[str, int, int]]:
+    return [(op, block, depth) for op in FIO_OPERATIONS for block in plan.blocks for depth in plan.depths]
 
 
-def rows_of(result: fio.Result) -> list[tuple[str, float, str]]:
+def _rows_of(result: FioResult) -> list[tuple[str, float, str]]:
     """(metric, value, unit) of one point; percentiles only if enough calls lie beyond them."""
     rows = [
         ("bandwidth", result.bandwidth, "MB/s"),
@@ -217,7 +218,7 @@ def rows_of(result: fio.Result) -> list[tuple[str, float, str]]:
 class _Site:
     """One place while it is measured."""
 
-    def __init__(self, place: Place, number: int, plan: Effort, folder: Path, stop: threading.Event) -> None:
+    def __init__(self, place: DrivePlace, number: int, plan: DriveEffort, folder: Path, stop: threading.Event) -> None:
         self.place, self.number, self.plan, self.folder, self.stop = place, number, plan, folder, stop
         self.rows: list[dict[str, Any]] = []
         self.mode = fio.MODES[0]
@@ -251,7 +252,7 @@ class _Site:
         """Raise UserError unless the place may be measured; changes nothing on the host."""
         try:
             self._check()
-        except FAILURES as fault:
+        except _FAILURES as fault:
             self._refuse(_line(fault), "a host that answers")
 
     def _check(self) -> None:
@@ -277,8 +278,8 @@ class _Site:
         # %a: blocks that are free to ordinary users; %S: bytes of such a block; %T: the type in words.
         blocks, size, *words = self._run("stat", "-f", "-c", "%a %S %T", "--", place.path).check().stdout.split()
         self.free_bytes, self.file_system = int(blocks) * int(size), b" ".join(words).decode(errors="replace")
-        if self.free_bytes < SPARE * self.plan.file_bytes:
-            free, wanted = self.free_bytes / GIB, SPARE * self.plan.file_bytes / GIB
+        if self.free_bytes < _SPARE * self.plan.file_bytes:
+            free, wanted = self.free_bytes / GIB, _SPARE * self.plan.file_bytes / GIB
             self._refuse(f"{free:.2f} GiB free", f"{wanted:.2f} GiB or more, for a file of half of that")
 
     def _check_device(self) -> None:
@@ -305,7 +306,7 @@ class _Site:
                 self._curve(self.place.folder)
             else:
                 self._in_own_folder()
-        except FAILURES as fault:
+        except _FAILURES as fault:
             self.problem = _line(fault)
             self.rows.append(self._row("", "", "", "failed", "", ""))
 
@@ -345,7 +346,7 @@ class _Site:
         finally:
             for point in _points(self.plan):
                 if point in results:
-                    self.rows += [self._row(*point, *metric) for metric in rows_of(results[point])]
+                    self.rows += [self._row(*point, *metric) for metric in _rows_of(results[point])]
 
     def _layout(self, path: str) -> None:
         """Write the test file, as long as the effort wants it or as the drive can write in the time.
@@ -364,10 +365,10 @@ class _Site:
                 if mode == fio.MODES[-1] or self.place.raw or not fio.NO_DIRECT.search(str(fault)):
                     raise
         self.file_bytes = written // fio.LAYOUT_BLOCK * fio.LAYOUT_BLOCK
-        if self.file_bytes < LEAST_BYTES:
+        if self.file_bytes < _LEAST_BYTES:
             raise CommandFailed(f"only {written} bytes written in {seconds:.0f} s, too few to measure on")
 
-    def _fio(self, argv: Sequence[str], operation: str, name: str, seconds: float) -> fio.Result:
+    def _fio(self, argv: Sequence[str], operation: str, name: str, seconds: float) -> FioResult:
         done = self._run(*argv, timeout=seconds + START_SECONDS)
         atomic.write(self.folder / f"fio-{self.place.host.name}-{self.number}-{name}.json", done.stdout)
         if fio.NO_ENGINE.encode() in done.stdout + done.stderr:

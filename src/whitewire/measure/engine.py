@@ -101,7 +101,7 @@ class Unit:
             return False
 
 
-def make(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
+def make_units(units: Sequence[Unit], deadline: Deadline) -> Sequence[Unit]:
     """Make units in turn; returns those that were left when the time was up."""
     for place, unit in enumerate(units):
         if deadline.left() <= 0:

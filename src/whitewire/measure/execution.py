@@ -14,7 +14,7 @@ from whitewire import atomic, factors
 from whitewire.cluster.stack import Stack
 from whitewire.errors import CannotMake, NotKept, UserError, of_system
 from whitewire.measure import groups
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import OF_HOSTS, Run, tiny
 from whitewire.records.result import Result
 
@@ -29,7 +29,7 @@ def execute(stack: Stack, run: Run) -> Result:
     stack.scale(run.scale.k, run.drive, run.parameters.get("slow_drives", 1.0))
     slots = groups.slots(run, {"datanode": run.workers}) if run.workers else None
     stack.work_on((run.workers, slots) if run.workers and slots else None)
-    return run.workload.run(Bench(stack, run))
+    return run.workload.run(StackBench(stack, run))
 
 
 def execute_empty(stack: Stack, run: Run) -> Result:
@@ -55,7 +55,7 @@ def memory_mib(stack: Stack) -> float:
     return round(total, 1)
 
 
-def cause(failure: Exception, stack: Stack) -> str:
+def failure_cause(failure: Exception, stack: Stack) -> str:
     """Why a run failed, in one line; names daemons that found a drive full, since a run may then wait for ever."""
     names = [name for name, process in stack.processes().items() if "No space left on device" in process.said()]
     drives = [f"no space left on a drive, say {', '.join(sorted(names)[:3])}"] if names else []
@@ -69,7 +69,7 @@ def cause(failure: Exception, stack: Stack) -> str:
 def given_up(what: str, failure: Exception, stack: Stack) -> UserError:
     """The error of a step that all runs of a cluster need: CannotMake, or for a full disk NotKept (ends the block)."""
     kind = NotKept if _full(failure, stack.logs) else CannotMake
-    return kind(f"{what}: {cause(failure, stack)}; logs: {stack.logs}")
+    return kind(f"{what}: {failure_cause(failure, stack)}; logs: {stack.logs}")
 
 
 @contextlib.contextmanager

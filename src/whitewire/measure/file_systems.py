@@ -14,10 +14,10 @@ from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
 from whitewire.design import scaling
 from whitewire.errors import RunFailed
-from whitewire.measure.client import Client, viewed
+from whitewire.measure.client import StackClient, viewed
 from whitewire.measure.run import Run
 from whitewire.records import evidence
-from whitewire.records.run import Evidence, FilesSeen, RunRecord
+from whitewire.records.run import EvidenceRecord, FilesSeen, RunRecord
 from whitewire.tools import namenode
 from whitewire.tools.erasure_coding import Policy
 from whitewire.workloads.base import OUTPUT
@@ -54,7 +54,7 @@ class FileSystem(Files, Protocol):
     def record(self, output_copies: int) -> RunRecord:
         """The file system's part of a job run's record; `output_copies`: replicas that HDFS would make."""
 
-    def caches(self) -> Evidence:
+    def caches(self) -> EvidenceRecord:
         """Evidence of files in hosts' memory when the run wanted it empty."""
 
 
@@ -64,7 +64,7 @@ def file_system(stack: Stack, run: Run) -> FileSystem:
         return HdfsFiles(stack, run)
     if stack.mounted is None:
         raise RunFailed("the cluster has no mounted file system")
-    return MountedFiles(stack.mounted, run, Client(stack, run))
+    return MountedFiles(stack.mounted, run, StackClient(stack, run))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class HdfsFiles:
         self.code(self.inputs)
 
     def seen(self, path: str) -> FilesSeen:
-        return evidence.of_fsck(settled(self.stack, path), bool(self.coding))
+        return evidence.of_fsck(settled_fsck(self.stack, path), bool(self.coding))
 
     def store(self, path: str, files: FilesSeen) -> tuple[Store, Store]:
         asked = {"erasure_coding": self.coding.name} if self.coding else {}
@@ -127,11 +127,11 @@ class HdfsFiles:
     def record(self, output_copies: int) -> RunRecord:
         return {"mounted": False, "output_replication": output_copies, **coded(self.coding)}
 
-    def caches(self) -> Evidence:
+    def caches(self) -> EvidenceRecord:
         return {}
 
 
-def settled(stack: Stack, path: str) -> str:
+def settled_fsck(stack: Stack, path: str) -> str:
     """Output of fsck for a folder, after a wait for all DataNodes to report their replicas.
 
     A file is complete as soon as one replica of each block, or the data of each block group, is reported.
@@ -153,7 +153,7 @@ class MountedFiles:
 
     mount: CephFs | Posix
     run: Run
-    client: Client
+    client: StackClient
 
     def path(self, path: str) -> str:
         return f"{yarn.MOUNTED}{path}"
@@ -203,7 +203,7 @@ class MountedFiles:
     def record(self, output_copies: int) -> RunRecord:
         return {"mounted": True, "output_replication": 1}
 
-    def caches(self) -> Evidence:
+    def caches(self) -> EvidenceRecord:
         """For a site's own file system, why hosts' memory may have held files; else nothing."""
         parameters = self.run.parameters
         cold = not parameters.get("keep_caches") and parameters.get("operation") != "write"

@@ -11,6 +11,7 @@ from whitewire.cluster.yarn import Memory
 from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper, cells_of
+from whitewire.description.transports import transport_of
 from whitewire.design.drive import Drive
 from whitewire.errors import UserError
 from whitewire.factors import parameter
@@ -37,7 +38,7 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
         # If each fabric has addresses of its own, services on one cannot be used on another.
         place = [run.parameters["fabric"], run.scale.k] if can.addresses_by_fabric else []
         racks = _racks(run, testbed) if can.shapes_links else 0
-        transport = transports.of(testbed, run.parameters).name
+        transport = transport_of(testbed, run.parameters).name
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
         other = transport if transport != transports.TCP else ""

@@ -15,10 +15,10 @@ from whitewire.testbed.samples import processor_ticks
 
 IDLE = 0.25
 """Processors that other programs may use while a run begins."""
-GLANCE_S, LOOK_S = 0.25, 0.75
+_GLANCE_S, _LOOK_S = 0.25, 0.75
 """Seconds over which others' use is measured before every run, and again if it is above IDLE: the kernel counts in
 hundredths of a second."""
-MOST_S, SHARE = 45.0, 0.15
+_MOST_S, SHARE = 45.0, 0.15
 """Most seconds to wait before one run, and largest share of a block's time so far that may be spent waiting (but at
 least NEVER_S). A load that comes and goes is waited out; a lasting one is not."""
 NEVER_S = 60.0
@@ -45,7 +45,7 @@ class IdleWait:
         self.say, self.clock, self.sleep, self.ticks = say, clock, sleep, ticks
         self.waited, self._begin, self._in_vain = 0.0, clock(), 0
 
-    def outside(self, read: Callable[[], Readings], seconds: float = LOOK_S) -> float:
+    def outside(self, read: Callable[[], Readings], seconds: float = _LOOK_S) -> float:
         """Processors that other programs use, measured over the next `seconds`."""
         before, (all_before, idle_before) = read(), self.ticks()
         self.sleep(seconds)
@@ -59,14 +59,14 @@ class IdleWait:
 
         `until`: the time of the monotonic clock at which the block's own time is up.
         """
-        if (used := self.outside(read, GLANCE_S)) <= IDLE:
+        if (used := self.outside(read, _GLANCE_S)) <= IDLE:
             self._in_vain = 0
             return used
         begin, said = self.clock(), False
         while (used := self.outside(read)) > IDLE:
             now = self.clock()
             allowed = max(NEVER_S, SHARE * (now - self._begin))
-            patience = MOST_S / 2**self._in_vain
+            patience = _MOST_S / 2**self._in_vain
             if now - begin >= patience or self.waited + now - begin >= allowed or now >= until:
                 self._in_vain += 1
                 break

@@ -13,30 +13,32 @@ from whitewire.cluster.yarn import Yarn
 from whitewire.design import scaling
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.measure.client import Client
-from whitewire.measure.conditions import Shaping
+from whitewire.measure.client import StackClient
+from whitewire.measure.conditions import StackShaping
 from whitewire.measure.file_systems import FileSystem
-from whitewire.measure.observation import Observer
+from whitewire.measure.observation import StackObserver
 from whitewire.measure.run import Run, overhead_key
 from whitewire.records import jobs as tasks
 from whitewire.records.result import Result
-from whitewire.records.run import Evidence, Job, RunRecord
+from whitewire.records.run import EvidenceRecord, Job, RunRecord
 from whitewire.tools import codecs, history
+from whitewire.tools.codecs import codec_settings
+from whitewire.tools.history import settings_of_answer
 
 Kept = dict[str, str]
 """Verbatim files of a run by name."""
 
 
 @dataclass(frozen=True)
-class Jobs:
+class StackJobs:
     """The jobs of a run."""
 
     stack: Stack
     run: Run
-    client: Client
+    client: StackClient
     files: FileSystem
-    shaping: Shaping
-    observer: Observer
+    shaping: StackShaping
+    observer: StackObserver
 
     @property
     def yarn(self) -> Yarn | Existing:
@@ -58,7 +60,7 @@ class Jobs:
         if scale.data_fraction < 1:  # as for puts: a fixed wait, which must shrink with the file
             own |= scaling.retry_settings(scale.data_fraction)
         if "map_output_compression" in parameters:
-            own |= codecs.settings(parameters["map_output_compression"])
+            own |= codec_settings(parameters["map_output_compression"])
         return own | {"fs.defaultFS": yarn.VIEW} | dict(self.run.settings)
 
     def in_one_jvm(self) -> dict[str, object]:
@@ -138,7 +140,7 @@ class Jobs:
             "floor_wire": overheads.get("wire", 0.0),
         }
 
-    def _evidence(self, jobs: list[Job], kept: Kept) -> Evidence:
+    def _evidence(self, jobs: list[Job], kept: Kept) -> EvidenceRecord:
         """The run's settings as the history server reports them; for commands without jobs, as the client does."""
         compressed = "map_output_compression" in self.run.parameters
         names = {*self.run.settings, *((codecs.COMPRESS, codecs.CODEC) if compressed else ())}
@@ -147,9 +149,9 @@ class Jobs:
             if "id" in job:
                 answer = self.yarn.settings(job["id"], names)
                 kept[f"{job['name']}-settings.json"] = json.dumps(answer) + "\n"
-                reported.append(history.settings(answer, names))
+                reported.append(settings_of_answer(answer, names))
         waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
-        found: Evidence = {"waves": waves}
+        found: EvidenceRecord = {"waves": waves}
         found |= {"settings": _merged(reported, self.run.settings) if reported else self.client.settings()}
         if compressed and reported:
             found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in reported}))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from whitewire import paths
 from whitewire.cluster import hdfs
-from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hdfs import Hdfs, hdfs_settings
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -29,10 +29,11 @@ from whitewire.paths import shown
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
+from whitewire.testbed.emulated.software import NAMENODE_IMAGE
 from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
 
-WORDS = """\
+_WORDS = """\
 The cluster runs until you leave this shell.
   on HOST COMMAND…     run a command on a host:  on {worker} ip -brief address
   hdfs ARGUMENTS…      the hdfs command, on {client}:  hdfs dfs -ls /
@@ -42,11 +43,11 @@ The cluster runs until you leave this shell.
 
 MOST_ASKED = 200
 """Most bytes of a request through the pipe."""
-TRIES, PAUSE_S = 20, 0.05
+_TRIES, _PAUSE_S = 20, 0.05
 """Tries to write an answer, and seconds between two of them."""
 
 
-def lab(testbed: str | None) -> int:
+def open_lab(testbed: str | None) -> int:
     """Start HDFS as in the first cell of the first configured paper and open a shell; returns its exit status.
 
     Raises UserError for a site, whose hosts are not on this machine, and for a paper without experiments.
@@ -79,11 +80,11 @@ def lab(testbed: str | None) -> int:
         EmulatedTestbed(description, roles, scale.k, software.binds()) as cluster_hosts,
     ):
         cluster_hosts.fabric("10gbe" if "10gbe" in description["fabrics"] else next(iter(description["fabrics"])))
-        values = hdfs.settings(cluster_hosts, scale.block_bytes, replication, scale.packet_bytes)
+        values = hdfs_settings(cluster_hosts, scale.block_bytes, replication, scale.packet_bytes)
         installation = software.installation()
-        with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", software.IMAGE) as cluster:
+        with Hdfs(cluster_hosts, installation, values, drive, Path(folder) / "logs", NAMENODE_IMAGE) as cluster:
             client, worker = (cluster_hosts.by_role(role)[0].name for role in ("client", "datanode"))
-            words = WORDS.format(client=client, worker=worker)
+            words = _WORDS.format(client=client, worker=worker)
             print(f"HDFS ready in {cluster.hdfs_seconds:.1f} s; logs in {folder}/logs\n{words}", file=sys.stderr)
             return _shell(cluster_hosts, installation, Path(folder))
 
@@ -136,13 +137,13 @@ def _on_fabric(testbed: EmulatedTestbed, asked: bytes) -> str:
 
 def _answer(pipe: Path, said: str) -> None:
     """Write an answer to the pipe if somebody reads it soon: the reader may have been interrupted meanwhile."""
-    for _ in range(TRIES):
+    for _ in range(_TRIES):
         with contextlib.suppress(OSError):  # nobody reads it, yet or any more
             end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             with os.fdopen(end, "wb", buffering=0) as file:
                 file.write(said.encode())
             return
-        time.sleep(PAUSE_S)
+        time.sleep(_PAUSE_S)
 
 
 def _table(testbed: EmulatedTestbed) -> str:

@@ -13,19 +13,20 @@ from whitewire import lanes
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, lane_hosts
-from whitewire.design.rows import levels_of, most_hosts
+from whitewire.design.rows import hosts_of_rows, levels_of
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import links, outliers
-from whitewire.records.links import HostPlace
+from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD, HostPlace, read_links
+from whitewire.records.outliers import outliers_of_folder
 from whitewire.records.run import DesignRow
 from whitewire.testbed.site import job
 from whitewire.testbed.site.inventory import of_lane
 
-STOP, MARK = "stop", "mark"
+_STOP, MARK = "stop", "mark"
 """Values of `outliers` in config.yaml, for things beyond their bounds: no paper that uses them starts, or each of its
 figures is marked."""
-GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
+_GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
 
 Carried = Mapping[tuple[str, str, str], float]
 """Mbit/s by (fabric, sender, receiver), with the hosts' names for ssh or the scheduler."""
@@ -48,21 +49,21 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     """
     if capabilities_of(config).local:
         return Before()
-    folder = results / links.FOLDER
-    record = links.read(folder)
+    folder = results / LINKS_FOLDER
+    record = read_links(folder)
     if record["plan"]["description"] != digest(config):
         raise UserError(
-            f"{shown(folder / links.RECORD)}: plan.description: found the links of another description of this "
+            f"{shown(folder / LINKS_RECORD)}: plan.description: found the links of another description of this "
             "testbed, expected those of the present one; measure them with `.venv/bin/whitewire links`"
         )
     used = _used_by_lane(record["hosts"], config, paper, rows)
     fabrics = {paper.parameters(row["experiment"], levels_of(paper, row))["fabric"] for row in rows}
-    stops = [each for each in outliers.of_folder(folder) if each.stops and not each.part_of]
+    stops = [each for each in outliers_of_folder(folder) if each.stops and not each.part_of]
     wrong = [
         each.said for each in stops if each.fabric in ("", *fabrics) and any(set(each.hosts) <= lane for lane in used)
     ]
-    if wrong and choice == STOP:
-        raise Faults([*wrong, GO_ON.format(folder=shown(folder))])
+    if wrong and choice == _STOP:
+        raise Faults([*wrong, _GO_ON.format(folder=shown(folder))])
     target = {host["name"]: host["target"] for host in record["hosts"]}
     carried = {(way.fabric, target[way.source], target[way.destination]): way.goodput
                for way in outliers.ways(links.pair_rows(folder)) if not way.why}  # fmt: skip
@@ -85,7 +86,7 @@ def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, r
     Each block may be a job of its own, on other nodes than links were measured on; nodes without measured links have no
     name.
     """
-    most = most_hosts(paper, rows, servers=False)
+    most = hosts_of_rows(paper, rows, servers=False)
     if nodes:
         return {host["name"] for host in hosts if host["target"] in nodes[: sum(most.values())]}
     found: set[str] = set()

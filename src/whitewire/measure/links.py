@@ -18,15 +18,17 @@ from whitewire.design.scaling import burst_bytes
 from whitewire.errors import CannotMake
 from whitewire.measure import schedule
 from whitewire.records.samples import ETHERNET, HEADERS
-from whitewire.testbed import drives
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
+from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
 from whitewire.tools import Unreadable, fio, iperf3
+from whitewire.tools.fio import FIO_BLOCK, fio_bandwidth
+from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 
 PAUSES = (0, 0, 2, 10, 30)
 """Seconds to wait before each attempt of a probe; if all are beyond the bound, the runs at its scale are left out. Each
 attempt takes twice as long as the one before, and the pauses give a machine time that is busy for a moment."""
-ATTEMPTS = len(PAUSES)
+_ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same for the stage `links`, where a drive beyond its bound is reported but stops nothing yet."""
 MOST_RATE = 1200.0
@@ -77,7 +79,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
 @contextlib.contextmanager
 def servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
     """An iperf3 server on each host, at its address on the fabric in use."""
-    started = [host.start(iperf3.server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
+    started = [host.start(iperf3_server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
     try:
         for server in started:
             server.wait_ready("Server listening", timeout=20)
@@ -165,9 +167,9 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
     Frames are counted where the testbed can: on slow links a window holds few segments, of which the last is not full.
     """
     before, segments = testbed.counters() if fabric.shared else {}, testbed.segments()
-    done = client.run(iperf3.client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
+    done = client.run(iperf3_client(server.address, streams, size), timeout=60 + 2 * size / (fabric.rate * 1e6 / 8))
     atomic.write(path, done.stdout)
-    result = read(done, iperf3.parse)
+    result = parsed_output(done, iperf3_result)
     frames = testbed.segments()[client.name][1] - segments[client.name][1] if segments else None
     expected = expected_goodput(fabric, result.received, frames)
     if fabric.shared:
@@ -200,7 +202,7 @@ def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams:
     return _until_within(probe, bound)
 
 
-def read(done: Completed, parse: Callable, *arguments: str) -> Any:
+def parsed_output(done: Completed, parse: Callable, *arguments: str) -> Any:
     """A probe's output as parsed. Raises Unreadable, with the last line of the probe's standard error."""
     try:
         return parse(done.stdout, *arguments)
@@ -225,10 +227,10 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     folder.mkdir(parents=True, exist_ok=True)
     drive = drive.uncached
     # Long compared with what the drive's cache hides, short enough to be run before every block.
-    size = int(max(8 * drive.cache, drive.rate * 0.7) // fio.BLOCK + 1) * fio.BLOCK
+    size = int(max(8 * drive.cache, drive.rate * 0.7) // FIO_BLOCK + 1) * FIO_BLOCK
     rows: list[dict] = []
     for host in testbed.by_role("datanode")[:DRIVE_NODES]:
-        drives.put(drive, host)
+        put_drives(drive, host)
     for operation in ("write", "read"):
         tests = [(host, mode, number) for host in testbed.by_role("datanode")[:DRIVE_NODES]
                  for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
@@ -253,7 +255,7 @@ def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, siz
         argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
         atomic.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
-        value = read(done, fio.parse, operation)
+        value = parsed_output(done, fio_bandwidth, operation)
         error = value / expected - 1
         row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
                "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
@@ -281,10 +283,10 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
     if not stop:
         return rows
     raise CannotMake(
-        f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {ATTEMPTS} attempts: "
+        f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {_ATTEMPTS} attempts: "
         "nothing measured on this testbed now would count; is the machine busy?"
     )
 
 
-def write(folder: Path, rows: Sequence[Mapping]) -> None:
+def write_link_rows(folder: Path, rows: Sequence[Mapping]) -> None:
     atomic.write(folder / "probes.json", atomic.as_json(list(rows)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from whitewire.cluster.stack import Stack
 from whitewire.measure.campaign import Around
-from whitewire.measure.turns import Outcome
+from whitewire.measure.turns import AttemptOutcome
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.testbed.emulated.waiting import STRANGERS
 
@@ -51,7 +51,7 @@ def burning(load: float, turn: float = TURN_S) -> Iterator[None]:
 def under(loads: Mapping[str, float]) -> Around:
     """A function that makes each attempt under load from outside; `loads`: processors by run id."""
 
-    def around(attempt: Callable[[], Outcome], stack: Stack, run_id: str) -> Outcome:
+    def around(attempt: Callable[[], AttemptOutcome], stack: Stack, run_id: str) -> AttemptOutcome:
         with burning(loads[run_id]):
             time.sleep(SETTLED_S)
             outcome = attempt()

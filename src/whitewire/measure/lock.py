@@ -12,7 +12,7 @@ from whitewire.paths import shown
 
 
 @contextmanager
-def exclusive(folder: Path, what: str) -> Iterator[None]:
+def hold_measurement(folder: Path, what: str) -> Iterator[None]:
     """Lock a folder, which is made if missing; `what` names what is measured into it.
 
     The lock ends with the process, however that ends. Raises UserError while another one holds it.

@@ -18,13 +18,13 @@ from whitewire import atomic, lanes
 from whitewire.description.paper import Paper
 from whitewire.design import synthetic
 from whitewire.errors import UserError
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.measure.block import Block
 from whitewire.paths import KILLED_WITH_THIS, shown
 
-RUNS = 1000
+_RUNS = 1000
 """Runs of each cell in another lane: more than the block can last."""
-START_S, PAUSE_S = 300.0, 0.5
+_START_S, _PAUSE_S = 300.0, 0.5
 """Seconds within which another lane must make its first attempt, and seconds between two checks for that."""
 TASK = "task.json"
 STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
@@ -47,11 +47,11 @@ def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Pat
     # Children of a killed lane may write for a moment more, so each start has another folder.
     own = Path(tempfile.mkdtemp(dir=folder))
     task = {"raw": paper.raw, "path": str(paper.path), "testbed": testbed}
-    before = os.environ.get(lanes.VARIABLE)
+    before = os.environ.get(LANES_VARIABLE)
     with ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
         ended.callback(_restore, before)
-        os.environ[lanes.VARIABLE] = Lanes.of(count + 1, own / "locks", [lanes.NEVER_BEGUN]).text()
+        os.environ[LANES_VARIABLE] = Lanes.of(count + 1, own / "locks", [lanes.NEVER_BEGUN]).text()
         started = [_started({**task, "folder": str(own / str(number))}, ended) for number in range(1, count + 1)]
         _wait_until_measuring(started, own)
         yield
@@ -62,9 +62,9 @@ def neighbours(paper: Paper, testbed: Mapping[str, Any], count: int, folder: Pat
 
 
 def _restore(value: str | None) -> None:
-    os.environ.pop(lanes.VARIABLE, None)
+    os.environ.pop(LANES_VARIABLE, None)
     if value is not None:
-        os.environ[lanes.VARIABLE] = value
+        os.environ[LANES_VARIABLE] = value
 
 
 def _started(task: Mapping[str, Any], ended: ExitStack) -> subprocess.Popen[bytes]:
@@ -81,13 +81,13 @@ def _started(task: Mapping[str, Any], ended: ExitStack) -> subprocess.Popen[byte
 
 def _wait_until_measuring(started: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
     """Wait until each lane has made an attempt at a run or an overhead run."""
-    until = time.monotonic() + START_S
+    until = time.monotonic() + _START_S
     for number, process in enumerate(started, start=1):
         block = folder / str(number) / synthetic.BLOCK
         while not any(block.glob("*/*/run.json")):
             if process.poll() is not None or time.monotonic() > until:
                 raise UserError(f"another lane began no run: {_said(folder / str(number)) or shown(block)}")
-            time.sleep(PAUSE_S)
+            time.sleep(_PAUSE_S)
 
 
 def _said(folder: Path) -> str:
@@ -95,10 +95,10 @@ def _said(folder: Path) -> str:
     return "".join((folder / "log").read_text().strip().splitlines()[-1:])
 
 
-def measure() -> None:
+def _measure() -> None:
     """Make runs of a paper on a testbed, by the task file: the work of another lane's process."""
     task = json.loads(Path(sys.argv[1]).read_text())
     paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / synthetic.BLOCK
     folder.mkdir()
-    rows = synthetic.of_kinds(paper, task["testbed"], RUNS)
+    rows = synthetic.of_kinds(paper, task["testbed"], _RUNS)
     Block(paper, task["testbed"], synthetic.BLOCK, rows, folder, raises_k=False).measure()

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whitewire.cluster.stack import Stack
-from whitewire.description import transports
-from whitewire.description.transports import Transport
+from whitewire.description.transports import Transport, transport_of
 from whitewire.measure import carrying, cross_traffic
 from whitewire.measure.clocks import Clocks
-from whitewire.measure.conditions import Conditions, Shaping
+from whitewire.measure.conditions import Conditions, StackShaping
+from whitewire.measure.cross_traffic import bytes_of_cross_traffic
 from whitewire.measure.file_systems import FileSystem
 from whitewire.measure.run import Run
 from whitewire.records.result import Result
-from whitewire.records.run import Clock, Evidence, Links, RunRecord
-from whitewire.records.run import Fabric as FabricRecord
+from whitewire.records.run import Clock, EvidenceRecord, Links, RunRecord
+from whitewire.records.run import FabricRecord as FabricRecord
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.records.transport import PortSeen
 from whitewire.testbed.base import Fabric, Testbed, cpu_seconds
 from whitewire.testbed.samples import Sampling, host_cpu_to_csv, to_csv, waited_to_csv
-from whitewire.tools.rdma_counters import Port
+from whitewire.tools.rdma_counters import PortCounters
 
 LONGEST_GAP_S = 3.0
 """Longest undisturbed gap between two samples, of ten per second: longer than a busy machine delays one."""
@@ -31,7 +31,7 @@ Segments = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class _Measured:
     """The record of an action, and counters right before and right after it."""
 
     done: RunRecord
@@ -43,18 +43,18 @@ class Measured:
     cpu_seconds: dict[str, float]
     segments_before: Segments
     segments_after: Segments
-    ports: Mapping[str, Port]
+    ports: Mapping[str, PortCounters]
     """RDMA ports before and after, if the run was asked for a transport."""
-    ports_after: Mapping[str, Port]
+    ports_after: Mapping[str, PortCounters]
 
 
 @dataclass(frozen=True)
-class Observer:
+class StackObserver:
     """Observes a run."""
 
     stack: Stack
     run: Run
-    shaping: Shaping
+    shaping: StackShaping
     files: FileSystem
 
     def observe(self, act: Callable[[], RunRecord], by_host: bool = False) -> Result:
@@ -89,9 +89,9 @@ class Observer:
     def _transport(self) -> Transport | None:
         """The transport that the run asks for; None if it asks for none."""
         parameters = self.run.parameters
-        return transports.of(self.stack.testbed.config, parameters) if "transport" in parameters else None
+        return transport_of(self.stack.testbed.config, parameters) if "transport" in parameters else None
 
-    def _measured(self, act: Callable[[], RunRecord], by_host: bool) -> Measured:
+    def _measured(self, act: Callable[[], RunRecord], by_host: bool) -> _Measured:
         testbed, stack = self.stack.testbed, self.stack
         used, segments = cpu_seconds(stack.processes()), testbed.segments()
         ports = testbed.rdma_ports() if self._transport else {}
@@ -104,14 +104,14 @@ class Observer:
         ports_after = testbed.rdma_ports() if self._transport else {}
         used_after, sent = cpu_seconds(stack.processes()), testbed.segments()
         cpu = {name: used_after[name] - used[name] for name in used}
-        return Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)
+        return _Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)
 
-    def _evidence(self, fabric: Fabric, measured: Measured, ports: dict[str, PortSeen]) -> Evidence:
+    def _evidence(self, fabric: Fabric, measured: _Measured, ports: dict[str, PortSeen]) -> EvidenceRecord:
         """The reported state of ports, racks, drives and caches."""
         testbed, conditions = self.stack.testbed, Conditions(self.stack, self.run)
         before, after = measured.before, measured.after
         return {
-            **segment(_of_the_run(testbed, before), after, measured.segments_before, measured.segments_after),
+            **_segment(_of_the_run(testbed, before), after, measured.segments_before, measured.segments_after),
             **({"ports": ports} if self._transport else {}),
             **conditions.racks(fabric),
             **_beside(testbed, fabric, before, after, measured.seconds),
@@ -145,7 +145,7 @@ def disturbances(stopped: Sequence[str], before: Mapping[str, int], after: Mappi
     return found
 
 
-def segment(before: Links, after: Links, segments: Segments, sent: Segments) -> Evidence:
+def _segment(before: Links, after: Links, segments: Segments, sent: Segments) -> EvidenceRecord:
     """Lower bound on the mean payload of segments with data, in bytes, at the host where it is largest.
 
     A lower bound, because segments that leave as one packet are counted with a single header but a header is subtracted
@@ -191,11 +191,11 @@ def _of_the_run(testbed: Testbed, counted: Links) -> Links:
     return {name: of for name, of in counted.items() if name not in beside}
 
 
-def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> Evidence:
+def _beside(testbed: Testbed, fabric: Fabric, before: Links, after: Links, seconds: float) -> EvidenceRecord:
     """Cross traffic over the racks' uplinks during the run; nothing without hosts for it."""
     if not testbed.by_role(cross_traffic.ROLE) or not fabric.racks:
         return {}
-    was, now = (cross_traffic.moved(testbed, counted) for counted in (before, after))
+    was, now = (bytes_of_cross_traffic(testbed, counted) for counted in (before, after))
     return {"cross_traffic": cross_traffic.share(was, now, seconds, fabric.uplink)}
 
 

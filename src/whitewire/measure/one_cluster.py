@@ -21,8 +21,8 @@ from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.services import Services
 from whitewire.measure.session import Session
-from whitewire.measure.spread import FILE as ROUNDS
-from whitewire.measure.spread import Claims, Lead, Mate, Task, Worker
+from whitewire.measure.spread import ROUNDS_FOLDER as ROUNDS
+from whitewire.measure.spread import Claims, Lead, Mate, Worker, WorkerTask
 from whitewire.measure.weights import ALL
 from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed import kinds as testbeds
@@ -46,7 +46,7 @@ class OneCluster:
     carried: Carried = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
 
-    def make(self, runs: Sequence[Run], number: int, task: Task, team: Mate | None = None) -> int:
+    def make(self, runs: Sequence[Run], number: int, task: WorkerTask, team: Mate | None = None) -> int:
         """Make the runs of one start. Returns how many are begun now; `number` were before.
 
         With `team`, this is a further lane, which does `task`; without it, `task` is what further lanes get. Raises
@@ -145,7 +145,7 @@ class OneCluster:
         testbed.warm_memory(WARM_MEMORY_GIB)
         return kept
 
-    def lead(self, session: Session, number: int, task: Task, started: float) -> int:
+    def lead(self, session: Session, number: int, task: WorkerTask, started: float) -> int:
         """Make the runs of a cluster whose start took `started` seconds, together with further lanes."""
         campaign, folder = self.campaign, self.campaign.journal.folder
         claims = Claims(folder / ROUNDS, task.place)

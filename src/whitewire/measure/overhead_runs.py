@@ -14,7 +14,7 @@ from typing import cast
 from whitewire import workloads
 from whitewire.cluster.stack import Stack
 from whitewire.measure.campaign import Campaign
-from whitewire.measure.execution import cause, execute_empty, last_words
+from whitewire.measure.execution import execute_empty, failure_cause, last_words
 from whitewire.measure.overheads import Overheads, too_wide
 from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.weights import ALL
@@ -27,7 +27,7 @@ from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import RunRecord
 
-OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
+_OF_A_RUN = ("run_id", "order", "experiment", "replicate", "seed", "factors", "floors", "floor_wire")
 """Keys of a run's record that an overhead run's record does not have."""
 
 
@@ -99,7 +99,7 @@ class OverheadRuns:
             result = execute_empty(self.stack, run)
             found = workloads.processors_of(result.record, result.files)
         except FAILURES as error:
-            failure = [Reason("failed", {"why": cause(error, self.stack)})]
+            failure = [Reason("failed", {"why": failure_cause(error, self.stack)})]
             result = Result({"block": run.row["block"], "workload": run.row["workload"]}, last_words(self.stack))
         why = self._keep(key, result, found, attempt, failure)
         if not why:
@@ -121,7 +121,7 @@ class OverheadRuns:
             *reasons.disturbed_by(record), *losses(record, limits, bulk=False),
             *processors.of_an_overhead(found, len(os.sched_getaffinity(0))),
         ]  # fmt: skip
-        kept = cast("RunRecord", {name: of for name, of in record.items() if name not in OF_A_RUN})
+        kept = cast("RunRecord", {name: of for name, of in record.items() if name not in _OF_A_RUN})
         kept |= {"floor": self.overheads.name(key), "attempt": attempt, **reasons.validity(faults)}
         if found:
             kept["outside"] = found["cpu_outside"]

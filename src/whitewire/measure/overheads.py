@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from whitewire.measure.run import OverheadKey
-from whitewire.records.overhead import seconds_of, standard_error, typical
+from whitewire.records.overhead import job_seconds, overhead_error, typical
 from whitewire.records.run import RunRecord
 
 OVERHEAD_RUNS, FURTHER, UNJUDGED = 4, 4, 2
@@ -44,15 +44,15 @@ def too_wide(overheads: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
     if not overheads:
         return False
     known = typical(overheads)
-    for job in seconds_of(overheads[0]):
+    for job in job_seconds(overheads[0]):
         cells: dict[str, list[float]] = {}
         for run in runs:
-            if job in (seconds := seconds_of(run)):
+            if job in (seconds := job_seconds(run)):
                 cell = json.dumps([run["experiment"], run["factors"]], sort_keys=True, default=str)
                 cells.setdefault(cell, []).append(seconds[job] - known[job])
         if cells:
             shortest = min(statistics.median(net) for net in cells.values())
-            error = standard_error([seconds_of(each)[job] for each in overheads])
+            error = overhead_error([job_seconds(each)[job] for each in overheads])
             if error > SCATTER_SHARE * max(0.0, shortest):
                 return True
     return False

@@ -13,6 +13,7 @@ from typing import Any
 from whitewire.design.drive import Drive
 from whitewire.measure import links
 from whitewire.measure.limits_exceeded import Carried
+from whitewire.measure.links import write_link_rows
 from whitewire.measure.run import Run
 from whitewire.testbed.base import Testbed
 
@@ -56,4 +57,4 @@ class Probing:
         rows += links.probe_links(testbed, grid, streams=probes["streams"], ring=ring, **common)
         others = [name for name in used if name not in grid]
         rows += links.probe_links(testbed, others, streams=probes["streams"][:1], ring=ring, **common)
-        links.write(folder, rows)
+        write_link_rows(folder, rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whitewire.cluster import hdfs
-from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hadoop import CommandOutcome
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.design import scaling
@@ -17,17 +17,19 @@ from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.measure import file_systems
 from whitewire.measure.client import source_files, watch
-from whitewire.measure.file_systems import HdfsFiles
+from whitewire.measure.file_systems import HdfsFiles, settled_fsck
 from whitewire.measure.run import Run
 from whitewire.records import evidence
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.tools import namenode
-from whitewire.workloads import hdfs_put, rereplicate
+from whitewire.tools.namenode import fsck_blocks
+from whitewire.workloads import rereplicate
 from whitewire.workloads.base import DATA
+from whitewire.workloads.hdfs_put import put_arguments
 
 
 @dataclass(frozen=True)
-class Puts:
+class StackPuts:
     """The clients of a run that put files into HDFS."""
 
     stack: Stack
@@ -49,7 +51,7 @@ class Puts:
         empty(self.stack, self.clients)
         self.files.code(DATA)
 
-    def put(self, files: list[str], settings: Mapping[str, Any]) -> list[Outcome]:
+    def put(self, files: list[str], settings: Mapping[str, Any]) -> list[CommandOutcome]:
         """All clients put all files, started together, with the run's blocks and packets, and `settings`."""
         scale = self.run.scale
         options = {"dfs.blocksize": scale.block_bytes} | scaling.retry_settings(scale.data_fraction)
@@ -63,22 +65,22 @@ class Puts:
         return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
 
     def operations(self, audit: str) -> list[namenode.Operation]:
-        return self.stack.hdfs.operations(audit, folders(self.clients))
+        return self.stack.hdfs.operations(audit, _folders(self.clients))
 
     def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
         names = {host.address: host.name for host in self.stack.testbed.hosts}
-        text = file_systems.settled(self.stack, DATA) if settled else self.stack.hdfs.blocks(DATA)
+        text = settled_fsck(self.stack, DATA) if settled else self.stack.hdfs.blocks(DATA)
         found: list[PlacedBlock] = [
             {"file": block.path, "block_index": block.index, "bytes": block.length,
              "datanodes": [names.get(address, address) for address in block.addresses]}
-            for block in namenode.blocks(text, bool(self.files.coding))
+            for block in fsck_blocks(text, bool(self.files.coding))
         ]  # fmt: skip
         return found, text
 
     def wait_for_placement(self, complete: Callable[[list[PlacedBlock]], bool]) -> None:
         watch(self.stack, lambda: complete(self.placement()[0]), self.run.timeout)
 
-    def raise_replication(self, replication: int) -> Outcome:
+    def raise_replication(self, replication: int) -> CommandOutcome:
         return self.stack.hdfs.shell(*rereplicate.raise_replication(DATA, replication))
 
     def stored(self, fsck: str) -> RunRecord:
@@ -91,7 +93,7 @@ class Puts:
         }
 
 
-def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
+def warm_up_puts(stack: Stack, files: int = 60, size: int = 131072) -> None:
     """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
     paths = source_files(stack.testbed, size, files)
     empty(stack, len(stack.clients))
@@ -101,20 +103,20 @@ def warm_up(stack: Stack, files: int = 60, size: int = 131072) -> None:
 def empty(stack: Stack, clients: int) -> None:
     """Make an empty folder for each client. Raises RunFailed."""
     stack.hdfs.remove(DATA)
-    if stack.hdfs.shell("-mkdir", "-p", *folders(clients)).status != 0:
+    if stack.hdfs.shell("-mkdir", "-p", *_folders(clients)).status != 0:
         raise RunFailed("the folders of the run could not be made in HDFS")
 
 
-def folders(clients: int) -> list[str]:
+def _folders(clients: int) -> list[str]:
     """The clients' folders in HDFS."""
     return [f"{DATA}/client{number}" for number in range(1, clients + 1)]
 
 
 def put_together(stack: Stack, clients: int, files: list[str], options: Mapping[str, Any], timeout: float
-                 ) -> list[Outcome]:  # fmt: skip
+                 ) -> list[CommandOutcome]:  # fmt: skip
     """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
     residents = stack.clients[:clients]
     for number, client in enumerate(residents, start=1):
-        client.begin(hdfs.FS_SHELL, hdfs_put.put(files, f"{DATA}/client{number}", options))
+        client.begin(hdfs.FS_SHELL, put_arguments(files, f"{DATA}/client{number}", options))
     watch(stack, lambda: all(client.done() for client in residents), timeout)
     return [client.result(timeout=1) for client in residents]

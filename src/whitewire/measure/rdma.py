@@ -22,16 +22,18 @@ from whitewire import atomic
 from whitewire.measure.engine import LOST, TEST_FAILURES
 from whitewire.records.checked import RDMA_ALL
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
-from whitewire.tools import Unreadable, ibv_devinfo, perftest
+from whitewire.tools import Unreadable, perftest
+from whitewire.tools.ibv_devinfo import DevicePort, device_ports
+from whitewire.tools.perftest import MESSAGE_SIZES, list_interfaces, perftest_client, perftest_server, version_command
 
-ATTEMPTS = 5
+_ATTEMPTS = 5
 """Attempts at a test of one message size: perftest's clock calibration sometimes fails, mostly on a busy machine."""
-SECONDS, SLOWER = 60.0, 20.0
-"""A test may take SECONDS, plus SLOWER times what its bytes need at the port's rate."""
+_SECONDS, SLOWER = 60.0, 20.0
+"""A test may take _SECONDS, plus SLOWER times what its bytes need at the port's rate."""
 SETTLE = 1.0
 """Seconds until a server that waits with rdma_cm is ready: no list of the host shows when it is."""
 
-METRICS: dict[type, dict[str, tuple[str, str]]] = {
+_METRICS: dict[type, dict[str, tuple[str, str]]] = {
     perftest.Bandwidth: {
         "bandwidth_average": ("average", "MB/s"),
         "bandwidth_peak": ("peak", "MB/s"),
@@ -56,7 +58,7 @@ class Endpoint:
     """A host's port on the fabric, and how perftest has to address it."""
 
     host: Host
-    port: ibv_devinfo.Port
+    port: DevicePort
     gid_index: int | None
     rdma_cm: bool
 
@@ -69,9 +71,7 @@ class Endpoint:
 # --- finding the ports ------------------------------------------------------------------------------
 
 
-def choose(
-    ports: Sequence[ibv_devinfo.Port], address: str, link_address: str
-) -> tuple[ibv_devinfo.Port, int | None, bool] | None:
+def choose(ports: Sequence[DevicePort], address: str, link_address: str) -> tuple[DevicePort, int | None, bool] | None:
     """The port with a host's address, its GID index (Ethernet), and whether rdma_cm has to connect (iWARP).
 
     `link_address` belongs to the network interface with the address, in hexadecimal with colons. A RoCE port lists
@@ -81,7 +81,7 @@ def choose(
     ip = ipaddress.ip_address(address)
     mapped = ip if ip.version == 6 else ipaddress.IPv6Address(f"::ffff:{ip}")
     hardware = bytes.fromhex(link_address.replace(":", ""))
-    found: list[tuple[int, int, tuple[ibv_devinfo.Port, int | None, bool]]] = []
+    found: list[tuple[int, int, tuple[DevicePort, int | None, bool]]] = []
     for port in ports:
         for gid in port.gids:
             if port.transport == "iWARP":
@@ -95,7 +95,7 @@ def choose(
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
-def find(host: Host) -> Endpoint:
+def find_endpoint(host: Host) -> Endpoint:
     """The host's RDMA port on the fabric that its address belongs to. Raises NoRdma."""
     try:
         names = host.run(perftest.device_names(), timeout=30)
@@ -104,10 +104,10 @@ def find(host: Host) -> Endpoint:
         listed = host.run(perftest.devices(), timeout=30)
         if listed.status != 0:
             raise NoRdma(f"ibv_devinfo on {host.name}: {last_line(listed.stderr or listed.stdout)}")
-        version = host.run(perftest.version(), timeout=30)
+        version = host.run(version_command(), timeout=30)
         if b"Version" not in version.stdout + version.stderr:
             raise NoRdma(f"no perftest on {host.name}: {last_line(version.stderr or version.stdout)}")
-        ports = ibv_devinfo.parse(listed.stdout)
+        ports = device_ports(listed.stdout)
         chosen = choose(ports, host.address, _link_address(host))
     except (CommandFailed, Unreadable, OSError, subprocess.SubprocessError) as fault:
         raise NoRdma(f"{host.name}: {_line(fault)}") from None
@@ -122,7 +122,7 @@ def find(host: Host) -> Endpoint:
 
 def _link_address(host: Host) -> str:
     """Link address of the interface with the host's address; "" when no interface has it."""
-    done = host.run(perftest.interfaces(), timeout=30).check()
+    done = host.run(list_interfaces(), timeout=30).check()
     try:
         for interface in json.loads(done.stdout):
             if any(each.get("local") == host.address for each in interface.get("addr_info", [])):
@@ -140,7 +140,7 @@ def _line(fault: BaseException) -> str:
 
 
 def between(source: Host, destination: Host, fabric: str, folder: Path,
-            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = perftest.SIZES,
+            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = MESSAGE_SIZES,
             iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
     """Run every test at every message size, one after the other, between two hosts on the fabric.
 
@@ -148,7 +148,7 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
     """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
     try:
-        ends = find(source), find(destination)
+        ends = find_endpoint(source), find_endpoint(destination)
     except NoRdma as why:
         return [row(base, why=str(why))]
     return list(_pair(*ends, base, folder / "perftest", tests, sizes, iterations))
@@ -166,10 +166,10 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
     lost = 0
     for test, size in itertools.product(tests, sizes):
         count = iterations(test, size)
-        patience = SECONDS + SLOWER * size * count / ((limit or 1000.0) * 1e6)
+        patience = _SECONDS + SLOWER * size * count / ((limit or 1000.0) * 1e6)
         keys = {**base, "test": test, "message_bytes": size, "iterations": count}
         why = ""
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, _ATTEMPTS + 1):
             stem = f"{base['fabric']}-{base['source']}-{base['destination']}-{test}-{size}-{attempt}"
             try:
                 found = _once(source, destination, test, size, count, next(tcp_ports), patience, folder / stem)
@@ -179,7 +179,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
             except TEST_FAILURES as fault:
                 why = _line(fault)
                 continue
-            for metric, (name, unit) in METRICS[type(found)].items():
+            for metric, (name, unit) in _METRICS[type(found)].items():
                 value = _number(getattr(found, name))
                 yield row(keys, attempt=attempt, metric=metric, value=value, unit=unit)
             why = ""
@@ -195,8 +195,8 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
 def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: int, tcp_port: int, patience: float,
           stem: Path) -> perftest.Bandwidth | perftest.Latency:  # fmt: skip
     """Run one server and one client; returns the one row. Raises one of TEST_FAILURES, or TimeoutExpired."""
-    waits = perftest.server(test, size, count, tcp_port, **destination.arguments)
-    measures = perftest.client(destination.host.address, test, size, count, tcp_port, **source.arguments)
+    waits = perftest_server(test, size, count, tcp_port, **destination.arguments)
+    measures = perftest_client(destination.host.address, test, size, count, tcp_port, **source.arguments)
     server = destination.host.start(waits, stem.with_name(f"{stem.name}-server.txt"))
     try:
         _await(destination, server, tcp_port)
@@ -234,7 +234,7 @@ def listens(table: str, tcp_port: int) -> bool:
     return any(len(socket) > 3 and socket[1].endswith(f":{tcp_port:04X}") and socket[3] == "0A" for socket in sockets)
 
 
-def _transport(port: ibv_devinfo.Port) -> str:
+def _transport(port: DevicePort) -> str:
     if port.transport == "iWARP":
         return "iWARP"
     return "RoCE" if port.link_layer == "Ethernet" else port.link_layer
@@ -252,14 +252,14 @@ def _number(value: float) -> str:
 # --- rows -------------------------------------------------------------------------------------------
 
 
-def unavailable(rows: Sequence[Mapping]) -> str:
+def nothing_measured(rows: Sequence[Mapping]) -> str:
     """Why nothing at all was measured, in one line; "" when something was."""
     if any(row["metric"] for row in rows):
         return ""
     return "; ".join(dict.fromkeys(row["why"] for row in rows)) or "no pair of hosts to measure"
 
 
-def write(folder: Path, rows: Sequence[Mapping]) -> Path:
+def write_rdma_rows(folder: Path, rows: Sequence[Mapping]) -> Path:
     """Write the rows as rdma.csv in the folder of a block's probes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "rdma.csv"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from subprocess import TimeoutExpired
 from typing import Any
 
-from whitewire import workloads
 from whitewire.design.drive import Drive
 from whitewire.design.durations import overhead_kind
 from whitewire.design.scale import Scale
 from whitewire.errors import OF_VALUES, RunFailed
-from whitewire.levels import said
+from whitewire.levels import level_in_words
 from whitewire.records.run import DesignRow
 from whitewire.testbed.base import CommandFailed, ProcessDied
+from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 from whitewire.workloads.terasort import ROW_BYTES
 
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def workload(self) -> Workload:
-        return workloads.of(self.row["workload"])
+        return workload_of(self.row["workload"])
 
     @property
     def scaled(self) -> bool:
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        levels = " ".join(f"{name}={said(name, level)}" for name, level in self.levels.items())
+        levels = " ".join(f"{name}={level_in_words(name, level)}" for name, level in self.levels.items())
         return f"{self.row['experiment']} {levels} (replicate {self.row['replicate']})"
 
 

@@ -11,9 +11,9 @@ from whitewire import atomic
 from whitewire.description.paper import Paper
 from whitewire.design.durations import busy_cores
 from whitewire.measure.run import Run
-from whitewire.records.scale_candidate import FILE, recorded
+from whitewire.records.scale_candidate import SCALE_FILE, recorded
 
-SPARE = 0.85
+_SPARE = 0.85
 """Share of the bound on wake-up latency that the heaviest cell may use, so that the others have a margin."""
 
 
@@ -57,7 +57,7 @@ class ScaleCandidates:
 
     def judge(self, run: Run, latency: float, bound: float) -> str:
         """Settle on this k, with a message, or raise TooHeavy, by the mean wake-up latency of a trial in ms."""
-        most, k = SPARE * bound, f"k = {run.scale.k:g}"
+        most, k = _SPARE * bound, f"k = {run.scale.k:g}"
         enough = latency <= most
         self.tried.append(asdict(Tried(run.scale.k, run.title, round(latency, 4), enough)))
         said = f"mean wake-up latency {latency:.2f} ms, at most {most:.2g} ms leaves a margin"
@@ -88,16 +88,16 @@ class ScaleCandidates:
 
     def _settle(self) -> None:
         self.open = False
-        atomic.write(self.raw / FILE, atomic.as_json({"rung": self.paper.candidate, "tried": self.tried}))
+        atomic.write(self.raw / SCALE_FILE, atomic.as_json({"rung": self.paper.candidate, "tried": self.tried}))
 
 
 def heaviest(runs: Sequence[Run]) -> Run | None:
     """The run that should keep the processors busiest, of those that processors must not limit."""
     bound = [run for run in runs if run.cpu == "limit" and run.scale.file_bytes]
-    return max(bound, key=load, default=None)
+    return max(bound, key=busy_processors, default=None)
 
 
-def load(run: Run) -> float:
+def busy_processors(run: Run) -> float:
     """Processors that a run should keep busy."""
     size = run.scale.file_bytes * run.workload.files(run.parameters)
     return busy_cores(run.workload.on_yarn, size, run.expected_seconds)

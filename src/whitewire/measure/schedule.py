@@ -16,7 +16,7 @@ Pair = tuple[int, int]
 DEPTHS: tuple[Depth, ...] = get_args(Depth)
 RINGS = 0.5
 """Share of the time that the rings of all fabrics may take."""
-LEAST_S = 0.25
+_LEAST_S = 0.25
 """Least seconds of a test: in a shorter one slow start would be a large part."""
 
 
@@ -83,8 +83,8 @@ class Planned:
         return sum(len(pieces) * each.get(count, 2 * (self.seconds + overhead)) for count, pieces in self.passes(hosts))
 
 
-def plan(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,
-         longest: float, least: float = LEAST_S) -> tuple[list[Planned], list[str]]:  # fmt: skip
+def plan_fabrics(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,
+                 longest: float, least: float = _LEAST_S) -> tuple[list[Planned], list[str]]:  # fmt: skip
     """The plans of fabrics that together take `budget` seconds, and what is left out, with the reason.
 
     The first fabrics get the most: every pair with one stream, then with all numbers of streams. Tests are as long as

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import atomic
-from whitewire.cluster import cephfs, hdfs, yarn
-from whitewire.cluster.cephfs import CephFs
+from whitewire.cluster import cephfs
+from whitewire.cluster.cephfs import CephFs, cephfs_unavailable
 from whitewire.cluster.existing import Existing
-from whitewire.cluster.hdfs import Hdfs
+from whitewire.cluster.hdfs import Hdfs, hdfs_settings, rack_settings
 from whitewire.cluster.hibench import HiBench, hibench_of
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.stack import Stack
-from whitewire.cluster.yarn import Yarn
+from whitewire.cluster.yarn import Yarn, application_master_settings, yarn_settings
 from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
-from whitewire.description.transports import Transport
+from whitewire.description.transports import Transport, transport_of
 from whitewire.errors import CannotMake
 from whitewire.factors import parameter
 from whitewire.measure import environment
@@ -26,10 +26,11 @@ from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
 from whitewire.testbed.base import Testbed
-from whitewire.testbed.emulated import segment, software
+from whitewire.testbed.emulated.segment import segment_unavailable
+from whitewire.testbed.emulated.software import NAMENODE_IMAGE
 from whitewire.tools import Unreadable
 from whitewire.tools.rdma_counters import Moved
-from whitewire.workloads import hibench_copy
+from whitewire.workloads.hibench_copy import tree_description
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Services:
         """
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
         jobs = any(run.workload.on_yarn for run in self.runs)
-        transport = transports.of(self.config, self.runs[0].parameters)
+        transport = transport_of(self.config, self.runs[0].parameters)
         check_ports(testbed, transport)
         installation = replace(testbed.installation(), options=tuple(transport.java), variables=transport.variables)
         above: CephFs | Posix | None = None
@@ -65,12 +66,12 @@ class Services:
         values = self._hdfs_settings()
         if jobs:
             place = above.mount if above else cephfs.MOUNT
-            values |= yarn.settings(testbed, installation.configuration, place, self.slots, transport.environment)
+            values |= yarn_settings(testbed, installation.configuration, place, self.slots, transport.environment)
         if self.racks:
-            values |= hdfs.topology(testbed, installation.configuration, self.racks)
-            values |= yarn.topology(testbed, self.racks)
+            values |= rack_settings(testbed, installation.configuration, self.racks)
+            values |= application_master_settings(testbed, self.racks)
         values |= transport.settings
-        below = Hdfs(testbed, installation, values, drive, self.logs, software.IMAGE)
+        below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE)
         above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
         return Stack(below, above_hdfs, above, suite)
 
@@ -78,7 +79,7 @@ class Services:
         first = self.runs[0]
         packet = max(run.scale.packet_bytes for run in self.runs)  # for work outside runs: puts set their own
         copies = parameter(first.parameters, "replication")
-        values = hdfs.settings(self.testbed, first.scale.block_bytes, copies, packet)
+        values = hdfs_settings(self.testbed, first.scale.block_bytes, copies, packet)
         if any("erasure_coding" in run.store for run in self.runs):
             # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
             values |= {"dfs.namenode.redundancy.considerLoad": False}
@@ -165,22 +166,22 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
         },
         "limits": config["limits"],
         "switch": config.get("switch", {}),
-        **({"hibench": hibench_copy.described(config["hibench"]["home"])} if stack.hibench else {}),
+        **({"hibench": tree_description(config["hibench"]["home"])} if stack.hibench else {}),
     }
     path = unused(folder, "environment", ".json")
     atomic.write(path, atomic.as_json(record, default=str))
 
 
-def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
+def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
     """Runs whose file system, network or transport the testbed cannot provide."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
-    moved = [run for run in runs if transports.of(config, run.parameters).name != transports.TCP]
+    moved = [run for run in runs if transport_of(config, run.parameters).name != transports.TCP]
     by_suite = [run.row["run_id"] for run in moved if run.workload.of_suite]
     reasons: list[tuple[list[str], Callable[[], str]]] = [
         (mounted, lambda: no_mount(config)),
-        (on_a_segment, segment.available),
+        (on_a_segment, segment_unavailable),
         ([run.row["run_id"] for run in moved], lambda: THEIR_DAEMONS if "cluster" in config else ""),
         (by_suite, lambda: THEIR_SCRIPTS if config.get("hibench") else ""),
     ]
@@ -190,6 +191,6 @@ def unavailable(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
 def no_mount(config: Mapping[str, Any]) -> str:
     """Why there is no parallel file system on this testbed; empty where there is one."""
     if capabilities_of(config).starts_file_system:
-        why = cephfs.available()
+        why = cephfs_unavailable()
         return f"CephFS: {why}" if why else ""
     return "" if "mount" in config else "no parallel file system; a site names its own under `mount`"

@@ -16,7 +16,7 @@ from whitewire.measure import services as clusters
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER
-from whitewire.measure.execution import cause, execute, given_up, last_words, no_disk
+from whitewire.measure.execution import execute, failure_cause, given_up, last_words, no_disk
 from whitewire.measure.overhead_runs import OverheadRuns
 from whitewire.measure.overheads import Overheads
 from whitewire.measure.rounds import Seen
@@ -24,7 +24,7 @@ from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.shortage import Shortage
 from whitewire.measure.spread import Alone, Team
-from whitewire.measure.turns import Outcome, Turns
+from whitewire.measure.turns import AttemptOutcome, Turns
 from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
 from whitewire.records import processors
@@ -145,7 +145,7 @@ class Session:
             with campaign.holding(ALL):
                 self.restart(turns.waiting or self.runs)
 
-    def attempt(self, run: Run) -> Outcome:
+    def attempt(self, run: Run) -> AttemptOutcome:
         """Make one attempt at a run and keep its record."""
         campaign, run_id = self.campaign, run.row["run_id"]
         failed = disturbed = full = False
@@ -157,8 +157,8 @@ class Session:
         try:
             result = execute(self.stack, run)
             record, files = result.record | of, result.files
-            values = workloads.metrics(record, files)
-            faults = workloads.faults(record, values, campaign.plan.config["limits"])
+            values = workloads.run_metrics(record, files)
+            faults = workloads.run_faults(record, values, campaign.plan.config["limits"])
             short = next((str(each) for each in faults if each.kind.short), "")
             others = values.get("cpu_outside", 0.0) > processors.OTHERS_CORES or run.cpu == "report"
             # Beside other lanes these may be the cause: the next attempt has all processors.
@@ -168,14 +168,18 @@ class Session:
             if shared and (needed := workloads.processors_needed(record, files)):
                 campaign.weights.note(run, needed, bool(short))
         except FAILURES as failure:
-            faults, failed, full = [Reason("failed", {"why": cause(failure, self.stack)})], True, no_disk(failure)
+            faults, failed, full = (
+                [Reason("failed", {"why": failure_cause(failure, self.stack)})],
+                True,
+                no_disk(failure),
+            )
             record, files = _record_of_failed(run), last_words(self.stack)
         record |= {**of, "attempt": attempt, **validity(faults), **campaign.made_by}
         why = record["why_invalid"]
         self._keep(run_id, record, files)
         if full:
             raise NotKept(f"{run_id}: {why}")
-        return Outcome(why, failed, disturbed, short)
+        return AttemptOutcome(why, failed, disturbed, short)
 
     def _keep(self, run_id: str, record: RunRecord, files: Mapping[str, str]) -> None:
         journal = self.campaign.journal
@@ -241,11 +245,11 @@ class Session:
                 campaign.wait_for_idle_processors(self.stack, campaign.deadline)
                 with campaign.spending("warm-up"):
                     result = execute(self.stack, run)
-            latency = workloads.metrics(result.record, result.files)["cpu_late"]
+            latency = workloads.run_metrics(result.record, result.files)["cpu_late"]
         except FAILURES as failure:
             if no_disk(failure):
                 raise given_up("the heaviest cell", failure, self.stack) from None
-            why = f"the heaviest cell failed ({cause(failure, self.stack)})"
+            why = f"the heaviest cell failed ({failure_cause(failure, self.stack)})"
             self.candidates.keep(why)
             campaign.progress.say(f"{why}: going on with k = {run.scale.k:g}; starting HDFS again")
             with campaign.holding(ALL):

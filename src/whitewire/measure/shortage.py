@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-LAST, TOO_MANY, LEAST_RUNS = 20, 18, 10
+_LAST, TOO_MANY, LEAST_RUNS = 20, 18, 10
 """Window of attempts, number of them that must be short of processors, and least number of distinct runs among them: a
 single run that a machine cannot make is no sign that it can make none."""
 
@@ -13,7 +13,7 @@ class Shortage:
     """The last attempts at a block's runs that no other programs disturbed, and how they were short of processors."""
 
     def __init__(self) -> None:
-        self._last: deque[tuple[str, str]] = deque(maxlen=LAST)
+        self._last: deque[tuple[str, str]] = deque(maxlen=_LAST)
 
     def note(self, run_id: str, short: str) -> None:
         """Note the end of an attempt; `short`: how it was short of processors (empty: it was not)."""

@@ -31,24 +31,24 @@ from whitewire.measure.turns import Turns
 from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed.samples import processor_ticks
 
-FILE = ".rounds"
+ROUNDS_FOLDER = ".rounds"
 """Lock file in a block's folder, with one byte per round; the process that has locked a byte makes that round."""
 MOST_ROUNDS = 100_000
 """Most rounds of one cluster; those of the next cluster follow them in the lock file."""
 LEAST_ROUNDS = 2
 """Least rounds per lane for a further lane to be worth its start."""
-LAST, CROWDED = 10, 3
+_LAST, CROWDED = 10, 3
 """Window of attempts, and number of them that lacked processors beside other lanes at which lanes are too many."""
 PATIENCE_S = 1.0
 """Seconds between two checks whether a process that makes rounds has ended."""
 DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
-NO_INTERIM, OVER = "no interim analysis", "over"
+NO_INTERIM, _OVER = "no interim analysis", "over"
 """Messages to a worker: no further interim analysis comes; the cluster makes no more runs."""
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkerTask:
     """The task of a worker: make rounds of the runs `ids` of one cluster.
 
     `shared`: the services of that cluster; `place`: where its rounds begin in the lock file; `ahead`: the analyses that
@@ -66,7 +66,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Report:
+class WorkerReport:
     """The outcome of a worker's runs that are not in the journal.
 
     `pending`: runs that are tried again after the next analysis; `begun`: the worker has taken a round; `ended`: it
@@ -124,7 +124,7 @@ class Team(Protocol):
     def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
         """The result of an interim analysis, which the leading lane makes; None if it makes no more of them."""
 
-    def over(self) -> Sequence[Report]:
+    def over(self) -> Sequence[WorkerReport]:
         """Wait until all other lanes have ended; returns their reports."""
 
 
@@ -148,7 +148,7 @@ class Alone:
     def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
         return interim()
 
-    def over(self) -> Sequence[Report]:
+    def over(self) -> Sequence[WorkerReport]:
         return ()
 
 
@@ -157,7 +157,7 @@ class Beside(Alone):
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims
-        self._last: deque[bool] = deque(maxlen=LAST)
+        self._last: deque[bool] = deque(maxlen=_LAST)
 
     @property
     def crowded(self) -> bool:
@@ -183,7 +183,7 @@ class Mate(Beside):
         taken = self.locks and not self.crowded and self.claims.take(number)
         if taken and not self.begun:
             self.begun = True
-            self.pipe.send(Report(begun=True))
+            self.pipe.send(WorkerReport(begun=True))
         return taken
 
     def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
@@ -193,14 +193,14 @@ class Mate(Beside):
         return None if isinstance(found, str) else found
 
     def report(self, rounds: Rounds, given_up: Sequence[str], left: Mapping[str, Reason],
-               pending: Sequence[str] = ()) -> Report:  # fmt: skip
+               pending: Sequence[str] = ()) -> WorkerReport:  # fmt: skip
         """The report on runs of the rounds that this lane has taken."""
 
         def own(run_id: str) -> bool:
             return rounds.of[run_id] in self.claims.mine
 
-        return Report([*filter(own, given_up)], {run_id: why for run_id, why in left.items() if own(run_id)},
-                      [*filter(own, pending)], begun=self.begun)  # fmt: skip
+        return WorkerReport([*filter(own, given_up)], {run_id: why for run_id, why in left.items() if own(run_id)},
+                            [*filter(own, pending)], begun=self.begun)  # fmt: skip
 
 
 class Worker:
@@ -212,9 +212,9 @@ class Worker:
         self.process = fork.Process(target=_begin, args=(work, theirs, os.getpid()), daemon=True)
         self.process.start()
         theirs.close()
-        self.busy, self.report = False, Report()
+        self.busy, self.report = False, WorkerReport()
 
-    def send(self, what: Task | Seen | str) -> None:
+    def send(self, what: WorkerTask | Seen | str) -> None:
         """Send a message to the process; does nothing if it has ended."""
         with suppress(OSError):
             self.pipe.send(what)
@@ -226,15 +226,15 @@ class Worker:
         self.pipe.close()
 
 
-def serve(folder: Path, beside: Callable[[Task, Mate], Report], pipe: Connection) -> None:
+def serve(folder: Path, beside: Callable[[WorkerTask, Mate], WorkerReport], pipe: Connection) -> None:
     """Run a worker: do the leader's tasks for the block in `folder` until the leader ends. Raises UserError."""
     claims: list[Claims] = []
     while True:
         received = pipe.recv()
-        if isinstance(received, Task):
-            claims.append(Claims(folder / FILE, received.place))
+        if isinstance(received, WorkerTask):
+            claims.append(Claims(folder / ROUNDS_FOLDER, received.place))
             pipe.send(beside(received, Mate(claims[-1], pipe)))
-        elif received == OVER:
+        elif received == _OVER:
             while claims:
                 claims.pop().close()
 
@@ -250,7 +250,7 @@ def _begin(work: Callable[[Connection], None], pipe: Connection, parent: int) ->
     except UserError as error:
         print(f"{error}: its rounds are left to the other lanes", file=sys.stderr, flush=True)
     except Exception:
-        pipe.send(Report(fault=traceback.format_exc()))
+        pipe.send(WorkerReport(fault=traceback.format_exc()))
 
 
 class Lead(Beside):
@@ -260,7 +260,7 @@ class Lead(Beside):
     seconds that the start of a cluster and its warm-up took.
     """
 
-    def __init__(self, claims: Claims, workers: list[Worker], task: Task, made: Callable[[str], bool],
+    def __init__(self, claims: Claims, workers: list[Worker], task: WorkerTask, made: Callable[[str], bool],
                  say: Callable[[str], None], start_seconds: float) -> None:  # fmt: skip
         super().__init__(claims)
         claims.take(0)
@@ -273,8 +273,8 @@ class Lead(Beside):
         for worker in self._busy:  # after an error
             self._lose(worker)
         for worker in self.workers:
-            worker.report = Report()
-            worker.send(OVER)
+            worker.report = WorkerReport()
+            worker.send(_OVER)
         self.claims.close()
 
     @property
@@ -367,21 +367,21 @@ class Lead(Beside):
             worker.send(seen)
         return seen
 
-    def over(self) -> Sequence[Report]:
+    def over(self) -> Sequence[WorkerReport]:
         self._hear()
         for worker in self._busy:
             if not worker.report.begun:  # it would start its cluster for nothing
                 self._lose(worker)
         return self._reports()
 
-    def _reports(self) -> Sequence[Report]:
+    def _reports(self) -> Sequence[WorkerReport]:
         """Wait until all other lanes have ended; returns their reports."""
         while busy := self._busy:
             wait([worker.pipe for worker in busy], PATIENCE_S)
             self._hear()
         return [worker.report for worker in self.workers]
 
-    def leave(self) -> Sequence[Report]:
+    def leave(self) -> Sequence[WorkerReport]:
         """Stop making runs in this lane, because its cluster cannot; returns the other lanes' reports at their end.
 
         They get no more interim analyses, so runs that wait for one are not reported as out of time.

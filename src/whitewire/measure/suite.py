@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whitewire.cluster.hibench import HiBench, Reported, hadoop_of
+from whitewire.cluster.hibench import HiBench, ProgramRun, hadoop_of
 from whitewire.cluster.stack import Stack
 from whitewire.errors import UserError
 from whitewire.factors import parameter
-from whitewire.measure.conditions import Shaping
+from whitewire.measure.conditions import StackShaping
 from whitewire.measure.run import Run
 from whitewire.tools import hibench
+from whitewire.tools.hibench import HiBenchJob
 
 
 @dataclass(frozen=True)
-class Suite:
+class StackSuite:
     """HiBench as a run uses it."""
 
     hibench: HiBench
     stack: Stack
     run: Run
-    shaping: Shaping
+    shaping: StackShaping
 
     @property
     def made_by(self) -> str:
@@ -31,7 +32,7 @@ class Suite:
         parameters, testbed = self.run.parameters, self.stack.testbed
         masters, workers = ([host.endpoint for host in testbed.by_role(role)] for role in ("namenode", "datanode"))
         hadoop = hadoop_of(self.stack.hdfs, self.stack.yarn, self.hibench, options)
-        self.hibench.configure(hadoop, hibench.Job(
+        self.hibench.configure(hadoop, HiBenchJob(
             parameters["program"], parameters["profile"], parameters["maps"], parameters["reduces"],
             masters, workers, self._sizes(),
         ))  # fmt: skip
@@ -59,7 +60,7 @@ class Suite:
         self.hibench.prepare(self.run.timeout, self.stack.check)
         self.stack.made[place] = made
 
-    def measure(self) -> list[Reported]:
+    def measure(self) -> list[ProgramRun]:
         return self.hibench.measure(self.run.timeout, self.stack.check)
 
     def files(self) -> dict[str, str]:

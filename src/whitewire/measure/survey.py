@@ -13,21 +13,39 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import atomic, budget, paths
+from whitewire import atomic, paths
+from whitewire.budget import time_in_words
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
-from whitewire.measure import engine, environment, survey_drives, survey_rdma, survey_transports
+from whitewire.measure import engine, environment
 from whitewire.measure.engine import Work
-from whitewire.measure.lock import exclusive
+from whitewire.measure.lock import hold_measurement
+from whitewire.measure.survey_drives import measure_drives_of_datanodes
 from whitewire.measure.survey_pairs import Pairs
-from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, planned, shape_here
+from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, plan_survey, shape_here
+from whitewire.measure.survey_rdma import measure_rdma_ports
+from whitewire.measure.survey_transports import measure_transports
 from whitewire.progress import Pulse
 from whitewire.records import links as records
-from whitewire.records import manifest, outliers
-from whitewire.records.links import HostFacts, HostLink, Machine, Plan
+from whitewire.records import manifest
+from whitewire.records.links import (
+    FOLDERS_OF_PARTS,
+    LINKS_FOLDER,
+    LINKS_RECORD,
+    HostFacts,
+    HostLink,
+    LinksPart,
+    Machine,
+    SurveyPlan,
+    files_of_links,
+    links_faults,
+    read_hosts,
+    read_plan,
+)
+from whitewire.records.outliers import outliers_of_folder
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.schema import Broken
 from whitewire.testbed import kinds as testbeds
@@ -45,14 +63,14 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     (default: the one of config.yaml's that asks for most hosts). Raises UserError when hosts cannot be used.
     """
     config, source = load_testbed(testbed), paths.shown(project.testbed_path(testbed))
-    seconds = seconds_of(within, effort, capabilities_of(config).local)
+    seconds = _seconds_of(within, effort, capabilities_of(config).local)
     shape = shape_here(config, effort, paper)
-    folder = results / records.FOLDER
+    folder = results / LINKS_FOLDER
     hosts = testbeds.open_bare(config, shape.roles, shape.k, source)
-    plan = planned(testbed, config, effort, seconds, shape, hosts)
+    plan = plan_survey(testbed, config, effort, seconds, shape, hosts)
     if [*parts] == ["transports"] and not plan.get("transports"):
         raise UserError(f"{source}: transports: found none with a library or variables, expected one to measure")
-    with exclusive(folder, "these links"), within_its_job(config):
+    with hold_measurement(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
         if kept is None:
@@ -64,14 +82,14 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
             made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
-        if (folder / records.RECORD).exists() and not records.faults(folder):
+        if (folder / LINKS_RECORD).exists() and not links_faults(folder):
             made.work.progress.say("all measured before, and the testbed's file is as it was")
             _note_parts(folder, parts)
             return
         make(made, parts)
 
 
-def seconds_of(within: str, effort: str, local: bool) -> float:
+def _seconds_of(within: str, effort: str, local: bool) -> float:
     """Seconds that a survey may take. Raises UserError."""
     return engine.seconds_within(within) if within else (BUDGET_HERE_S if local else BUDGET_S)[effort]
 
@@ -79,18 +97,18 @@ def seconds_of(within: str, effort: str, local: bool) -> float:
 def _known(folder: Path) -> dict[str, str]:
     """Names of measured parts' hosts, by their names for ssh or the scheduler: another job may have other nodes."""
     try:
-        return {host["target"]: host["name"] for host in records.hosts(folder)["hosts"]}
+        return {host["target"]: host["name"] for host in read_hosts(folder)["hosts"]}
     except Broken:
         return {}
 
 
-def _with_transports(folder: Path, kept: Plan, plan: Plan) -> Plan:
+def _with_transports(folder: Path, kept: SurveyPlan, plan: SurveyPlan) -> SurveyPlan:
     """The kept plan with the transports of another one; what was measured over others is removed."""
-    manifest.open_record(folder, records.RECORD)
+    manifest.open_record(folder, LINKS_RECORD)
     (folder / records.part_file("transports")).unlink(missing_ok=True)
-    for name in records.FOLDERS["transports"]:
+    for name in FOLDERS_OF_PARTS["transports"]:
         shutil.rmtree(folder / name, ignore_errors=True)
-    made: Plan = {**kept, "transports": plan.get("transports", [])}
+    made: SurveyPlan = {**kept, "transports": plan.get("transports", [])}
     atomic.write(folder / records.PLAN, atomic.as_json(made))
     return made
 
@@ -126,8 +144,8 @@ def _announce(survey: Survey) -> None:
     work, plan, count = survey.work, survey.plan, len(survey.testbed.hosts)
     work.progress.say(
         f"{count} hosts, {count * (count - 1) // 2} pairs, {len(plan['fabrics'])} fabrics: about "
-        f"{budget.words(plan['expected_seconds'])}"
-        + (f", at most {budget.words(work.seconds)}" if math.isfinite(work.seconds) else "")
+        f"{time_in_words(plan['expected_seconds'])}"
+        + (f", at most {time_in_words(work.seconds)}" if math.isfinite(work.seconds) else "")
     )
     for why in plan["left_out"]:
         work.progress.say(f"left out: {why}")
@@ -153,7 +171,7 @@ def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
     work, before, left = survey.work, dict(survey.work.spent), len(survey.work.left)
     yield
     spent = {phase: round(seconds, 1) for phase, seconds in work.spent.items() if phase not in before}
-    record: records.PartRecord = {
+    record: LinksPart = {
         "left_out": [str(each) for each in work.left[left:]], "begun": round(work.begun + since, 3),
         "seconds": round(work.took - since, 1), "spent": spent,
     }  # fmt: skip
@@ -170,17 +188,17 @@ def _network(survey: Survey) -> None:
 
 def _drives(survey: Survey) -> None:
     with survey.work.phase("drives"):
-        survey_drives.measure(survey)
+        measure_drives_of_datanodes(survey)
 
 
 def _rdma(survey: Survey) -> None:
     with survey.work.phase("rdma"):
-        survey_rdma.measure(survey)
+        measure_rdma_ports(survey)
 
 
 def _transports(survey: Survey) -> None:
     with survey.work.phase("transports"):
-        survey_transports.measure(survey)
+        measure_transports(survey)
 
 
 MEASURES: dict[OfLinks, Callable[[Survey], None]] = {
@@ -196,23 +214,23 @@ def _remove_damaged(survey: Survey) -> None:
             survey.work.progress.say(f"{paths.shown(path)}: {why}: removed, and what is missing is measured again")
             path.unlink()
         part.unlink(missing_ok=True)
-    manifest.open_record(survey.folder, records.RECORD)
+    manifest.open_record(survey.folder, LINKS_RECORD)
 
 
 def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
     """Add the records of these parts to a survey that was recorded before there were parts."""
-    record, planned = records.record(folder), records.parts_of(folder)
+    record, planned = records.read_links_unchecked(folder), records.parts_of(folder)
     lacking = [part for part in parts if part in planned and not (folder / records.part_file(part)).exists()]
     for part in lacking:
         left = [why for why in record["left_out"] if why not in record["plan"]["left_out"]]
-        own: records.PartRecord = {
+        own: LinksPart = {
             "left_out": left if part == "network" else [], "begun": record["begun"],
             "seconds": record["seconds"] if part == "network" else 0.0,
             "spent": record["spent"] if part == "network" else {},
         }  # fmt: skip
         atomic.write(folder / records.part_file(part), atomic.as_json(own))
     if lacking:
-        manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
+        manifest.close_record(folder, LINKS_RECORD, record, files_of_links(folder))
 
 
 def finish(folder: Path) -> None:
@@ -224,28 +242,28 @@ def finish(folder: Path) -> None:
             f"{paths.shown(folder)}: found no {', '.join(lacking)}, expected what iperf3, fio and perftest measured; "
             f"next: `{command}`"
         )
-    if wrong := records.faults(folder):
+    if wrong := links_faults(folder):
         raise Faults([*wrong, f"remove {paths.shown(folder)}, and links are measured again"])
-    plan, parts, say = records.plan(folder), records.parts(folder), Pulse("links").say
+    plan, parts, say = read_plan(folder), records.parts(folder), Pulse("links").say
     of = [parts[part] for part in planned]
     left = [why for part in of for why in part["left_out"]]
     record: records.LinksRecord = {
         "plan": plan,
-        "hosts": records.hosts(folder)["hosts"],
+        "hosts": read_hosts(folder)["hosts"],
         "left_out": [*plan["left_out"], *left],
         "begun": min(part["begun"] for part in of),
         "seconds": round(sum(part["seconds"] for part in of), 1),
         "spent": {phase: seconds for part in of for phase, seconds in part["spent"].items()},
         **environment.commit(),
     }
-    manifest.close_record(folder, records.RECORD, record, records.kept_files(folder))
+    manifest.close_record(folder, LINKS_RECORD, record, files_of_links(folder))
     for why in left:
         say(f"left out: {why}")
-    found = outliers.of_folder(folder)
+    found = outliers_of_folder(folder)
     for each in found:
         if not each.part_of:
             say(f"beyond its bound: {each.said}")
-    say(f"finished in {budget.words(record['seconds'])}, {len(found) or 'nothing'} beyond its bound")
+    say(f"finished in {time_in_words(record['seconds'])}, {len(found) or 'nothing'} beyond its bound")
 
 
 def _places(testbed: Testbed) -> list[records.HostPlace]:
@@ -255,7 +273,7 @@ def _places(testbed: Testbed) -> list[records.HostPlace]:
 def _record_hosts(survey: Survey) -> None:
     """Record the hosts and the reported state of their links on each fabric, besides those of an earlier part."""
     path, testbed = survey.folder / records.HOSTS, survey.testbed
-    before = records.hosts(survey.folder) if path.exists() else None
+    before = read_hosts(survey.folder) if path.exists() else None
     known = {host["name"] for host in before["hosts"]} if before else set()
     places = [place for place in _places(testbed) if place["name"] not in known]
     if before and not places:

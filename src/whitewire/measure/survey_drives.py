@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from whitewire import atomic, budget
+from whitewire import atomic
+from whitewire.budget import time_in_words
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
 from whitewire.measure import links
+from whitewire.measure.drives import measure_drives
 from whitewire.measure.survey_plan import DRIVES_SHARE, MODELS_S, Survey, drive_turns
-from whitewire.records import links as records
+from whitewire.records.links import DRIVES_FILE, MODELS_FILE
 from whitewire.testbed.emulated import software
 
 
-def measure(survey: Survey) -> None:
+def measure_drives_of_datanodes(survey: Survey) -> None:
     """Measure drives and mounts of all DataNodes."""
     if survey.testbed.capabilities.models_drives:
         _models(survey)
         return
-    path = survey.folder / records.DRIVES
+    path = survey.folder / DRIVES_FILE
     turns = drive_turns(survey.config, survey.testbed)
     if path.exists() or not turns:
         return
     chosen = storage.effort_for(DRIVES_SHARE * survey.work.seconds, turns)
     takes = turns * storage.curve_seconds(storage.EFFORTS[chosen])
-    survey.work.progress.say(f"drives: about {budget.words(takes)}")
+    survey.work.progress.say(f"drives: about {time_in_words(takes)}")
     targets = storage.places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
-    storage.measure(targets, chosen, path.parent, at_once=survey.at_once)
+    measure_drives(targets, chosen, path.parent, at_once=survey.at_once)
 
 
 def _models(survey: Survey) -> None:
     work, paper = survey.work, survey.shape.paper
-    path, nodes = survey.folder / records.MODELS, len(survey.testbed.by_role("datanode"))
+    path, nodes = survey.folder / MODELS_FILE, len(survey.testbed.by_role("datanode"))
     if not survey.shape.drive.limits:
         work.leave_out("drives", f"{paper} models none, and memory is no drive")
         return
@@ -40,7 +42,7 @@ def _models(survey: Survey) -> None:
     if not software.libraries():
         work.leave_out("drives", "their model is not compiled; make setup")
         return
-    work.progress.say(f"drives as {paper} models them: about {budget.words(MODELS_S)}")
+    work.progress.say(f"drives as {paper} models them: about {time_in_words(MODELS_S)}")
     bound = survey.plan["limits"]["drive_error"]
     try:
         rows = links.probe_drives(survey.testbed, survey.shape.drive, bound, path.parent, stop=False)

@@ -12,19 +12,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from whitewire import atomic, budget
-from whitewire.measure import engine, links
-from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit
+from whitewire import atomic
+from whitewire.budget import time_in_words
+from whitewire.measure import links
+from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit, make_units
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.schedule import Pair, Planned
-from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, OVERHEAD_S, Survey
+from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, PAIR_OVERHEAD_S, Survey
 from whitewire.records import links as records
 from whitewire.records import outliers
 from whitewire.records.links import FabricPlan, PairRow
 from whitewire.testbed.base import Fabric, Host
 from whitewire.tools import iperf3
 
-TRIES = 3
+_TRIES = 3
 """Attempts at a test."""
 AGAIN_TIMES = 2.0
 """Factor by which a pair's test is longer when it is measured again."""
@@ -69,12 +70,12 @@ class Pairs:
                 what = "round trips at rest" if streams == 0 else f"{streams} stream{'s' if streams > 1 else ''}"
                 self.work.progress.say(f"{name}, {what}: {sum(unit.size for unit in units)} pairs, up to "
                                        f"{of['at_once']} at one time, about "
-                                       f"{budget.words(self._takes(of, streams, len(units)))}")  # fmt: skip
-                if late := engine.make(units, self.work.deadline):
+                                       f"{time_in_words(self._takes(of, streams, len(units)))}")  # fmt: skip
+                if late := make_units(units, self.work.deadline):
                     self.work.leave_out(f"{name}, {what}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
 
     def _takes(self, of: FabricPlan, streams: int, turns: int) -> float:
-        overhead = OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
+        overhead = PAIR_OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
         return turns * (overhead if streams == 0 else 2 * (of["seconds"] + overhead))
 
     @contextmanager
@@ -109,7 +110,7 @@ class Pairs:
             f"{streams}-{source.name}-{destination.name}-{attempt}.json"
         )  # fmt: skip
         why = ""
-        for again in range(TRIES):
+        for again in range(_TRIES):
             time.sleep(0.2 * again)  # a server may be busy for a moment with the end of the test before
             try:
                 rows = self._rows(base, source, destination, seconds, path)
@@ -129,7 +130,7 @@ class Pairs:
         if base["streams"] == 0:
             done = source.run(iperf3.one_segment(destination.address), timeout=30)
             atomic.write(path, done.stdout)
-            return [{**base, "value": links.read(done, iperf3.round_trip)}]
+            return [{**base, "value": links.parsed_output(done, iperf3.round_trip)}]
         ends = ((fabric.name, "sent", source.name), (fabric.name, "received", destination.name))
         rate = min(fabric.rate, *(self.best.get(end, fabric.rate) for end in ends))
         size = int(links.probe_bytes(rate, seconds))
@@ -166,7 +167,7 @@ class Pairs:
             ) for way in own]  # fmt: skip
             self.work.progress.say(f"{name}: {len(own)} directions beyond the bound, again one by one")
             with self.work.leaving_out(name), cannot_make(self.folder), self._ready(name):
-                if late := engine.make(units, self.work.deadline):
+                if late := make_units(units, self.work.deadline):
                     self.work.leave_out(name, TIME_UP, f"{len(late)} directions beyond the bound were not measured "
                                         "again by themselves")  # fmt: skip
 

@@ -19,22 +19,22 @@ from whitewire.design.drive import Drive
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
-from whitewire.measure import links, schedule
+from whitewire.measure import links
 from whitewire.measure.engine import Work
-from whitewire.measure.schedule import Planned, Wanted
+from whitewire.measure.schedule import Planned, Wanted, plan_fabrics
 from whitewire.records import links as records
-from whitewire.records import schema
-from whitewire.records.links import Effort, FabricPlan, Limits, Plan, TransportPlan
-from whitewire.records.schema import Broken
+from whitewire.records.links import Effort, FabricPlan, LinkLimits, SurveyPlan, TransportPlan
+from whitewire.records.schema import Broken, load_json
 from whitewire.testbed.base import Testbed
-from whitewire.testbed.emulated import segment, software
+from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.segment import segment_unavailable
 
-EFFORTS: tuple[Effort, ...] = get_args(Effort)
+_EFFORTS: tuple[Effort, ...] = get_args(Effort)
 BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
 BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
 """Most seconds of a survey, without its end: of a site, and of hosts on this machine. These are all alike, so the first
 report of a paper need not wait for every pair of them."""
-OPEN_S, OPEN_HERE_S = 10.0, 4.0
+_OPEN_S, OPEN_HERE_S = 10.0, 4.0
 """Seconds until hosts of a site, or on this machine, are up and described."""
 KEPT_BACK = 0.1
 """Share of the time that is reserved for pairs that are measured again by themselves."""
@@ -42,7 +42,7 @@ DRIVES_SHARE = 0.35
 """Share of the time that a site's drives may take."""
 MODELS_S = 8.0
 """Seconds that modelled drives take."""
-OVERHEAD_S, OVERHEAD_OF_SITES_S = 0.15, 0.9
+PAIR_OVERHEAD_S, OVERHEAD_OF_SITES_S = 0.15, 0.9
 """Seconds per test besides the test itself, here and on a site: to start its client, connect and report."""
 PAIRS_PER_PROCESSOR = 2
 """Pairs per processor that may be measured at the same time if hosts share this machine's processors; their rates
@@ -67,7 +67,7 @@ def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, a
     for paper in papers:
         fabrics: dict[str, None] = {}
         for name, experiment in paper.experiments.items():
-            if "control" in experiment or effort not in experiment.get("efforts", EFFORTS):
+            if "control" in experiment or effort not in experiment.get("efforts", _EFFORTS):
                 continue
             for levels in cells_of(experiment):
                 if fabric := paper.parameters(name, levels).get("fabric"):
@@ -94,21 +94,22 @@ def shape_here(config: Mapping[str, Any], effort: str, paper: str) -> Shape:
     return shape_of(papers, config, effort, paper)
 
 
-def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed) -> Plan:
+def plan_survey(
+    name: str, config: Mapping[str, Any], effort: str, seconds: float, shape: Shape, testbed: Testbed
+) -> SurveyPlan:
     """The plan of a survey that takes `seconds`: what is measured of a testbed, and what is left out."""
     apart, count = not is_emulated(config), len(testbed.hosts)
-    overhead, opening = (OVERHEAD_S, OPEN_HERE_S) if testbed.capabilities.local else (OVERHEAD_OF_SITES_S, OPEN_S)
+    overhead, opening = (PAIR_OVERHEAD_S, OPEN_HERE_S) if testbed.capabilities.local else (OVERHEAD_OF_SITES_S, _OPEN_S)
     wanted, left = _wanted(config, shape, apart, count)
     for_drives = _drive_seconds(config, shape, testbed, seconds)
     rest = max(0.0, min(seconds, 1e6) * (1 - KEPT_BACK) - opening - for_drives)
     probes = config["probes"]
     longest = probes["seconds"] if effort != "smoke" else min(probes["seconds"], 1.0)
     streams = probes["streams"] if effort != "smoke" else probes["streams"][:1]
-    plans, more = schedule.plan(wanted, count, streams, rest, overhead, longest)
+    plans, more = plan_fabrics(wanted, count, streams, rest, overhead, longest)
     takes = opening + for_drives + sum(each.cost(count, overhead) for each in plans)
     roles = dict(Counter(host.role for host in testbed.hosts))
-    wanted_transports = transports_of(config)
-    return {
+    plan: SurveyPlan = {
         "testbed": name,
         "kind": config["kind"],
         "emulated": is_emulated(config),
@@ -118,11 +119,13 @@ def planned(name: str, config: Mapping[str, Any], effort: str, seconds: float, s
         "k": shape.k,
         "roles": roles,
         "fabrics": [_fabric_plan(config, each, shape.k) for each in plans],
-        **({"transports": wanted_transports} if wanted_transports else {}),
         "left_out": [*left, *more],
-        "limits": cast("Limits", {key: config["limits"][key] for key in Limits.__annotations__}),
+        "limits": cast("LinkLimits", {key: config["limits"][key] for key in LinkLimits.__annotations__}),
         "expected_seconds": round(takes, 1),
     }
+    if used := transports_of(config):
+        plan["transports"] = used
+    return plan
 
 
 def transports_of(config: Mapping[str, Any]) -> list[TransportPlan]:
@@ -152,7 +155,7 @@ def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int) ->
         if can.shares_processors and rate > links.MOST_RATE:
             left.append(f"{name}: a link has {rate:.0f} Mbit/s here, and above {links.MOST_RATE:.0f} this machine's "
                         "processors would be measured")  # fmt: skip
-        elif can.shapes_links and described.get("shared") and (why := segment.available()):
+        elif can.shapes_links and described.get("shared") and (why := segment_unavailable()):
             left.append(f"{name}: {why}")
         elif can.shapes_links and described.get("racks"):
             left.append(f"{name}: its racks are probed before each block of runs on it")
@@ -188,18 +191,18 @@ def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
     return own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
 
 
-def kept_plan(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
+def kept_plan(folder: Path, plan: SurveyPlan, exactly: bool) -> SurveyPlan | None:
     """The plan of an earlier survey if its results serve this one too; else None.
 
     They do with the same hosts, the same description and at least the same effort; with `exactly`, also the same
     fabrics and times.
     """
     try:
-        old: Plan = schema.load(folder / records.PLAN, Plan)
+        old: SurveyPlan = load_json(folder / records.PLAN, SurveyPlan)
     except Broken:
         return None
     same = all(old.get(key) == plan[key] for key in ("testbed", "kind", "description", "shape", "k", "roles", "limits"))
-    if not same or old["effort"] not in EFFORTS[EFFORTS.index(plan["effort"]) :]:
+    if not same or old["effort"] not in _EFFORTS[_EFFORTS.index(plan["effort"]) :]:
         return None
     return None if exactly and old["fabrics"] != plan["fabrics"] else old
 
@@ -207,12 +210,12 @@ def kept_plan(folder: Path, plan: Plan, exactly: bool) -> Plan | None:
 def effort_there(folder: Path, description: str, asked: str) -> str:
     """The effort asked for, or that of an existing survey of the same description, whichever is larger."""
     try:
-        old: Plan = schema.load(folder / records.PLAN, Plan)
+        old: SurveyPlan = load_json(folder / records.PLAN, SurveyPlan)
     except Broken:
         return asked
-    if old["description"] != description or old["effort"] not in EFFORTS:
+    if old["description"] != description or old["effort"] not in _EFFORTS:
         return asked
-    return max(old["effort"], asked, key=EFFORTS.index)
+    return max(old["effort"], asked, key=_EFFORTS.index)
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ class Survey:
 
     testbed: Testbed
     config: Mapping[str, Any]
-    plan: Plan
+    plan: SurveyPlan
     shape: Shape
     folder: Path
     source: str

@@ -7,21 +7,23 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from whitewire.measure import engine, rdma, schedule
-from whitewire.measure.engine import TIME_UP, Unit
+from whitewire.measure import rdma, schedule
+from whitewire.measure.engine import TIME_UP, Unit, make_units
+from whitewire.measure.rdma import find_endpoint, nothing_measured, write_rdma_rows
 from whitewire.measure.schedule import Pair
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
 from whitewire.testbed.base import Host
 from whitewire.testbed.each import on_each
 from whitewire.tools import perftest
+from whitewire.tools.perftest import MESSAGE_SIZES
 
-SIZES = perftest.SIZES[::2]
-SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
+_SIZES = MESSAGE_SIZES[::2]
+_SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
 """Message sizes of the first pair's curves; tests and sizes of the others."""
 
 
-def measure(survey: Survey) -> None:
+def measure_rdma_ports(survey: Survey) -> None:
     """Measure RDMA ports on every fabric."""
     path = survey.folder / records.RDMA_TABLE
     if path.exists():
@@ -30,8 +32,8 @@ def measure(survey: Survey) -> None:
         rows = [rdma.row(why="emulated links have no RDMA ports")]
     else:
         rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]
-    rdma.write(path.parent, rows)
-    if why := rdma.unavailable(rows):
+    write_rdma_rows(path.parent, rows)
+    if why := nothing_measured(rows):
         survey.work.progress.say(f"RDMA: {why}")
 
 
@@ -56,23 +58,23 @@ def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:
     (first, *beside), *turns = schedule.turns(
         schedule.ring(len(with_port)), max(1, min(survey.at_once, len(with_port)) // 2)
     )
-    rows += rdma.between(with_port[first[0]], with_port[first[1]], fabric, folder, perftest.TESTS, SIZES)
+    rows += rdma.between(with_port[first[0]], with_port[first[1]], fabric, folder, perftest.TESTS, _SIZES)
     short(beside)
-    if late := engine.make([Unit(partial(short, pairs), size=len(pairs)) for pairs in turns], work.deadline):
+    if late := make_units([Unit(partial(short, pairs), size=len(pairs)) for pairs in turns], work.deadline):
         work.leave_out(f"RDMA on {fabric}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
     return rows
 
 
 def _short(hosts: Sequence[Host], pair: Pair, fabric: str, folder: Path) -> list[dict]:
     one, other = (hosts[number] for number in pair)
-    found = (rdma.between(one, other, fabric, folder, [test], [size]) for test, size in SHORT)
+    found = (rdma.between(one, other, fabric, folder, [test], [size]) for test, size in _SHORT)
     return [row for rows in found for row in rows]
 
 
 def _port(host: Host) -> str:
     """Why a host has no RDMA port on the fabric in use; empty: it has one."""
     try:
-        rdma.find(host)
+        find_endpoint(host)
     except rdma.NoRdma as why:
         return str(why)
     return ""

@@ -20,22 +20,23 @@ from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
-from whitewire.records import transport
 from whitewire.records.links import Effort, FabricPlan, TransportRow
+from whitewire.records.transport import fault_of_transport
 from whitewire.testbed.base import Fabric, Host, Testbed
 from whitewire.testbed.site import shell
-from whitewire.tools import Unreadable, iperf3
+from whitewire.tools import Unreadable
+from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 
 REPEATS: Mapping[Effort, int] = {"smoke": 1, "quick": 3, "full": 5}
 """Tests of each transport with each number of streams, by effort."""
-READY_S = 20.0
+_READY_S = 20.0
 
 
 class WentElsewhere(Exception):
     """Why a test's bytes did not use the transport that it was asked for."""
 
 
-def measure(survey: Survey) -> None:
+def measure_transports(survey: Survey) -> None:
     """Measure every transport on every fabric, between the two hosts whose RDMA ports perftest measures.
 
     A transport is given up after LOST tests in a row without a result, or one that does not end.
@@ -93,7 +94,7 @@ def _lacking(way: Transport, ends: Sequence[Host], with_port: Collection[str]) -
     if way.kind == RDMA and (without := [host.name for host in ends if host.name not in with_port]):
         return f"no RDMA port on {' and '.join(without)}"
     for host in ends if way.preload else ():
-        done = host.run(["sh", "-c", shell.PRELOADED], preloading([way]), timeout=READY_S)
+        done = host.run(["sh", "-c", shell.PRELOADED], preloading([way]), timeout=_READY_S)
         if refused := done.stdout.decode(errors="replace").split():
             return f"{', '.join(refused)} cannot be preloaded on {host.name}"
     return ""
@@ -127,15 +128,15 @@ class Tests:
         testbed, ends = self.testbed, (self.source.name, self.destination.name)
         with self._server(way, self.folder / f"{stem}-server.txt"):
             before, ports, busy = testbed.counters(), testbed.rdma_ports(), testbed.cpu_seconds()
-            argv = iperf3.client(self.destination.address, streams, int(self.size))
+            argv = iperf3_client(self.destination.address, streams, int(self.size))
             seconds = 60 + 2 * self.size / (self.fabric.rate * 1e6 / 8)
             done = self.source.run(argv, way.variables, timeout=seconds)
             used, ports_after, after = testbed.cpu_seconds(), testbed.rdma_ports(), testbed.counters()
         atomic.write(self.folder / f"{stem}.json", done.stdout)
-        result = links.read(done, iperf3.parse)
+        result = links.parsed_output(done, iperf3_result)
         own = {name: port for name, port in ports.items() if name in ends}
         seen = carrying.seen(before, after, own, ports_after, testbed.links())
-        if why := transport.fault(way.kind, seen):
+        if why := fault_of_transport(way.kind, seen):
             raise WentElsewhere(f"asked {way.kind}, found {why}")
         rows = [self._row(way, streams, attempt, "goodput", result.goodput, "Mbit/s")]
         if not testbed.capabilities.shares_processors:
@@ -145,9 +146,9 @@ class Tests:
 
     @contextlib.contextmanager
     def _server(self, way: Transport, log: Path) -> Iterator[None]:
-        server = self.destination.start(iperf3.server(self.destination.address), log, way.variables)
+        server = self.destination.start(iperf3_server(self.destination.address), log, way.variables)
         try:
-            server.wait_ready("Server listening", timeout=READY_S)
+            server.wait_ready("Server listening", timeout=_READY_S)
             yield
         finally:
             server.stop()

@@ -14,39 +14,49 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import atomic, budget, lanes, paths
+from whitewire import atomic, paths
+from whitewire.budget import time_in_words
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import digest, fabric_names, load_testbed
 from whitewire.errors import CannotMake, Faults, UserError
+from whitewire.lanes import LANES_VARIABLE
 from whitewire.measure import environment
 from whitewire.measure import links as network
 from whitewire.measure.block_plan import CLOSING_S, START_S
 from whitewire.measure.engine import TIME_UP, Work, seconds_within
 from whitewire.measure.execution import cannot_make
-from whitewire.measure.lock import exclusive
-from whitewire.measure.trust_plan import Offer, offers, parts_of, planned, why_absent
+from whitewire.measure.lock import hold_measurement
+from whitewire.measure.trust_plan import Offer, offers, parts_of_trust, plan_trust, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked, manifest
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS, WITHIN, Part
-from whitewire.records.trust import PartRecord
+from whitewire.records.trust import (
+    PART_RECORD,
+    TRUST_FOLDER,
+    TRUST_RECORD,
+    TrustPart,
+    block_folders,
+    files_of_trust,
+    remedy_of_damage,
+)
 
-OVERRUN = 1.5
+_OVERRUN = 1.5
 """Most time of a part, as a multiple of its planned time, besides what a block reserves for its start and end."""
 
 
-def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:
+def measure_trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
     `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
     only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
     part could be made.
     """
-    os.environ.pop(lanes.VARIABLE, None)  # comparisons run alone, except for the lanes that they ask for
-    wanted, config = parts_of(parts), load_testbed(testbed)
+    os.environ.pop(LANES_VARIABLE, None)  # comparisons run alone, except for the lanes that they ask for
+    wanted, config = parts_of_trust(parts), load_testbed(testbed)
     if not capabilities_of(config).shapes_links:
         raise UserError(
             f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: only "
@@ -55,11 +65,11 @@ def trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_ru
     seconds = seconds_within(within or WITHIN)
     names = project.load_config()["papers"]
     papers = [load_paper(project.paper_path(name), fabric_names(config)) for name in names]
-    made = Trust(testbed, config, papers, results / records.FOLDER, wanted, seconds)
+    made = Trust(testbed, config, papers, results / TRUST_FOLDER, wanted, seconds)
     made.outlook()
     if dry_run:
         return False
-    with exclusive(made.folder, "the trust in this testbed"):
+    with hold_measurement(made.folder, "the trust in this testbed"):
         made.make()
     return True
 
@@ -73,18 +83,18 @@ class Trust:
         self.work = Work("trust", seconds)
         self.description = digest(config)
         self.offers = {offer.part: offer for offer in offers(wanted, config, papers)}
-        planned_units, out = planned(list(self.offers.values()), seconds)
+        planned_units, out = plan_trust(list(self.offers.values()), seconds)
         done = {part: each["units"] for part in planned_units if (each := self.done(part))}
         self.units = {part: units for part, units in planned_units.items() if units > done.get(part, 0)}
         self.kept = [part for part in planned_units if part not in self.units]
         for part in out:
-            least = budget.words(self.offers[part].seconds(self.offers[part].least))
+            least = time_in_words(self.offers[part].seconds(self.offers[part].least))
             self.work.leave_out(part, f"for want of time ({least} at least)")
         for part in wanted:
             if part not in self.offers:
                 self.work.leave_out(part, why_absent(part))
 
-    def done(self, part: str) -> PartRecord | None:
+    def done(self, part: str) -> TrustPart | None:
         """The record of a part with finished units on this description of the testbed; else None."""
         found = records.part(self.folder, part)
         return found if found and found["units"] and found["description"] == self.description else None
@@ -102,11 +112,11 @@ class Trust:
             offer = self.offers[part]
             of = f" of {', '.join(offer.papers)}" if offer.papers else ""
             self.work.progress.say(f"{part}: {units} {offer.unit}{'s' if units != 1 else ''}{of}, about "
-                              f"{budget.words(offer.seconds(units))}")  # fmt: skip
+                              f"{time_in_words(offer.seconds(units))}")  # fmt: skip
         for why in self.work.left:
             self.work.progress.say(f"left out: {why}")
-        most = budget.words(self.work.seconds)
-        self.work.progress.say(f"all of it: about {budget.words(self.expected)}, at most {most}")
+        most = time_in_words(self.work.seconds)
+        self.work.progress.say(f"all of it: about {time_in_words(self.expected)}, at most {most}")
 
     def make(self) -> None:
         """Make all missing parts; one that cannot be made is left out. Raises CannotMake if there is no part at all."""
@@ -122,15 +132,15 @@ class Trust:
         """Make up to `units` units of a part. Raises UserError if none is complete."""
         offer, began = self.offers[part], time.monotonic()
         takes = offer.seconds(units)
-        deadline = self.work.deadline.within(OVERRUN * takes + START_S + CLOSING_S)
-        record: PartRecord = {
+        deadline = self.work.deadline.within(_OVERRUN * takes + START_S + CLOSING_S)
+        record: TrustPart = {
             "part": cast("Part", part), "units": 0, "planned": units, "unit": offer.unit, "seconds": round(takes, 1),
             "papers": list(offer.papers), "description": self.description, "begun": round(time.time(), 3),
         }  # fmt: skip
         if numbers := self._lanes(part):
             record["lanes"] = numbers
         folder, had = self._begun(record), deadline.left()
-        self.work.progress.say(f"{part}: about {budget.words(takes)}")
+        self.work.progress.say(f"{part}: about {time_in_words(takes)}")
         papers = [paper for paper in self.papers if paper.id in offer.papers]
         made = MAKES[part](Start(self.config, folder, units, papers, deadline, self.work.progress, numbers))
         if not made:
@@ -138,7 +148,7 @@ class Trust:
         if made < units:
             self.work.leave_out(part, TIME_UP, f"{units - made} of {units} {offer.unit}s")
         record |= {"units": made, "took": round(time.monotonic() - began, 1)}
-        atomic.write(folder / records.PART, atomic.as_json(record))
+        atomic.write(folder / PART_RECORD, atomic.as_json(record))
 
     def _lanes(self, part: str) -> list[int]:
         """Numbers of lanes that one lane is compared with: those of the part's first start on this description."""
@@ -150,13 +160,13 @@ class Trust:
         """Raise Faults if earlier results have changed since being written; else remove the record until the end."""
         done = [part for part in PARTS if self.done(part)]
         wrong = records.faults_of_parts(self.folder, done)
-        for block in records.blocks(self.folder, done):
-            wrong += [f"{fault}; {records.again(self.folder, block)}" for fault in checked.read_block(block).faults]
+        for block in block_folders(self.folder, done):
+            wrong += [f"{fault}; {remedy_of_damage(self.folder, block)}" for fault in checked.read_block(block).faults]
         if wrong:
             raise Faults(wrong)
-        manifest.open_record(self.folder, records.RECORD)
+        manifest.open_record(self.folder, TRUST_RECORD)
 
-    def _begun(self, record: PartRecord) -> Path:
+    def _begun(self, record: TrustPart) -> Path:
         """Prepare a part's folder and record, without results of another description of the testbed; returns it.
 
         Finished units of the part stay in the record, so that they are not lost if making more is interrupted.
@@ -169,7 +179,7 @@ class Trust:
                                    "as is known: measured anew")  # fmt: skip
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        atomic.write(folder / records.PART, atomic.as_json(record))
+        atomic.write(folder / PART_RECORD, atomic.as_json(record))
         return folder
 
     def _finish(self) -> None:
@@ -185,12 +195,12 @@ class Trust:
             "reach": network.MOST_RATE,
             **environment.commit(),
         }
-        files = records.kept_files(self.folder, [each["part"] for each in parts])
-        manifest.close_record(self.folder, records.RECORD, record, files)
-        self.work.progress.say(f"finished in {budget.words(record['seconds'])}")
+        files = files_of_trust(self.folder, [each["part"] for each in parts])
+        manifest.close_record(self.folder, TRUST_RECORD, record, files)
+        self.work.progress.say(f"finished in {time_in_words(record['seconds'])}")
 
 
 def _too_short(offer: Offer, seconds: float) -> str:
-    had = budget.words(seconds) if math.isfinite(seconds) else "time without an end"
+    had = time_in_words(seconds) if math.isfinite(seconds) else "time without an end"
     return (f"no whole {offer.unit} was made in {had}, expected some; give it longer: "
             "`.venv/bin/whitewire trust --within 60m`")  # fmt: skip

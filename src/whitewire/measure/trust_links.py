@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from whitewire.install.doctor import preflight
-from whitewire.measure import engine, links
-from whitewire.measure.engine import TEST_FAILURES, Deadline, Unit
+from whitewire.measure import links
+from whitewire.measure.engine import TEST_FAILURES, Deadline, Unit, make_units
 from whitewire.measure.trust_plan import TEST_S
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
@@ -28,7 +28,7 @@ from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 from whitewire.testbed.samples import Repeated
 
-GLANCE_S, STEADY = 0.02, (0.2, 0.8)
+_GLANCE_S, STEADY = 0.02, (0.2, 0.8)
 """Seconds between two readings of counters; range of a test's bytes, as shares, over which its rate is taken."""
 
 
@@ -50,7 +50,7 @@ class Counters(Repeated):
     headers of one: payload is bytes less the headers of each packet, whatever its size.
     """
 
-    period = GLANCE_S
+    period = _GLANCE_S
 
     def __init__(self, testbed: EmulatedTestbed, clock: Callable[[], float] = time.monotonic) -> None:
         self.testbed, self.clock = testbed, clock
@@ -119,7 +119,7 @@ class LinkRounds:
             with EmulatedTestbed(config, roles, 1, software.libraries()) as testbed:
                 with links.servers(testbed.by_role("server"), raw):
                     units = [self._unit(number, partial(self._round, testbed, number, rounds)) for number in lacking]
-                    return rounds - len(engine.make(units, self.deadline))
+                    return rounds - len(make_units(units, self.deadline))
 
     def _unit(self, number: int, make: Callable[[], object] = list) -> Unit:
         return Unit(make, self.folder / f"round-{number:02}.json", records.round_rows)

@@ -22,6 +22,7 @@ from whitewire.measure.overheads import OVERHEAD_RUNS
 from whitewire.records import trust as records
 from whitewire.records.parts import PARTS
 from whitewire.records.run import DesignRow
+from whitewire.records.trust import KNOWN_PAPER
 from whitewire.text import suggestion
 
 RATES = (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2000.0)
@@ -65,7 +66,7 @@ class Offer:
         return self.opening + units * self.each
 
 
-def planned(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], list[str]]:
+def plan_trust(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int], list[str]]:
     """Units of each part that together take no more than `seconds`, and the parts for which no time is left.
 
     Each part gets its least number of units, in the order of the offers; the time left goes, unit by unit, to the part
@@ -168,14 +169,14 @@ def _group_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
 
 def _turn_seconds(paper: Paper, testbed: Mapping[str, Any]) -> float:
     found = 0.0
-    for own in (settled(paper, candidate) for candidate in range(paper.candidate_count)):
+    for own in (at_candidate(paper, candidate) for candidate in range(paper.candidate_count)):
         rows = synthetic.of_smoke(own, testbed, synthetic.RUNS)
         found += LARGE_S + _seconds(own, rows, testbed)
         found += durations.all_overheads_seconds(own, rows, testbed, OVERHEAD_RUNS)
     return found
 
 
-def parts_of(text: str) -> tuple[str, ...]:
+def parts_of_trust(text: str) -> tuple[str, ...]:
     """Parts from comma-separated names, all if there are none, in the order of measuring. Raises UserError."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
@@ -186,15 +187,15 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def ratio_paper(groups: int, testbed: Mapping[str, Any], folder: Path | None = None) -> Paper:
     """The paper of known ratios with `groups` groups; with `folder`, its YAML is kept there and checked like any."""
-    raw = synthetic.ratios(groups)
+    raw = synthetic.paper_of_ratios(groups)
     if folder is None:
         return Paper(raw, Path(f"{raw['id']}.yaml"))
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / records.KNOWN
+    path = folder / KNOWN_PAPER
     atomic.write(path, yaml.safe_dump(raw, sort_keys=False))
     return load_paper(path, fabric_names(testbed))
 
 
-def settled(paper: Paper, candidate: int) -> Paper:
+def at_candidate(paper: Paper, candidate: int) -> Paper:
     """A paper at the k of one scale candidate, without the others."""
     return Paper(paper.on(candidate).raw, paper.path)

@@ -20,13 +20,14 @@ from whitewire.measure.engine import Deadline
 from whitewire.measure.load import under
 from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
-from whitewire.measure.trust_plan import ratio_paper, settled
+from whitewire.measure.trust_plan import at_candidate, ratio_paper
 from whitewire.paths import shown
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.run import DesignRow
+from whitewire.records.trust import LOADS_FILE
 
-BESIDE = ".beside"
+_BESIDE = ".beside"
 """Folder below that of the part `lanes`, for the results of other lanes; it is not part of the record."""
 
 
@@ -44,22 +45,22 @@ class Start:
     """Numbers of lanes that one lane is compared with."""
 
 
-def links(start: Start) -> int:
+def _links(start: Start) -> int:
     rates, pairs = trust_plan.RATES, trust_plan.AT_ONCE
     return LinkRounds(start.config, start.folder, rates, pairs, start.progress, start.deadline).make(start.units)
 
 
 def ratio(start: Start) -> int:
     paper = ratio_paper(start.units, start.config, start.folder)
-    return measured(_block(start, paper, synthetic.all_rows(paper, start.config), start.folder), group, start.units)
+    return _measured(_block(start, paper, synthetic.all_rows(paper, start.config), start.folder), group, start.units)
 
 
-def same(start: Start) -> int:
+def _same(start: Start) -> int:
     made = []
     for paper in start.papers:
         own = synthetic.same(paper, start.units)
         block = _block(start, own, synthetic.of_controls(own, start.config), start.folder / paper.id)
-        made.append(measured(block, group, start.units))
+        made.append(_measured(block, group, start.units))
     return min(made)
 
 
@@ -68,17 +69,17 @@ def scales(start: Start) -> int:
                for paper in start.papers)  # fmt: skip
 
 
-def load(start: Start) -> int:
+def _load(start: Start) -> int:
     paper = ratio_paper(math.ceil(start.units / synthetic.RUNS), start.config, start.folder)
     rows, loads = synthetic.loaded(synthetic.of_fastest(paper, start.config, start.units), trust_plan.LOADS)
-    atomic.write(start.folder / records.LOADS, atomic.as_json(loads))
+    atomic.write(start.folder / LOADS_FILE, atomic.as_json(loads))
     block = _block(start, paper, rows, start.folder, around=under(loads), attempts=1, raises_k=False)
-    return measured(block, lambda row: row["replicate"], start.units)
+    return _measured(block, lambda row: row["replicate"], start.units)
 
 
 def lanes(start: Start) -> int:
     """Measure the same cells alone and beside other lanes, in turn."""
-    shutil.rmtree(start.folder / BESIDE, ignore_errors=True)
+    shutil.rmtree(start.folder / _BESIDE, ignore_errors=True)
     for turn in range(start.units):
         for paper in start.papers:
             for count in trust_plan.of_turn(start.lanes, turn):
@@ -103,8 +104,8 @@ def _made_beside(start: Start, paper: Paper, count: int, folder: Path) -> bool:
                         f"{shown(start.folder)}")  # fmt: skip
     start.progress.say(f"lanes: {paper.id} in {count} lane{'s' if count > 1 else ''}")
     try:
-        with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / BESIDE):
-            return measured(block, lambda _: 1, 1) == 1
+        with neighbours(paper, start.config, count - 1 if lacking else 0, start.folder / _BESIDE):
+            return _measured(block, lambda _: 1, 1) == 1
     except Ended:
         shutil.rmtree(folder)
         raise
@@ -116,7 +117,7 @@ def order(start: Start) -> int:
 
 
 MAKES: dict[str, Callable[[Start], int]] = {
-    records.LINKS: links, records.RATIO: ratio, records.SAME: same, records.SCALES: scales, records.LOAD: load,
+    records.LINKS: _links, records.RATIO: ratio, records.SAME: _same, records.SCALES: scales, records.LOAD: _load,
     records.LANES: lanes, records.ORDER: order,
 }  # fmt: skip
 """Functions of the parts; each returns the number of its complete units."""
@@ -144,15 +145,15 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
     """
     for turn in range(turns):
         for candidate in range(paper.candidate_count):
-            own = settled(paper, candidate)
+            own = at_candidate(paper, candidate)
             rows = synthetic.of_smoke(own, testbed, runs)
             block = block_of(own, testbed, rows, folder / f"rung{candidate}-{turn}", deadline or Deadline())
-            if measured(block, lambda _: 1, 1) < 1:
+            if _measured(block, lambda _: 1, 1) < 1:
                 return turn
     return turns
 
 
-def measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> int:
+def _measured(block: Block, unit_of: Callable[[DesignRow], int], units: int) -> int:
     """Make the missing runs of a block; returns how many of its units are complete, counted from the first.
 
     `unit_of`: the number of a row's unit, from 1. A unit is incomplete if one of its runs was left out: for want of

@@ -21,7 +21,7 @@ are never given up, but left for the next start."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttemptOutcome:
     """How an attempt ended: why it does not count (empty: it does); whether it ended with an error; whether other
     programs disturbed it; how it lacked processors (empty: it did not)."""
 
@@ -106,7 +106,7 @@ class Turns:
         self.waiting = sorted(still, key=lambda each: self.rounds.turn(each.row["run_id"], seen, after, self.by_round))
         return len(ids)
 
-    def ended(self, run: Run, outcome: Outcome) -> bool:
+    def ended(self, run: Run, outcome: AttemptOutcome) -> bool:
         """Note the end of an attempt at a run; returns whether there is to be another one."""
         run_id = run.row["run_id"]
         self.tried[run_id] += 1

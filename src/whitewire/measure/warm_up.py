@@ -10,17 +10,17 @@ from typing import Any
 
 from whitewire.cluster.stack import Stack
 from whitewire.factors import parameter
-from whitewire.measure import puts
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.execution import cause, execute, execute_empty, given_up, no_disk
+from whitewire.measure.execution import execute, execute_empty, failure_cause, given_up, no_disk
+from whitewire.measure.puts import warm_up_puts
 from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.records.result import Result
 
-JOBS = 4
+_JOBS = 4
 """Jobs before the first run, however few runs are left: JVMs get faster over the first ones."""
 ALIKE = 2
 """Jobs of each workload and store among them: after a single one the first overhead run took up to twice as long."""
-PUTS, PUTS_SMOKE = (5, 2), (1, 1)
+_PUTS, PUTS_SMOKE = (5, 2), (1, 1)
 """Rounds of many small puts, and runs of the block's largest cell after them. Smoke effort has fewer, because it only
 shows that everything works."""
 
@@ -53,9 +53,9 @@ def _puts(stack: Stack, config: Mapping[str, Any], runs: Sequence[Run], smoke: b
         return run.parameters["clients"] * run.parameters["puts_per_client"], rate
 
     largest = max([run for run in runs if run.workload.modelled] or runs, key=load)
-    rounds, repeats = PUTS_SMOKE if smoke else PUTS
+    rounds, repeats = PUTS_SMOKE if smoke else _PUTS
     for _ in range(rounds):
-        puts.warm_up(stack)
+        warm_up_puts(stack)
     for _ in range(repeats):
         if not _tried(stack, say, largest.title, partial(execute, stack, largest)):
             return
@@ -79,7 +79,7 @@ def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[]
         stack.check()
         if no_disk(failure):
             raise
-        say(f"warm-up of {what}: {cause(failure, stack)}: going on")
+        say(f"warm-up of {what}: {failure_cause(failure, stack)}: going on")
         return None
 
 
@@ -102,5 +102,5 @@ def _of_each_overhead(runs: Sequence[Run]) -> list[Run]:
     kinds = sorted({overhead_key(run): run for run in runs}.values(), key=lambda run: run.workload.times_itself)
     alike = Counter(overhead_key(run)[:2] for run in kinds)
     again = [run for run in kinds if alike[overhead_key(run)[:2]] < ALIKE]
-    again += itertools.islice(itertools.cycle(kinds), max(0, JOBS - len(again) - len(kinds)))
+    again += itertools.islice(itertools.cycle(kinds), max(0, _JOBS - len(again) - len(kinds)))
     return [*again, *kinds]

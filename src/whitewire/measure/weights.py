@@ -21,7 +21,7 @@ class Weights:
 
     def of(self, run: Run) -> float:
         """Processors to hold for a run."""
-        return self._needed.get(_cell(run), SPARE * scale_candidate.load(run))
+        return self._needed.get(_cell(run), SPARE * scale_candidate.busy_processors(run))
 
     def note(self, run: Run, processors: float, short: bool) -> None:
         """Note that a run needed `processors`. A run that was `short` of them gets all next time."""

@@ -48,6 +48,6 @@ MODELS: dict[str, Callable[..., float]] = {
 """The closed list of models by the name that a paper's YAML uses."""
 
 
-def arguments(name: str) -> list[str]:
+def model_arguments(name: str) -> list[str]:
     """Names of a model's arguments, in their order. Raises KeyError for an unknown model."""
     return list(inspect.signature(MODELS[name]).parameters)

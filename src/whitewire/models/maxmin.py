@@ -28,20 +28,20 @@ from whitewire.units import MB_PER_GBIT
 GOODPUT = 1448 / 1514
 """Ratio of TCP payload to Ethernet frame, as iperf3 measures it on a link of 1500-byte packets."""
 UNLIMITED = 1e9
-EMPTY = 1e-6
+_EMPTY = 1e-6
 """Amount of data that counts as none, in MB: less than any block."""
-FREE, AGAIN = 0.99, 0.5
+FREE, _AGAIN = 0.99, 0.5
 """Share of the limit below which a full memory accepts data at any rate again, and share of the background limit at
 which drives stop writing back. Without this hysteresis, each byte around the limits would be an event."""
 LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
 """Shares of a DataNode's data: the least free memory before a full one accepts data at any rate again (if 1 - FREE of
 the limit is less), and the least memory that is not ignored. Without them, a small memory causes endless events."""
-MOST_PUTS, MOST_DRIVES = 50, 1000
+MOST_PUTS, _MOST_DRIVES = 50, 1000
 """Most concurrent puts, and most drives per node, in a simulation for a claim."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class PutCell:
     """One cell of a put grid at full scale.
 
     `link_gbit_per_s` is the rate of every link; with `drives` 0 only links limit. Sizes in bytes.
@@ -119,7 +119,7 @@ def allocate(uses: np.ndarray, capacity: np.ndarray, active: np.ndarray) -> np.n
     return rates.reshape(systems, flows)
 
 
-def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
+def simulate(cells: Sequence[PutCell], draws: int, seed: int) -> list[Prediction]:
     """Throughput and times of each cell over `draws` random placements, in the order of `cells`.
 
     Raises ValueError unless all cells have the same numbers of DataNodes, drives and replicas.
@@ -161,7 +161,7 @@ def simulate(cells: Sequence[Cell], draws: int, seed: int) -> list[Prediction]:
 class _State:
     """Blocks in flight of all simulations."""
 
-    def __init__(self, runs: Sequence[Cell], flows: int, rng: np.random.Generator) -> None:
+    def __init__(self, runs: Sequence[PutCell], flows: int, rng: np.random.Generator) -> None:
         self.runs, self.rng = runs, rng
         cell = runs[0]
         self.nodes, self.drives, self.replicas = cell.datanodes, cell.drives, cell.replication
@@ -256,7 +256,7 @@ class _State:
             return found
         there = self.remember.there[alive]
         level, cache = self.level[alive], self.cache[alive][:, None]
-        self.net[there] = np.where((level <= EMPTY) & (self.net < 0), 0.0, self.net)[there]
+        self.net[there] = np.where((level <= _EMPTY) & (self.net < 0), 0.0, self.net)[there]
         return np.where(there, self.remember.until_next(alive, level, self.net, cache), found)
 
     def fill_caches(self, alive: np.ndarray, step: np.ndarray) -> None:
@@ -277,7 +277,7 @@ class _State:
 class _Memory:
     """Dirty data in each node's memory in all simulations, in MB. Levels are per drive and include its cache."""
 
-    def __init__(self, runs: Sequence[Cell], nodes: int, drives: int) -> None:
+    def __init__(self, runs: Sequence[PutCell], nodes: int, drives: int) -> None:
         self.shape = len(runs), nodes, drives
         self.there = np.array([c.remembers for c in runs])
         self.limit = np.array([c.limit_bytes / 1e6 for c in runs])[:, None]
@@ -300,9 +300,9 @@ class _Memory:
                    shared: np.ndarray) -> np.ndarray:  # fmt: skip
         """MB/s that each node accepts; sets `drain` to the MB/s that each drive writes back."""
         rate = np.where((writers > 1) | (level > self.block[alive]), shared, alone)
-        self.drain = rate * ((writers > 0) | (level > EMPTY)) * self._of_drives(self.back[alive])
-        emptied = self._of_nodes(np.where(level > EMPTY, self.drain, 0.0))
-        return np.where(self.full[alive], np.maximum(emptied, EMPTY), UNLIMITED)
+        self.drain = rate * ((writers > 0) | (level > _EMPTY)) * self._of_drives(self.back[alive])
+        emptied = self._of_nodes(np.where(level > _EMPTY, self.drain, 0.0))
+        return np.where(self.full[alive], np.maximum(emptied, _EMPTY), UNLIMITED)
 
     def _dirty(self, level: np.ndarray, net: np.ndarray, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(MB in each node's memory beyond the drives' caches, their growth in MB/s)."""
@@ -319,9 +319,9 @@ class _Memory:
             times = (
                 np.where((growth > 1e-9) & ~full, (limit - dirty) / growth, np.inf),
                 np.where((change > 1e-9) & ~back, (background - held) / change, np.inf),
-                np.where((change < -1e-9) & back & (background > 0), (held - AGAIN * background) / -change, np.inf),
+                np.where((change < -1e-9) & back & (background > 0), (held - _AGAIN * background) / -change, np.inf),
                 np.where((net > 1e-9) & (level < cache * (1 - 1e-9)), (cache - level) / net, np.inf),
-                np.where((net < -1e-9) & (level > EMPTY) & self._of_drives(full), level / -net, np.inf),
+                np.where((net < -1e-9) & (level > _EMPTY) & self._of_drives(full), level / -net, np.inf),
             )
         return np.maximum(np.min([time.min(axis=1) for time in times], axis=0), 0.0)
 
@@ -330,14 +330,14 @@ class _Memory:
         dirty, _ = self._dirty(level, net, cache)
         held, background, limit = self._of_nodes(level), self.background[alive], self.limit[alive]
         self.full[alive] = (dirty >= limit * (1 - 1e-9)) | self.full[alive] & (dirty > self.again[alive])
-        on, off = held >= background * (1 - 1e-9), held <= AGAIN * background * (1 + 1e-9)
+        on, off = held >= background * (1 - 1e-9), held <= _AGAIN * background * (1 + 1e-9)
         self.back[alive] = np.where(on, True, self.back[alive] & ~off) | (background <= 0)
 
 
 def _collect(
-    cells: Sequence[Cell],
+    cells: Sequence[PutCell],
     draws: int,
-    runs: Sequence[Cell],
+    runs: Sequence[PutCell],
     time: np.ndarray,
     ends: np.ndarray,
     trace: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
@@ -370,7 +370,7 @@ def put_throughput(
     """
     if fabric_gbit_per_s <= 0 or clients < 1 or puts_per_client < 1 or drives < 0 or seed < 0:
         raise ValueError("the rate must be above 0, clients and puts at least 1, drives and seed at least 0")
-    if clients * puts_per_client > MOST_PUTS or drives > MOST_DRIVES:
-        raise ValueError(f"there may be {MOST_PUTS} puts at once, and {MOST_DRIVES} drives on a node, at most")
-    cell = Cell(float(fabric_gbit_per_s), int(clients), int(puts_per_client), drives=int(drives))
+    if clients * puts_per_client > MOST_PUTS or drives > _MOST_DRIVES:
+        raise ValueError(f"there may be {MOST_PUTS} puts at once, and {_MOST_DRIVES} drives on a node, at most")
+    cell = PutCell(float(fabric_gbit_per_s), int(clients), int(puts_per_client), drives=int(drives))
     return float(np.median(simulate([cell], 1, int(seed))[0].throughput))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-MOST_DRIVES, MOST_UNITS = 10_000_000, 1000
+_MOST_DRIVES, MOST_UNITS = 10_000_000, 1000
 
 
 def storage_factor(copies: float, data: float, parity: float, spares: float = 0) -> float:
@@ -46,8 +46,8 @@ def fatal_sets(drives: float, groups: float, copies: float, data: float, parity:
     size = int(copies * (parity + 1))
     if drives < copies * (data + parity):
         raise ValueError("a group needs a drive for each copy of each unit")
-    if drives > MOST_DRIVES or size > MOST_UNITS or data + parity > MOST_UNITS:
-        raise ValueError(f"there may be {MOST_DRIVES} drives, and {MOST_UNITS} units in a group, at most")
+    if drives > _MOST_DRIVES or size > MOST_UNITS or data + parity > MOST_UNITS:
+        raise ValueError(f"there may be {_MOST_DRIVES} drives, and {MOST_UNITS} units in a group, at most")
     possible = math.comb(int(drives), size)
     drawn = groups * math.comb(int(data + parity), int(parity + 1))
     return possible * -math.expm1(drawn * math.log1p(-1 / possible)) if possible > 1 else 1.0

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from whitewire import atomic
-from whitewire.records import schema
+from whitewire.records.schema import load_json
 
-NAME = "asked.json"
+ASKED_FILE = "asked.json"
 
 
 class Asked(TypedDict):
@@ -36,15 +36,15 @@ class Ledger(TypedDict):
     asked: list[Asked]
 
 
-def moment(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
     """A time of the system clock as ISO 8601 in UTC; texts sort by time."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def read(block: Path) -> Sequence[Asked]:
+def asked_of_block(block: Path) -> Sequence[Asked]:
     """Entries of a block's folder, the oldest first; empty for old results. Raises schema.Broken."""
-    path = block / NAME
-    found: Ledger = schema.load(path, Ledger) if path.exists() else {"asked": []}
+    path = block / ASKED_FILE
+    found: Ledger = load_json(path, Ledger) if path.exists() else {"asked": []}
     return found["asked"]
 
 
@@ -54,8 +54,8 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
 
     `continues`: the start made this block before and continues its entry. Raises schema.Broken, OSError.
     """
-    entries = list(read(block))
-    asked: Asked = {"at": moment(now), "rule": rule, "claims": dict(digests)}
+    entries = list(asked_of_block(block))
+    asked: Asked = {"at": iso_time(now), "rule": rule, "claims": dict(digests)}
     if alone:
         asked["alone"] = alone
     if entries:
@@ -69,14 +69,14 @@ def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: 
 
 def end(block: Path, now: float) -> None:
     """Record the end of the start in the last entry, if there is one. Raises schema.Broken, OSError."""
-    entries = list(read(block))
+    entries = list(asked_of_block(block))
     if entries:
-        entries[-1]["ended"] = moment(now)
+        entries[-1]["ended"] = iso_time(now)
         _write(block, entries)
 
 
 def _write(block: Path, entries: Sequence[Asked]) -> None:
-    atomic.write(block / NAME, atomic.as_json({"asked": entries}))
+    atomic.write(block / ASKED_FILE, atomic.as_json({"asked": entries}))
 
 
 def judgements(blocks: Sequence[Sequence[Asked]]) -> list[str]:

@@ -19,11 +19,13 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from whitewire.atomic import PART
 from whitewire.paths import shown
-from whitewire.records import asked, manifest, schema
-from whitewire.records.journal import KEPT, BlockRecord, kept_files
+from whitewire.records import manifest, schema
+from whitewire.records.asked import ASKED_FILE, asked_of_block
+from whitewire.records.journal import KEPT, BlockRecord, files_of_block
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
 from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
 from whitewire.text import quoted
 
 SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
@@ -107,7 +109,7 @@ class DriveRows(TypedDict):
     rows: list[DriveRow]
 
 
-RDMA = ("fabric", "source", "destination", "metric", "value", "unit")
+RDMA_COLUMNS = ("fabric", "source", "destination", "metric", "value", "unit")
 """Required columns of rdma.csv."""
 RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
             "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
@@ -117,20 +119,20 @@ PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of tables: a file in the folder of its datapackage, never elsewhere."""
-MOST_CELLS = 8_000_000
+_MOST_CELLS = 8_000_000
 """Most commas and line ends in a table that is read into memory."""
-KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false",
-         "name": "a name of at most 200 letters, digits, spaces and .,:;+/@()=_%-",
-         "unit": "a unit of at most 20 letters, digits and /%^.-",
-         "line": "a line without control characters"}  # fmt: skip
+CELL_KINDS = {"number": "a number", "integer": "a whole number", "boolean": "true or false",
+              "name": "a name of at most 200 letters, digits, spaces and .,:;+/@()=_%-",
+              "unit": "a unit of at most 20 letters, digits and /%^.-",
+              "line": "a line without control characters"}  # fmt: skip
 """Kinds of cells, described for messages: those of datapackage.json, and restricted texts. Free text has no kind."""
-FORMS = {"name": re.compile(r"[\w.,:;+/@()=%-](?:[\w .,:;+/@()=%-]{0,198}[\w.,:;+/@()=%-])?"),
-         "unit": re.compile(r"[\w/%^.-]{1,20}")}  # fmt: skip
+_FORMS = {"name": re.compile(r"[\w.,:;+/@()=%-](?:[\w .,:;+/@()=%-]{0,198}[\w.,:;+/@()=%-])?"),
+          "unit": re.compile(r"[\w/%^.-]{1,20}")}  # fmt: skip
 TRUTHS = ("true", "false", "1", "0", "1.0", "0.0")
 
 
 @dataclass
-class Block:
+class CheckedBlock:
     """The valid records of one block, and its faults, a line each with the file."""
 
     runs: list[tuple[Path, RunRecord]] = field(default_factory=list)
@@ -152,19 +154,19 @@ class Resource(TypedDict):
     hash: NotRequired[str]
 
 
-class Package(TypedDict):
+class _Package(TypedDict):
     """Content of datapackage.json."""
 
     resources: list[Resource]
 
 
-def tables(folder: Path) -> list[str] | None:
+def table_faults(folder: Path) -> list[str] | None:
     """Faults of the tables that a folder's datapackage.json describes; None if it has no digests."""
     path = folder / PACKAGE
     if not path.exists():
         return None
     try:
-        resources = described(schema.read(path, schema.MOST_BYTES))
+        resources = described_tables(read_bounded(path, schema.MOST_BYTES))
     except Broken as broken:
         return [_said(path, str(broken))]
     found, known = [], False
@@ -173,14 +175,14 @@ def tables(folder: Path) -> list[str] | None:
             known = True
             wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
             if why := manifest.fault_of(folder, each["path"], wanted):
-                found.append(_said(folder / each["path"], why.replace(manifest.NAME, path.name)))
+                found.append(_said(folder / each["path"], why.replace(MANIFEST_FILE, path.name)))
     return found if known else None
 
 
-def described(package: str) -> list[Resource]:
+def described_tables(package: str) -> list[Resource]:
     """Tables that the text of a datapackage.json lists. Raises Broken, also for a path to another folder."""
-    listed: Package = schema.parse(package)
-    if why := schema.fault(listed, Package):
+    listed: _Package = parse_json(package)
+    if why := fault_of_value(listed, _Package):
         raise Broken(why)
     for number, each in enumerate(listed["resources"]):
         if not FILE_NAME.fullmatch(each["path"]):
@@ -192,17 +194,17 @@ def described(package: str) -> list[Resource]:
 
 def analysis(folder: Path) -> list[str] | None:
     """Faults of the tables that an analysis wrote; None if it wrote no manifest."""
-    found = manifest.faults(folder)
+    found = manifest_faults(folder)
     return None if found is None else [_said(path, why) for path, why in found]
 
 
-def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring: bool = False) -> Block:
+def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring: bool = False) -> CheckedBlock:
     """Read one block (`raw/<block>`) with all its faults; `rows`: the block's rows of the design.
 
     Runs that are not in the design are checked too, but not against it. `measuring`: the block is about to be measured
     further, so block.json does not matter, and runs may have been removed.
     """
-    found = Block()
+    found = CheckedBlock()
     if not folder.is_dir():
         found.faults.append(f"{shown(folder)}: found no such folder, expected the block's raw results")
         return found
@@ -227,7 +229,7 @@ def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], boo
     """
     if not folder.is_dir():
         return None, [_said(folder, "found a file, expected a folder")], False
-    listed = manifest.faults(folder)
+    listed = manifest_faults(folder)
     if listed:
         return None, [_said(path, why) for path, why in listed], True
     try:
@@ -238,7 +240,7 @@ def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], boo
     return (None if faults else record), faults, listed is not None
 
 
-def _read_kept(folder: Path, kind: str, found: Block) -> None:
+def _read_kept(folder: Path, kind: str, found: CheckedBlock) -> None:
     record, faults, listed = of_folder(folder, kind)
     found.faults += faults
     found.unchecked += not listed
@@ -254,10 +256,12 @@ def _read_kept(folder: Path, kind: str, found: Block) -> None:
 
 def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, which must have all keys of its kind and agree with its folder. Raises Broken."""
-    parsed = schema.parse(schema.read(folder / "run.json", schema.MOST_BYTES))
+    parsed = parse_json(read_bounded(folder / "run.json", schema.MOST_BYTES))
     done = not isinstance(parsed, dict) or "start" in parsed or parsed.get("valid") is True
     # Old records of failed attempts contain their whole design row, where names of factors may equal other keys.
-    if why := schema.fault(parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord):
+    if why := fault_of_value(
+        parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord
+    ):
         raise Broken(why)
     record: RunRecord = parsed
     needed = [*OF_ANY, *(OF_AN_OVERHEAD if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
@@ -267,13 +271,13 @@ def _record(folder: Path, kind: str) -> RunRecord:
         needed.append("jobs")
     for name in needed:
         if name not in record:
-            raise Broken(schema.lacking(name, record))
+            raise Broken(missing_key(name, record))
     if kind == "floors" and record["valid"] and not record["jobs"]:
         raise Broken("jobs: found none, expected those of a valid overhead run")
     for where, host in itertools.product(("links_before", "links_after"), record.get("workers", ()) if done else ()):
         links: dict[str, dict[str, int]] = cast("Any", record)[where]
         if "ingress" not in (link := links.get(host, {})):
-            raise Broken(schema.lacking(f"{where}.{host}.ingress", link))
+            raise Broken(missing_key(f"{where}.{host}.ingress", link))
     if kind == "floors":
         name, expected = "number", folder.name
         same = folder.name.isdecimal() and int(folder.name) == record["number"]
@@ -296,7 +300,7 @@ def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tu
         if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
             continue
         try:
-            times = _times(read(schema.read(folder / name)))
+            times = _times(read(read_bounded(folder / name)))
         except (Broken, Torn) as error:
             yield name, str(error)
             continue
@@ -316,12 +320,12 @@ def _times(read: Any) -> list[float]:
     return read[0] if isinstance(read, tuple) else read.time
 
 
-def _read_around(folder: Path, found: Block) -> None:
+def _read_around(folder: Path, found: CheckedBlock) -> None:
     """Check the block's environment, probes, curves of drives and RDMA, and asked.json."""
     kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
-        ("environment*.json", lambda path: schema.load(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
-        ("drives*/drives.json", drive_rows), ("probes*/rdma.csv", rdma_rows),
-        (asked.NAME, lambda path: asked.read(path.parent)),
+        ("environment*.json", lambda path: load_json(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
+        ("drives*/drives.json", read_drive_rows), ("probes*/rdma.csv", read_rdma_rows),
+        (ASKED_FILE, lambda path: asked_of_block(path.parent)),
     )  # fmt: skip
     for pattern, read in kinds:
         for path in sorted(folder.glob(pattern)):
@@ -333,19 +337,19 @@ def _read_around(folder: Path, found: Block) -> None:
 
 def probe_rows(path: Path) -> list[ProbeRow]:
     """Rows of probes.json. Raises Broken, also for an unknown key."""
-    rows: list[ProbeRow] = schema.load(path, list[ProbeRow])
+    rows: list[ProbeRow] = load_json(path, list[ProbeRow])
     return rows
 
 
-def drive_rows(path: Path) -> list[DriveRow]:
+def read_drive_rows(path: Path) -> list[DriveRow]:
     """Rows of drives.json. Raises Broken, also for an unknown key."""
-    record: DriveRows = schema.load(path, DriveRows)
+    record: DriveRows = load_json(path, DriveRows)
     return record["rows"]
 
 
-def rdma_rows(path: Path, columns: Iterable[str] = RDMA) -> list[dict[str, str]]:
+def read_rdma_rows(path: Path, columns: Iterable[str] = RDMA_COLUMNS) -> list[dict[str, str]]:
     """Rows of rdma.csv, which must have `columns`. Raises Broken or Torn, also for an unknown column."""
-    rows = table(schema.read(path), columns)
+    rows = parse_table(read_bounded(path), columns)
     within(rows[:1], RDMA_ALL, "line 1: {1}")
     return rows
 
@@ -357,16 +361,16 @@ def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: s
             raise Broken(schema.unknown(where.format(number, key), key, columns))
 
 
-def table(
+def parse_table(
     text: str, columns: Iterable[str], filled: Iterable[str] = (), kinds: Mapping[str, str] | None = None
 ) -> list[dict[str, str]]:
     """Rows of a CSV table, which must have `columns`, and in every row a cell for each of its columns.
 
     If the table has them, the columns `filled` must have no empty cells, and those of `kinds` only empty cells or ones
-    of their kind (see KINDS). Raises Torn.
+    of their kind (see CELL_KINDS). Raises Torn.
     """
-    if (cells := text.count(",") + text.count("\n")) > MOST_CELLS:
-        raise Torn(f"found {cells} commas and line ends, expected at most {MOST_CELLS}")
+    if (cells := text.count(",") + text.count("\n")) > _MOST_CELLS:
+        raise Torn(f"found {cells} commas and line ends, expected at most {_MOST_CELLS}")
     if text and not text.endswith("\n"):
         raise Torn(f"line {text.count(chr(10)) + 1}: found no line end, expected a whole line")
     try:
@@ -386,18 +390,20 @@ def table(
                 if not row[name]:
                     raise Torn(f"line {reader.line_num}: {name}: found an empty cell, expected a value")
             for name, kind in kind_of.items():
-                if row[name] and not is_of(row[name], kind):
-                    raise Torn(f"line {reader.line_num}: {name}: found {quoted(row[name])}, expected {KINDS[kind]}")
+                if row[name] and not is_of_kind(row[name], kind):
+                    raise Torn(
+                        f"line {reader.line_num}: {name}: found {quoted(row[name])}, expected {CELL_KINDS[kind]}"
+                    )
             rows.append(row)
     except csv.Error as error:
         raise Torn(f"found a table that cannot be read ({error}), expected CSV") from None
     return rows
 
 
-def is_of(cell: str, kind: str) -> bool:
+def is_of_kind(cell: str, kind: str) -> bool:
     """Whether a cell is of a kind, by the rules of pandas and R too."""
-    if kind in FORMS:
-        return FORMS[kind].fullmatch(cell) is not None
+    if kind in _FORMS:
+        return _FORMS[kind].fullmatch(cell) is not None
     if kind == "line":
         return cell.isprintable()
     if kind == "boolean":
@@ -409,13 +415,13 @@ def is_of(cell: str, kind: str) -> bool:
     return number.is_integer() if kind == "integer" else not math.isnan(number) or cell.lower() == "nan"
 
 
-def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> None:
+def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | None) -> None:
     """Read block.json, and check that all the runs that it lists exist."""
     path = folder / "block.json"
     if not path.exists() and not path.is_symlink():
         return
     try:
-        record: BlockRecord = schema.load(path, BlockRecord)
+        record: BlockRecord = load_json(path, BlockRecord)
     except Broken as broken:
         found.faults.append(_said(path, str(broken)))
         return
@@ -438,35 +444,35 @@ def _finished(folder: Path, found: Block, rows: Sequence[DesignRow] | None) -> N
 def block_record(path: Path) -> BlockRecord | None:
     """The record in a block.json; None if it is missing or damaged (read_block() reports damage)."""
     try:
-        record: BlockRecord = schema.load(path, BlockRecord)
+        record: BlockRecord = load_json(path, BlockRecord)
     except Broken:
         return None
     return record
 
 
-def _as_listed(folder: Path, found: Block, finished: bool) -> None:
+def _as_listed(folder: Path, found: CheckedBlock, finished: bool) -> None:
     """Check that the block's files agree with its manifest, and that there are no others.
 
     Missing files count only in a `finished` block. A block that is being measured has no manifest.
     """
-    for path, why in manifest.faults(folder, whole=False) or ():
+    for path, why in manifest_faults(folder, whole=False) or ():
         if finished or path.exists():
             found.faults.append(_said(path, why))
     for path in _unlisted(folder):
         what = "folder" if path.is_dir() else "file"
-        why = f"found a {what} that {manifest.NAME} of its block does not list, expected none: remove a copy"
+        why = f"found a {what} that {MANIFEST_FILE} of its block does not list, expected none: remove a copy"
         found.faults.append(_said(path, why))
 
 
 def _unlisted(folder: Path) -> list[Path]:
     """The outermost files and folders that the block's manifest does not list; empty without a manifest."""
     try:
-        listed: manifest.Manifest = schema.load(folder / manifest.NAME, manifest.Manifest)
+        listed: manifest.Manifest = load_json(folder / MANIFEST_FILE, manifest.Manifest)
     except Broken:
         return []
     known = {each for name in listed["files"] for each in (Path(name), *Path(name).parents)}
     new: dict[Path, None] = {}
-    for path in kept_files(folder):
+    for path in files_of_block(folder):
         own = path.relative_to(folder)
         steps = [*reversed(own.parents), own][1:]
         if own.parts[0] in KEPT:
@@ -475,7 +481,7 @@ def _unlisted(folder: Path) -> list[Path]:
     return list(new)
 
 
-def _against_design(found: Block, rows: Mapping[str, DesignRow]) -> None:
+def _against_design(found: CheckedBlock, rows: Mapping[str, DesignRow]) -> None:
     """Check that the runs of the design agree with their rows."""
     sound = []
     for folder, record in found.runs:
@@ -500,7 +506,7 @@ def _unlike_row(record: RunRecord, row: Mapping[str, object]) -> str:
     return ""
 
 
-def _once(found: Block) -> None:
+def _once(found: CheckedBlock) -> None:
     """Check that no attempt occurs twice."""
     seen: dict[tuple[str, int, bool], Path] = {}
     for folder, record in found.runs:

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 
 from whitewire.records.run import FilesSeen
-from whitewire.tools import Unreadable, namenode, shown
+from whitewire.tools import Unreadable, in_one_line, namenode
 from whitewire.tools.erasure_coding import Policy
+from whitewire.tools.namenode import FsckBlock, fsck_blocks
 
 
 def of_fsck(text: str, coded: bool = False) -> FilesSeen:
@@ -16,7 +17,7 @@ def of_fsck(text: str, coded: bool = False) -> FilesSeen:
     Names of hidden files begin with _ or a dot, such as TeraSort's _partition.lst, whose number of replicas differs.
     `coded`: files may be erasure-coded; a block group counts as one block, whose bytes are those of its longest block.
     """
-    listed = namenode.blocks(text, coded)
+    listed = fsck_blocks(text, coded)
     blocks = [block for block in listed if block.path.rpartition("/")[2][0] not in "_."]
     per_file = Counter(block.path for block in blocks)
     replicas = [len(set(block.addresses)) for block in blocks] or [0]
@@ -36,12 +37,12 @@ def of_fsck(text: str, coded: bool = False) -> FilesSeen:
     return found if registered is None else {**found, "datanodes": registered}
 
 
-def _longest(block: namenode.Block) -> int:
+def _longest(block: FsckBlock) -> int:
     policy = Policy.of(block.policy)
     return policy.longest(block.length) if policy else block.length
 
 
-def _wanting(block: namenode.Block) -> bool:
+def _wanting(block: FsckBlock) -> bool:
     policy = Policy.of(block.policy)
     return policy is not None and len(set(block.addresses)) < policy.blocks(block.length)
 
@@ -56,5 +57,5 @@ def of_count(text: str) -> FilesSeen:
     """A folder of any file system, from the output of `hdfs dfs -count`. Raises Unreadable."""
     found = re.search(r"^\s*[0-9]+\s+([0-9]+)\s+([0-9]+)\s+\S", text, re.MULTILINE)
     if not found:
-        raise Unreadable(f"hdfs dfs -count: found {shown(text)}, expected folders, files, bytes and the path")
+        raise Unreadable(f"hdfs dfs -count: found {in_one_line(text)}, expected folders, files, bytes and the path")
     return {"files": int(found[1]), "bytes": int(found[2])}

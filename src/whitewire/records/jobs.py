@@ -11,17 +11,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.run import Job, RunRecord, Task
-from whitewire.records.samples import HEADERS, SEGMENT, TICKS, HostCpu, Samples, grown, held, idle_shares, nearest
+from whitewire.records.samples import (
+    HEADERS,
+    SEGMENT,
+    TICKS,
+    HostCpu,
+    Samples,
+    grown,
+    idle_shares,
+    nearest,
+    seconds_held,
+)
 from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
 """Least idle share of processors in a second; with less, processors are short (Mininet-HiFi's bound)."""
 
-WHOLE = ("completion_time_net", "job_floor")
-WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
+WHOLE_RUN = ("completion_time_net", "job_floor")
+_WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")
 NET = {
-    "completion_time_net": WHOLE, "throughput_net": WHOLE, "compute_share": WHOLE, "shuffle_share": WHOLE,
-    "write_time_net": WRITE, "read_time_net": READ,
+    "completion_time_net": WHOLE_RUN, "throughput_net": WHOLE_RUN,
+    "compute_share": WHOLE_RUN, "shuffle_share": WHOLE_RUN,
+    "write_time_net": _WRITE, "read_time_net": READ,
 }  # fmt: skip
 """Metrics that depend on a net time → (metric of the net time, metric of the overhead or of the total time)."""
 
@@ -41,7 +52,7 @@ def share_of_net(seconds: float, net: float) -> float:
     return max(0.0, min(1.0, seconds / net)) if net > 0 else math.nan
 
 
-def metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Found:
+def job_metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -> Found:
     """Metrics of every run of jobs, and its workload's `own` ones."""
     found = _common(record, samples, cpu) | own | _per_node(record)
     if record["floors"]:
@@ -57,7 +68,7 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
     shares = idle_shares(samples, start, end) or [(0.0, math.nan)]
     overhead = sum(record["floors"].values())
     net = beyond_overhead(seconds, overhead)
-    short = held([(left, share < SHORT) for left, share in shares], seconds)
+    short = seconds_held([(left, share < SHORT) for left, share in shares], seconds)
     first, last = nearest(samples.time, start), nearest(samples.time, end)
     ticks = max(1, samples.ticks[last] - samples.ticks[first])
     busy = ticks - (samples.idle_ticks[last] - samples.idle_ticks[first])
@@ -220,7 +231,7 @@ def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
     return crossing, crossing + copied, crossing + copied + read * away
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[Reason]:
+def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], computes: bool = True) -> list[Reason]:
     """Reasons why a run of jobs is invalid (empty: it is valid). `limits`: the testbed's bounds.
 
     `computes`: its tasks compute, so that a lack of processors may have determined its time.

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from whitewire import atomic
-from whitewire.atomic import PART
-from whitewire.records import asked, manifest, overhead, reasons
-from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason
+from whitewire.atomic import PART, hold_folder
+from whitewire.records import manifest, overhead, reasons
+from whitewire.records.asked import ASKED_FILE
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of
+from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason, recorded_reason
 from whitewire.records.run import RunRecord
 
 KEPT = ("runs", "invalid", "floors")
@@ -78,7 +80,7 @@ class Journal:
     def set_aside(self, run_id: str, why: Reason) -> None:
         """Make a valid run an invalid attempt, for a reason found later. Raises OSError."""
         folder = self.runs / run_id
-        own = ("run.json", manifest.NAME)
+        own = ("run.json", MANIFEST_FILE)
         files = {path.name: path.read_text() for path in folder.iterdir() if path.name not in own}
         record: RunRecord = json.loads((folder / "run.json").read_text())
         record |= {**reasons.validity([why]), "attempt": self.attempt(run_id)}
@@ -87,7 +89,7 @@ class Journal:
 
     def write_overhead(self, record: RunRecord, files: Mapping[str, str]) -> Path:
         """Keep one overhead run atomically, valid or not; its record gets the block's next `number`. Raises OSError."""
-        with atomic.exclusive(self.overheads):  # lanes of the block number theirs too
+        with hold_folder(self.overheads):  # lanes of the block number theirs too
             number = 1 + max((int(path.name) for path in self.overheads.glob("[0-9]*")), default=0)
             return self._keep(self.overheads / f"{number:03d}", {**record, "number": number}, files)
 
@@ -97,7 +99,7 @@ class Journal:
         with atomic.folder(target) as part:
             for name, content in contents.items():
                 (part / name).write_bytes(content)
-            (part / manifest.NAME).write_bytes(_json(manifest.of(contents)))
+            (part / MANIFEST_FILE).write_bytes(_json(manifest_of(contents)))
         return target
 
     def begin(self) -> None:
@@ -106,18 +108,18 @@ class Journal:
 
     def finish(self, record: BlockRecord) -> None:
         """Mark the block as finished: write block.json and the manifest of all its files."""
-        manifest.close_record(self.folder, "block.json", record, kept_files(self.folder))
+        manifest.close_record(self.folder, "block.json", record, files_of_block(self.folder))
 
 
-def kept_files(folder: Path) -> list[Path]:
+def files_of_block(folder: Path) -> list[Path]:
     """Files of a block's manifest except for block.json: environment, probes, and the manifest of each run or overhead
     run (of old runs without a manifest, all files).
     """
-    patterns = ("environment*.json", asked.NAME, "probes*/**/*", "drives*/**/*")
+    patterns = ("environment*.json", ASKED_FILE, "probes*/**/*", "drives*/**/*")
     found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     for kind in KEPT:
         for each in sorted((folder / kind).glob("[!.]*")):
-            listed = each / manifest.NAME
+            listed = each / MANIFEST_FILE
             found += [listed] if listed.exists() else sorted(each.glob("*"))
     return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
@@ -139,7 +141,7 @@ def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
 def left_of(record: BlockRecord) -> dict[str, Reason]:
     """Runs that a finished block did not make → why."""
     codes = record.get("left_codes", {})
-    return {run_id: reasons.read(said, codes.get(run_id, "")) for run_id, said in record.get("left", {}).items()}
+    return {run_id: recorded_reason(said, codes.get(run_id, "")) for run_id, said in record.get("left", {}).items()}
 
 
 def disturbed(folder: Path, record: BlockRecord) -> list[str]:

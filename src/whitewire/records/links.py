@@ -24,23 +24,24 @@ from typing import Literal, NotRequired, TypedDict
 from whitewire.atomic import PART
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, manifest, schema
-from whitewire.records.checked import RDMA, DriveRow
+from whitewire.records import checked, schema
+from whitewire.records.checked import RDMA_COLUMNS, DriveRow, read_drive_rows, read_rdma_rows
+from whitewire.records.manifest import MANIFEST_FILE, listed_paths, manifest_faults
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, load_json
 from whitewire.text import quoted
 from whitewire.tools.link import Link
 
-FOLDER = "links"
+LINKS_FOLDER = "links"
 """Name of its folder in a testbed's results."""
-RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
-FOLDERS: dict[OfLinks, tuple[str, ...]] = {
+LINKS_RECORD, PLAN, HOSTS = "links.json", "plan.json", "hosts.json"
+FOLDERS_OF_PARTS: dict[OfLinks, tuple[str, ...]] = {
     "drives": ("drives",), "network": ("pairs", "again"), "rdma": ("rdma",), "transports": ("transports",),
 }  # fmt: skip
 """Folders of each part; parts are measured separately."""
 PAIRS = ("pairs/*/*.json", "again/*.json")
-DRIVES, MODELS, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
+DRIVES_FILE, MODELS_FILE, RDMA_TABLE = "drives/drives.json", "drives/models.json", "rdma/rdma.csv"
 TRANSPORTS = "transports/transports.json"
 """Files with curves of real drives, with fio's results on modelled drives, with perftest's table, and with iperf3's
 results over transports."""
@@ -85,7 +86,7 @@ class TransportPlan(TypedDict):
     environment: dict[str, str]
 
 
-class Limits(TypedDict):
+class LinkLimits(TypedDict):
     """A testbed's bounds for links and drives, as shares."""
 
     link_error: float
@@ -93,7 +94,7 @@ class Limits(TypedDict):
     retransmit_share: float
 
 
-class Plan(TypedDict):
+class SurveyPlan(TypedDict):
     """Content of plan.json.
 
     `description`: digest of the testbed's file; `shape`: the paper whose hosts and k an emulated testbed has, else
@@ -112,7 +113,7 @@ class Plan(TypedDict):
     fabrics: list[FabricPlan]
     transports: NotRequired[list[TransportPlan]]
     left_out: list[str]
-    limits: Limits
+    limits: LinkLimits
     expected_seconds: float
 
 
@@ -203,7 +204,7 @@ class ModelRow(TypedDict):
     source: str
     destination: str
     streams: int
-    operation: Literal["write", "read"]
+    operation: Literal["write", "read_links"]
     mode: str
     metric: str
     value: float
@@ -215,7 +216,7 @@ class ModelRow(TypedDict):
 
 
 @schema.closed
-class PartRecord(TypedDict):
+class LinksPart(TypedDict):
     """<part>.json: begin of the part, its total seconds and those by phase, and what was left out of it."""
 
     left_out: list[str]
@@ -227,7 +228,7 @@ class PartRecord(TypedDict):
 class LinksRecord(TypedDict):
     """Content of links.json."""
 
-    plan: Plan
+    plan: SurveyPlan
     hosts: list[HostPlace]
     left_out: list[str]
     begun: float
@@ -245,7 +246,9 @@ def part_file(part: OfLinks) -> str:
 
 def part_of(path: Path) -> OfLinks:
     """The part that makes a file, by its path in the record; `network` for files that all parts need."""
-    return next((part for part, folders in FOLDERS.items() if path.parts[0] in (part_file(part), *folders)), "network")
+    return next(
+        (part for part, folders in FOLDERS_OF_PARTS.items() if path.parts[0] in (part_file(part), *folders)), "network"
+    )
 
 
 def is_made(folder: Path, part: OfLinks) -> bool:
@@ -257,14 +260,14 @@ def is_made(folder: Path, part: OfLinks) -> bool:
 def parts_of(folder: Path) -> list[OfLinks]:
     """The parts that a survey has: transports only where its plan names some."""
     with suppress(Broken):
-        if plan(folder).get("transports"):
+        if read_plan(folder).get("transports"):
             return list(OF_LINKS)
     return [part for part in OF_LINKS if part != "transports"]
 
 
-def kept_files(folder: Path) -> list[Path]:
+def files_of_links(folder: Path) -> list[Path]:
     """The files of the manifest except for links.json."""
-    parts = [f"{of}/**/*" for folders in FOLDERS.values() for of in folders]
+    parts = [f"{of}/**/*" for folders in FOLDERS_OF_PARTS.values() for of in folders]
     return _whole_files(folder, (PLAN, HOSTS, *map(part_file, OF_LINKS), *parts))
 
 
@@ -277,13 +280,13 @@ def _whole_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 def damaged(folder: Path) -> list[tuple[Path, str]]:
     """(file, fault) in a complete or an interrupted record: by the manifest, if there is one, and by each file's
     format."""
-    there = [path for path in (folder / RECORD, *kept_files(folder)) if path.is_file()]
-    found = dict(manifest.faults(folder, whole=False) or ())
-    if (folder / manifest.NAME).exists() and folder / manifest.NAME not in found:
+    there = [path for path in (folder / LINKS_RECORD, *files_of_links(folder)) if path.is_file()]
+    found = dict(manifest_faults(folder, whole=False) or ())
+    if (folder / MANIFEST_FILE).exists() and folder / MANIFEST_FILE not in found:
         names = {path.relative_to(folder).as_posix() for path in there}
-        found |= dict(manifest.faults(folder, sorted(names - {*manifest.names(folder)})) or ())
-    if not (folder / RECORD).exists():
-        found.pop(folder / RECORD, None)
+        found |= dict(manifest_faults(folder, sorted(names - {*listed_paths(folder)})) or ())
+    if not (folder / LINKS_RECORD).exists():
+        found.pop(folder / LINKS_RECORD, None)
     for path in there:
         if path not in found and (form := _form(path.relative_to(folder))):
             try:
@@ -295,50 +298,52 @@ def damaged(folder: Path) -> list[tuple[Path, str]]:
 
 def _form(path: Path) -> Callable[[Path], object] | None:
     """The function that reads a file, by its path in the record; None for verbatim output."""
-    return next((form for pattern, form in FORMS.items()
+    return next((form for pattern, form in _FORMS.items()
                  if len(path.parts) == pattern.count("/") + 1 and path.match(pattern)), None)  # fmt: skip
 
 
-def faults(folder: Path) -> list[str]:
+def links_faults(folder: Path) -> list[str]:
     """Faults of a record, a line each; one without links.json is not finished, and may be incomplete."""
-    finished = (folder / RECORD).exists()
+    finished = (folder / LINKS_RECORD).exists()
     broken = [f"{shown(path)}: {why}" for path, why in damaged(folder)]
-    lacking = [manifest.NAME, PLAN, HOSTS] if finished else []
-    return broken + [f"{shown(folder / name)}: found no such file, expected one beside {RECORD}"
+    lacking = [MANIFEST_FILE, PLAN, HOSTS] if finished else []
+    return broken + [f"{shown(folder / name)}: found no such file, expected one beside {LINKS_RECORD}"
                      for name in lacking if not (folder / name).exists()]  # fmt: skip
 
 
-def record(folder: Path) -> LinksRecord:
+def read_links_unchecked(folder: Path) -> LinksRecord:
     """links.json, without checks of other files. Raises UserError."""
-    path = folder / RECORD
+    path = folder / LINKS_RECORD
     try:
-        found: LinksRecord = schema.load(path, LinksRecord)
+        found: LinksRecord = load_json(path, LinksRecord)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove it, and `make testbed` makes it anew") from None
     return found
 
 
-def read(folder: Path) -> LinksRecord:
+def read_links(folder: Path) -> LinksRecord:
     """links.json of a record whose files are all checked. Raises UserError; Faults for faults in files."""
-    if not (folder / RECORD).is_file():
-        raise UserError(f"{shown(folder / RECORD)}: found no such file, expected the testbed's links; make testbed")
-    if wrong := faults(folder):
+    if not (folder / LINKS_RECORD).is_file():
+        raise UserError(
+            f"{shown(folder / LINKS_RECORD)}: found no such file, expected the testbed's links; make testbed"
+        )
+    if wrong := links_faults(folder):
         raise Faults([*wrong, f"remove {shown(folder)}, and links are measured again"])
-    return record(folder)
+    return read_links_unchecked(folder)
 
 
-def plan(folder: Path) -> Plan:
+def read_plan(folder: Path) -> SurveyPlan:
     """Content of plan.json. Raises Broken."""
     return _plan(folder / PLAN)
 
 
-def parts(folder: Path) -> dict[OfLinks, PartRecord]:
+def parts(folder: Path) -> dict[OfLinks, LinksPart]:
     """Records of the parts that are measured. Raises Broken."""
     there = {part: folder / part_file(part) for part in OF_LINKS}
-    return {part: schema.load(path, PartRecord) for part, path in there.items() if path.is_file()}
+    return {part: load_json(path, LinksPart) for part, path in there.items() if path.is_file()}
 
 
-def hosts(folder: Path) -> HostsRecord:
+def read_hosts(folder: Path) -> HostsRecord:
     """Content of hosts.json. Raises Broken."""
     return _hosts(folder / HOSTS)
 
@@ -351,14 +356,14 @@ def pair_rows(folder: Path) -> Iterator[PairRow]:
 
 def drive_rows(folder: Path) -> list[DriveRow]:
     """Rows of fio's curves of a site's drives and mounts; empty if there are none. Raises Broken."""
-    path = folder / DRIVES
+    path = folder / DRIVES_FILE
     return _drive_rows(path) if path.exists() else []
 
 
 def model_rows(folder: Path) -> list[ModelRow]:
     """Rows of fio on modelled drives, in the format of a block's probes; empty if there are none. Raises Broken."""
-    path = folder / MODELS
-    return schema.load(path, list[ModelRow]) if path.exists() else []
+    path = folder / MODELS_FILE
+    return load_json(path, list[ModelRow]) if path.exists() else []
 
 
 def rdma_rows(folder: Path) -> list[dict[str, str]]:
@@ -374,14 +379,14 @@ def transport_rows(folder: Path) -> list[TransportRow]:
 
 
 def _hosts(path: Path) -> HostsRecord:
-    found: HostsRecord = schema.load(path, HostsRecord)
+    found: HostsRecord = load_json(path, HostsRecord)
     for hosts in found["links"].values():
         checked.within(hosts.values(), HostLink.__annotations__, "links, host {}: {}")
     return found
 
 
-def _plan(path: Path) -> Plan:
-    plan: Plan = schema.load(path, Plan)
+def _plan(path: Path) -> SurveyPlan:
+    plan: SurveyPlan = load_json(path, SurveyPlan)
     for place, of in enumerate(plan["fabrics"]):
         if not of["streams"]:
             raise Broken(f"fabrics[{place}].streams: found none, expected a number of streams or more")
@@ -391,7 +396,7 @@ def _plan(path: Path) -> Plan:
 
 
 def _pair_rows(path: Path) -> list[PairRow]:
-    rows: list[PairRow] = schema.load(path, list[PairRow])
+    rows: list[PairRow] = load_json(path, list[PairRow])
     row: Mapping[str, object]
     for place, row in enumerate(rows):
         needed = ("value", "expected", "error") if row["metric"] == "goodput" else ("value",)
@@ -402,7 +407,7 @@ def _pair_rows(path: Path) -> list[PairRow]:
 
 
 def _drive_rows(path: Path) -> list[DriveRow]:
-    rows = checked.drive_rows(path)
+    rows = read_drive_rows(path)
     row: Mapping[str, object]
     for place, row in enumerate(rows):
         for name in ("block_bytes", "value") if row["metric"] != "failed" else ():
@@ -412,7 +417,7 @@ def _drive_rows(path: Path) -> list[DriveRow]:
 
 
 def _transport_rows(path: Path) -> list[TransportRow]:
-    rows: list[TransportRow] = schema.load(path, list[TransportRow])
+    rows: list[TransportRow] = load_json(path, list[TransportRow])
     for place, row in enumerate(rows):
         if row["value"] is None and not row["why"]:
             raise Broken(f"[{place}].value: found nothing, expected a number where `why` is empty")
@@ -420,7 +425,7 @@ def _transport_rows(path: Path) -> list[TransportRow]:
 
 
 def _rdma_rows(path: Path) -> list[dict[str, str]]:
-    rows = checked.rdma_rows(path, (*RDMA, "test", "message_bytes"))
+    rows = read_rdma_rows(path, (*RDMA_COLUMNS, "test", "message_bytes"))
     for number, row in enumerate(rows, start=2):
         if row["metric"] and not _finite(row["value"]):
             raise Torn(f"line {number}: value: found {quoted(row['value'])}, expected a number")
@@ -434,14 +439,14 @@ def _finite(text: str) -> bool:
         return False
 
 
-FORMS: dict[str, Callable[[Path], object]] = {
-    RECORD: lambda path: schema.load(path, LinksRecord),
+_FORMS: dict[str, Callable[[Path], object]] = {
+    LINKS_RECORD: lambda path: load_json(path, LinksRecord),
     PLAN: _plan,
     HOSTS: _hosts,
-    **{part_file(part): lambda path: schema.load(path, PartRecord) for part in OF_LINKS},
+    **{part_file(part): lambda path: load_json(path, LinksPart) for part in OF_LINKS},
     **dict.fromkeys(PAIRS, _pair_rows),
-    DRIVES: _drive_rows,
-    MODELS: lambda path: schema.load(path, list[ModelRow]),
+    DRIVES_FILE: _drive_rows,
+    MODELS_FILE: lambda path: load_json(path, list[ModelRow]),
     RDMA_TABLE: _rdma_rows,
     TRANSPORTS: _transport_rows,
 }

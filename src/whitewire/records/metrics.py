@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 Found = dict[str, float]
 """Metric → value as measured."""
-Scaling = Literal["rate", "time", "size", "none"]
+ScalesAs = Literal["rate", "time", "size", "none"]
 """Full-scale equivalent: rates × k, times ÷ data fraction, sizes × k ÷ data fraction; none for all others."""
 Overhead = Literal["never", "of jobs", "always"]
 """Whether a value includes the startup overhead of jobs: never, in runs of jobs only, or always."""
@@ -27,7 +27,7 @@ class Metric:
     name: str
     unit: str
     meaning: str
-    scaling: Scaling = "none"
+    scaling: ScalesAs = "none"
     overhead: Overhead = "never"
     in_claims: bool = True
     words: str = ""
@@ -71,7 +71,7 @@ ANY = (
     _number("queue_drops", "packets dropped in queues of links, all hosts"),
 )  # fmt: skip
 """Of any run that moves data."""
-MACHINE = (
+MACHINE_METRICS = (
     Metric("cpu_late", "ms", "mean wake-up latency of a process that sleeps 2 ms", in_claims=False),
     _number("cpu_waited", "seconds that ready threads of the hosts waited for a processor ÷ seconds that they ran",
             in_claims=False),
@@ -198,17 +198,17 @@ def of_report(part: str) -> tuple[Metric, ...]:
     )
 
 
-OPERATIONS, PARTS = ("write", "read"), ("", "write_", "read_")
-GROUPS = (ANY, MACHINE, CLIENTS, PUTS, RECOVERY, JOBS, CALLS, ONE_JOB, COPIES, LOOPS, SUITE)
+OPERATIONS, REPORT_PARTS = ("write", "read"), ("", "write_", "read_")
+GROUPS = (ANY, MACHINE_METRICS, CLIENTS, PUTS, RECOVERY, JOBS, CALLS, ONE_JOB, COPIES, LOOPS, SUITE)
 """All but the two families, of_operation() and of_report()."""
 TABLE: dict[str, Metric] = {
     metric.name: metric
-    for group in (*GROUPS, *map(of_operation, OPERATIONS), *map(of_report, PARTS)) for metric in group
+    for group in (*GROUPS, *map(of_operation, OPERATIONS), *map(of_report, REPORT_PARTS)) for metric in group
 }  # fmt: skip
 """All metrics by name."""
 
 
-def names(*groups: Iterable[Metric]) -> tuple[str, ...]:
+def names_for_claims(*groups: Iterable[Metric]) -> tuple[str, ...]:
     """Names of those metrics of some groups that claims may use."""
     return tuple(metric.name for group in groups for metric in group if metric.in_claims)
 
@@ -218,7 +218,7 @@ def unit_of(metric: str) -> str:
     return TABLE[metric].unit
 
 
-def rows(group: Iterable[Metric]) -> Iterator[str]:
+def catalogue_rows(group: Iterable[Metric]) -> Iterator[str]:
     """Lines of a group's table in docs/inside/tables.md."""
     for each in group:
         scaling, overhead = ("" if word in ("none", "never") else word for word in (each.scaling, each.overhead))

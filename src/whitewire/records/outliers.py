@@ -1,5 +1,5 @@
 """Finds links, hosts and drives of a testbed that are beyond their bounds, with likely causes. Pure except for
-of_folder(), which reads files.
+outliers_of_folder(), which reads files.
 
 A pair is judged in each direction by its last attempt, with its best number of streams. A fault of a host or of most of
 a fabric is reported once, and the pairs that it explains refer to it (`part_of`).
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from whitewire.records import links, schema
-from whitewire.records.links import PairRow
+from whitewire.records import links
+from whitewire.records.links import PairRow, SurveyPlan, read_hosts
+from whitewire.records.schema import load_json
 
 BUSY = 0.9
 """Share of one processor above which iperf3 may be limited by the processor instead of the link."""
@@ -275,25 +276,25 @@ def _shared_cause(found: Sequence[Way]) -> str:
 # --- hosts and drives ----------------------------------------------------------------------------------
 
 
-def differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, str, str]]:
-    """(fabric, host, key, sentence) of links that differ from most others in one of NAMES.
+def _differences(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, str, str]]:
+    """(fabric, host, key, sentence) of links that differ from most others in one of _NAMES.
 
     `seen`: recorded links by fabric and host.
     """
     for fabric, hosts in seen.items():
-        for what, name in NAMES.items():
+        for what, name in _NAMES.items():
             values = {host: link[what] for host, link in hosts.items() if link.get(what) is not None}
             for host, mine, usual in _odd(values):
                 yield fabric, host, what, f"{name} {mine}, on most hosts {usual}"
 
 
-def of_links(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Outlier]:
+def outliers_of_links(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Outlier]:
     """Hosts whose link differs from most others' in MTU, offloads, driver or firmware; this alone stops no paper."""
     return [Outlier("unlike", host, fabric, (host,), None, None, "", cause, stops=False)
-            for fabric, host, _, cause in differences(seen)]  # fmt: skip
+            for fabric, host, _, cause in _differences(seen)]  # fmt: skip
 
 
-NAMES = {"mtu": "MTU", "offloads": "offloads", "driver": "driver", "version": "driver", "firmware": "firmware"}
+_NAMES = {"mtu": "MTU", "offloads": "offloads", "driver": "driver", "version": "driver", "firmware": "firmware"}
 """Properties of links that are compared, with their names in sentences."""
 SLOWS = ("mtu", "offloads")
 """Those properties that may make a pair slow, the likelier first."""
@@ -301,7 +302,7 @@ SLOWS = ("mtu", "offloads")
 
 def slows(seen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[tuple[str, str], str]:
     """(fabric, host) → sentence about a difference of its link that may make pairs slow, for of_pairs()."""
-    found = reversed([*differences(seen)])
+    found = reversed([*_differences(seen)])
     return {(fabric, host): cause for fabric, host, what, cause in found if what in SLOWS}
 
 
@@ -345,14 +346,14 @@ def of_drives(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
             if abs(value / usual - 1) > bound:
                 how, unit = ("MB/s", "MB/s") if operation in SEQUENTIAL else ("calls a second", "1/s")
                 cause = (
-                    f"{OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
+                    f"{_OPERATIONS[operation]} of {value:.4g} {how}, the {len(alike)} of its kind {usual:.4g}, median"
                 )
                 slower = value < usual and operation in SEQUENTIAL
                 outliers.append(Outlier("drive", name, "", (host,), value, usual, unit, cause, stops=slower))
     return outliers
 
 
-OPERATIONS = {
+_OPERATIONS = {
     "write": "sequential writes", "read": "sequential reads", "randwrite": "random writes", "randread": "random reads",
 }  # fmt: skip
 
@@ -388,7 +389,7 @@ def of_models(rows: Iterable[Mapping[str, Any]]) -> list[Outlier]:
         last[row["source"], row["destination"], row["operation"], row["mode"]] = row
     return [
         Outlier("drive", f"{source} {drive}", "", (source,), row["value"], row["expected"], "MB/s",
-                f"{mode} {OPERATIONS[operation]} are not what the model says: is the machine busy?", stops=True)
+                f"{mode} {_OPERATIONS[operation]} are not what the model says: is the machine busy?", stops=True)
         for (source, drive, operation, mode), row in last.items() if not row["ok"]
     ]  # fmt: skip
 
@@ -415,11 +416,11 @@ def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
 # --- together ------------------------------------------------------------------------------------------
 
 
-def of_folder(folder: Path) -> list[Outlier]:
+def outliers_of_folder(folder: Path) -> list[Outlier]:
     """All outliers of a testbed with measured links; `folder`: results/<testbed>/links. Raises Broken."""
-    limits: Mapping[str, float] = schema.load(folder / links.PLAN, links.Plan)["limits"]
-    seen = links.hosts(folder)["links"]
+    limits: Mapping[str, float] = load_json(folder / links.PLAN, SurveyPlan)["limits"]
+    seen = read_hosts(folder)["links"]
     found = of_pairs(ways(links.pair_rows(folder)), limits, slows(seen))
     found += of_drives(links.drive_rows(folder), limits["drive_error"])
     found += of_models(links.model_rows(folder))
-    return [*found, *of_links(seen), *of_rdma(links.rdma_rows(folder), limits["link_error"])]
+    return [*found, *outliers_of_links(seen), *of_rdma(links.rdma_rows(folder), limits["link_error"])]

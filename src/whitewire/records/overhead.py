@@ -12,7 +12,7 @@ from whitewire.records.run import RunRecord
 from whitewire.statistics import median_error
 
 
-def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
+def overhead_name(key: Sequence[Hashable], cluster: str, defines: str) -> str:
     """The name of a kind of overhead run, which differs between a block's clusters (`cluster`: their key, JSON).
 
     `defines`: digest of all else that affects it, so that overhead runs made before a change of the testbed's
@@ -25,7 +25,7 @@ def name_of(key: Sequence[Hashable], cluster: str, defines: str) -> str:
     return " | ".join([" ".join(map(str, key)), *filter(None, [*where, defines])])
 
 
-def seconds_of(record: RunRecord) -> dict[str, float]:
+def job_seconds(record: RunRecord) -> dict[str, float]:
     """Seconds of each job of an overhead run."""
     return {job["name"]: job["end"] - job["submit"] for job in record.get("jobs", [])}
 
@@ -39,7 +39,7 @@ def valid(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     return found
 
 
-def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
+def kinds_lacking(records: Iterable[RunRecord]) -> dict[str, str]:
     """Kinds without a valid overhead run → why their last one was invalid."""
     known = list(records)
     there = valid(known)
@@ -48,14 +48,14 @@ def lacking(records: Iterable[RunRecord]) -> dict[str, str]:
 
 def typical(records: Sequence[RunRecord]) -> dict[str, float]:
     """Medians over valid overhead runs of one kind: seconds by job, and under `wire` the bytes received by workers."""
-    seconds = [seconds_of(record) for record in records]
+    seconds = [job_seconds(record) for record in records]
     medians = {
         name: statistics.median(each[name] for each in seconds if name in each) for each in seconds for name in each
     }
     return medians | {"wire": statistics.median(map(worker_wire, records))}
 
 
-def standard_error(seconds: Sequence[float]) -> float:
+def overhead_error(seconds: Sequence[float]) -> float:
     """Standard error of the median of some overhead runs, in seconds; infinite for a single one."""
     if len(seconds) < 2:
         return math.inf

@@ -14,10 +14,10 @@ from whitewire.records.jobs import SHORT
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
-from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, held, idle_shares, seconds_of
+from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, idle_shares, second_windows, seconds_held
 
 
-def metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
+def processor_metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:
     """Mean wake-up latency of a timer, threads' waiting time per second of running time, processors used by others."""
     start, end = record["start"], record["end"]
     ran, waited, own = (grown(series.time, each, start, end) for each in (series.ran, series.waited, series.own))
@@ -67,9 +67,9 @@ def short_share(start: float, end: float, samples: Samples, series: WaitedSeries
     if series is None:
         short = [(left, idle < SHORT) for left, idle in idle_shares(samples, start, end)]
     else:
-        short = [(each[0] - start, not _wake_latency(series, *each) <= SHORT_MS) for each in seconds_of(start, end)]
-    known = held([(left, True) for left, _ in short], end - start)
-    return held(short, end - start) / known if known else math.nan
+        short = [(each[0] - start, not _wake_latency(series, *each) <= SHORT_MS) for each in second_windows(start, end)]
+    known = seconds_held([(left, True) for left, _ in short], end - start)
+    return seconds_held(short, end - start) / known if known else math.nan
 
 
 def _wake_latency(series: WaitedSeries, start: float, end: float) -> float:
@@ -89,7 +89,7 @@ def of_an_overhead(found: Found, processors: int) -> list[Reason]:
     return [Reason("others_beside_floor", {"outside": outside, "processors": processors, "bound": most})]
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
+def processor_faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
     """Why a lack of processors may have affected a run (empty: it cannot have, or that is unknown)."""
     if "cpu_late" not in found:
         return []

@@ -1,7 +1,7 @@
 """Reasons why a run was not made or is invalid: codes, each with its sentence and meaning. Pure.
 
-Decisions depend on the code. A record has it in addition to the sentence; read() derives it for old records, which have
-only the sentence.
+Decisions depend on the code. A record has it in addition to the sentence; recorded_reason() derives it for old records,
+which have only the sentence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Code:
 
 
 BUDGET, OTHERS, DECIDED, FAILED = "budget_ended", "other_programs", "decided", "cluster_failed"
-ELSE, LACKING, OTHER = "other_claim", "unavailable", "other"
+ELSE, LACKING, _OTHER = "other_claim", "unavailable", "other"
 NOT_MADE: Mapping[str, Code] = {
     BUDGET: Code("the budget ended", "", "a run would have ended after the budget", again=True),
     OTHERS: Code("other programs used the processors", "", "they disturbed the attempts", again=True),
@@ -72,7 +72,7 @@ INVALID: Mapping[str, Code] = {
     "failed": Code("", "{why}", "the attempt failed"),
     "not_kept": Code("", "{why}", "the disk did not take the run's files"),
     "other_k": Code("made at another k", ": {why}", "the block went on with a larger k"),
-    OTHER: Code("", "{why}", "any other reason"),
+    _OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
 """Codes of invalid attempts and overhead runs."""
 
@@ -87,22 +87,22 @@ class Reason:
 
     @property
     def kind(self) -> Code:
-        return NOT_MADE.get(self.code) or INVALID.get(self.code) or INVALID[OTHER]
+        return NOT_MADE.get(self.code) or INVALID.get(self.code) or INVALID[_OTHER]
 
     def __str__(self) -> str:
         return self.said or f"{self.kind.begins}{self.kind.rest.format(**self.values)}"
 
 
-def read(said: str, code: str = "", among: Mapping[str, Code] = NOT_MADE) -> Reason:
+def recorded_reason(said: str, code: str = "", among: Mapping[str, Code] = NOT_MADE) -> Reason:
     """A reason from a record: by its code, or in old records without codes by the beginning of its sentence."""
     found = (name for name, kind in among.items() if kind.begins and said.startswith(kind.begins))
-    return Reason(code or next(found, OTHER), said=said)
+    return Reason(code or next(found, _OTHER), said=said)
 
 
 def codes_of(record: RunRecord) -> list[str]:
     """Codes of the reasons why an attempt is invalid; empty if it is valid."""
     said = record.get("why_invalid", "")
-    return record.get("why_codes") or ([read(said, among=INVALID).code] if said else [])
+    return record.get("why_codes") or ([recorded_reason(said, among=INVALID).code] if said else [])
 
 
 def short(codes: Iterable[str]) -> bool:
@@ -121,7 +121,7 @@ def validity(found: Iterable[Reason]) -> RunRecord:
     return {"valid": not why, "why_invalid": "; ".join(map(str, why)), "why_codes": [each.code for each in why]}
 
 
-def rows() -> Iterator[str]:
+def _rows() -> Iterator[str]:
     """Lines of the table of codes in docs/inside/tables.md."""
     for code, kind in {**NOT_MADE, **INVALID}.items():
         sentence = re.sub(r"\{(\w+)[^}]*\}", r"<\1>", f"{kind.begins}{kind.rest}")

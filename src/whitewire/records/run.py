@@ -31,7 +31,7 @@ class DesignRow(TypedDict):
     seed: int
 
 
-class Scale(TypedDict):
+class ScaleRecord(TypedDict):
     """How the run was scaled; see design.scale.Scale."""
 
     k: float
@@ -42,7 +42,7 @@ class Scale(TypedDict):
     """Missing in old results."""
 
 
-class Fabric(TypedDict):
+class FabricRecord(TypedDict):
     """The network of the run; see testbed.base.Fabric. Rates in Mbit/s."""
 
     name: str
@@ -65,7 +65,7 @@ class Clock(TypedDict):
     hosts: NotRequired[dict[str, float]]
 
 
-class Operation(TypedDict):
+class OperationRecord(TypedDict):
     """A put in the NameNode's log: bytes, and the times of the file's creation and completion (seconds since 1970)."""
 
     client: str
@@ -111,7 +111,7 @@ class Job(TypedDict):
     testdfsio: NotRequired[Annotated[dict[str, float], MayBeInfinite(("rate", "sqrate"))]]
     spans: NotRequired[list[tuple[float, float]]]
     seconds: NotRequired[float]
-    # Result of NNBench; see tools.nnbench.Result.
+    # Result of NNBench; see tools.nnbench.NNBenchResult.
     nnbench: NotRequired[dict[str, Any]]
     # Results of the reader's loops.
     bytes_read: NotRequired[float]
@@ -139,7 +139,7 @@ class FilesSeen(TypedDict, total=False):
     """Number of block groups that lack a block."""
 
 
-class Evidence(TypedDict, total=False):
+class EvidenceRecord(TypedDict, total=False):
     """Actual state during a run, read back from the system, as evidence for proofs of treatment (package factors)."""
 
     links: dict[str, Link]
@@ -195,13 +195,13 @@ class RunRecord(TypedDict, total=False):
     factors: dict[str, Level]
     asked: dict[str, Any]
     """Levels and parameters at full scale that the run had to have."""
-    evidence: Evidence
+    evidence: EvidenceRecord
     transport: dict[str, Any]
     """The run's transport, if any, from the testbed's description; see description.transports.Transport."""
     inexact: float
     """Share by which the input may exceed the size asked for, because its records have random lengths."""
-    fabric: Fabric
-    scale: Scale
+    fabric: FabricRecord
+    scale: ScaleRecord
     # Every run: hosts that took part, counters of links and processors.
     clients: int
     replication: int
@@ -219,7 +219,7 @@ class RunRecord(TypedDict, total=False):
     end: float
     # Clients' puts, and re-replication.
     commands: list[Command]
-    operations: list[Operation]
+    operations: list[OperationRecord]
     placement: list[PlacedBlock]
     bytes_copied: int
     blocks_copied: int

@@ -109,7 +109,7 @@ def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float,
     Shares are computed between the samples nearest to the second's ends.
     """
     found = []
-    for left, right in seconds_of(start, end):
+    for left, right in second_windows(start, end):
         first, last = (nearest(samples.time, left), nearest(samples.time, right))
         if last == first:
             continue
@@ -119,7 +119,7 @@ def idle_shares(samples: Samples, start: float, end: float) -> list[tuple[float,
     return found
 
 
-def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
+def second_windows(start: float, end: float) -> list[tuple[float, float]]:
     """(begin, end) of each second of a run; the last second ends with the run and may overlap the one before."""
     whole = int(end - start)
     windows = [(start + number, start + number + 1) for number in range(whole)]
@@ -128,9 +128,9 @@ def seconds_of(start: float, end: float) -> list[tuple[float, float]]:
     return windows
 
 
-def held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
+def seconds_held(windows: Iterable[tuple[float, bool]], seconds: float) -> float:
     """Number of a run's `seconds` in which a condition held. `windows`: (seconds since start, whether it held) for the
-    windows of seconds_of() in their order; an overlap counts once."""
+    windows of second_windows() in their order; an overlap counts once."""
     found = covered = 0.0
     for left, holds in windows:
         right = min(left + 1, seconds)

@@ -7,10 +7,9 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire.errors import UserError
 from whitewire.paths import shown
-from whitewire.records import schema
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, load_json
 
-FILE = "scale.json"
+SCALE_FILE = "scale.json"
 """Name of the file in raw/ of a paper's results."""
 
 
@@ -26,12 +25,12 @@ def recorded(raw: Path, count: int | None = None) -> int | None:
 
     Raises UserError for a broken record, because new runs might get another k than existing ones.
     """
-    path = raw / FILE
+    path = raw / SCALE_FILE
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        record: CandidateRecord = schema.load(path, CandidateRecord)
-        if why := beyond(record["rung"], count):
+        record: CandidateRecord = load_json(path, CandidateRecord)
+        if why := candidate_fault(record["rung"], count):
             raise Broken(why)
     except Broken as broken:
         raise UserError(
@@ -41,7 +40,7 @@ def recorded(raw: Path, count: int | None = None) -> int | None:
     return record["rung"]
 
 
-def beyond(candidate: int, count: int | None = None) -> str:
+def candidate_fault(candidate: int, count: int | None = None) -> str:
     """The fault of an index among `count` scale candidates; empty if it is valid."""
     if candidate >= 0 and (count is None or candidate < count):
         return ""

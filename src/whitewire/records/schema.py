@@ -30,14 +30,14 @@ import jsonschema
 
 from whitewire.text import quoted, suggestion
 
-PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-MOST_BYTES, MOST_VALUES = 1 << 26, 1_000_000
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+MOST_BYTES, _MOST_VALUES = 1 << 26, 1_000_000
 """Limits for one JSON text: bytes, and commas and brackets, each of which implies a value in memory."""
-MOST = 1 << 63
+_MOST = 1 << 63
 """Upper bound on whole numbers: no valid record has larger ones, and arithmetic with them may fail."""
 MOST_FAULTS = 100
 """Most faults of one record that are kept in memory."""
-WORDS = {
+_WORDS = {
     "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
     "boundless": "a number", "boolean": "true or false", "null": "nothing",
 }  # fmt: skip
@@ -49,10 +49,10 @@ class MayBeInfinite(NamedTuple):
     keys: tuple[str, ...]
 
 
-Kind = TypeVar("Kind")
+_Kind = TypeVar("_Kind")
 
 
-def closed(kind: Kind) -> Kind:
+def closed(kind: _Kind) -> _Kind:
     """Mark a TypedDict whose records may have no further keys, because its table has a column only for known ones."""
     kind.__closed__ = True  # type: ignore[attr-defined]
     return kind
@@ -62,32 +62,32 @@ class Broken(ValueError):
     """An invalid file; the message is the fault without the path: key, found, expected."""
 
 
-def of(kind: Any) -> dict[str, Any]:
+def _of(kind: Any) -> dict[str, Any]:
     """JSON Schema of a type: a TypedDict, list, dict, tuple, union, literal or plain type. Further keys are allowed
     unless the TypedDict is `closed`."""
-    if kind in PLAIN:
-        return {"type": PLAIN[kind]}
+    if kind in _PLAIN:
+        return {"type": _PLAIN[kind]}
     if kind in (Any, object):
         return {}
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         named = {key: {"type": "boundless"} for of_some in inner[1:] for key in of_some.keys}
-        return {**of(inner[0]), "properties": named}
+        return {**_of(inner[0]), "properties": named}
     if is_typeddict(kind):
         return _of_keys(kind)
     if origin is NotRequired:
-        return of(inner[0])
+        return _of(inner[0])
     if origin in (Union, types.UnionType):
-        return {"anyOf": [of(each) for each in inner]}
+        return {"anyOf": [_of(each) for each in inner]}
     if origin is Literal:
         return {"enum": list(inner)}
     if origin is list:
-        return {"type": "array", "items": of(inner[0])}
+        return {"type": "array", "items": _of(inner[0])}
     if origin is tuple:
-        parts = [of(each) for each in inner]
+        parts = [_of(each) for each in inner]
         return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": of(inner[1])}
+        return {"type": "object", "additionalProperties": _of(inner[1])}
     raise TypeError(f"no schema of {kind}")
 
 
@@ -96,12 +96,12 @@ def _of_keys(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     unless = NotRequired if kind.__total__ else None
     needed = [name for name, hint in hints.items() if unless and get_origin(hint) is not unless]
-    found = {"type": "object", "properties": {name: of(hint) for name, hint in hints.items()}, "required": needed}
+    found = {"type": "object", "properties": {name: _of(hint) for name, hint in hints.items()}, "required": needed}
     return found | ({"additionalProperties": False} if "__closed__" in vars(kind) else {})
 
 
 def _is_integer(_: Any, value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST
 
 
 def _is_number(_: Any, value: Any) -> bool:
@@ -123,10 +123,10 @@ _Validator = jsonschema.validators.extend(
 @cache
 def validator(kind: Any) -> Any:
     """The validator of a type's schema."""
-    return _Validator(of(kind))
+    return _Validator(_of(kind))
 
 
-def fault(value: Any, kind: Any) -> str:
+def fault_of_value(value: Any, kind: Any) -> str:
     """The first fault of a value in one line, as `key: found …, expected …`; empty if there is none."""
     found = itertools.islice(validator(kind).iter_errors(value), MOST_FAULTS)
     errors = sorted(found, key=lambda error: [str(part) for part in error.absolute_path])
@@ -139,7 +139,7 @@ def _line(error: Any) -> str:
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
-        return lacking(f"{key}.{missing}" if key else missing, error.instance)
+        return missing_key(f"{key}.{missing}" if key else missing, error.instance)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         further = next(name for name in error.instance if name not in known)
@@ -150,13 +150,13 @@ def _line(error: Any) -> str:
         return f"{key + ': ' if key else ''}found {quoted(error.instance)}, expected {expected}"
     wanted = error.schema.get("type") or [each.get("type") for each in error.schema.get("anyOf", [])]
     kinds = [wanted] if isinstance(wanted, str) else [each for each in wanted if each]
-    expected = " or ".join(WORDS[each] for each in kinds) or error.message
+    expected = " or ".join(_WORDS[each] for each in kinds) or error.message
     if "number" in kinds and isinstance(error.instance, int | float) and not isinstance(error.instance, bool):
         expected = expected.replace("a number", "a finite number")
     return f"{key + ': ' if key else ''}found {quoted(error.instance)}, expected {expected}"
 
 
-def lacking(key: str, there: Mapping[str, Any]) -> str:
+def missing_key(key: str, there: Mapping[str, Any]) -> str:
     """The message for a missing key."""
     return f"{key}: found no such key, expected one{suggestion(key.rpartition('.')[2], there)}"
 
@@ -167,15 +167,15 @@ def unknown(where: str, key: str, known: Iterable[str]) -> str:
     return f"{where}: found an unknown key, expected one of {', '.join(names)}{suggestion(key, names)}"
 
 
-def load(path: Path, kind: Any) -> Any:
+def load_json(path: Path, kind: Any) -> Any:
     """The value in a JSON file, checked against the type. Raises Broken."""
-    value = parse(read(path, MOST_BYTES))
-    if why := fault(value, kind):
+    value = parse_json(read_bounded(path, MOST_BYTES))
+    if why := fault_of_value(value, kind):
         raise Broken(why)
     return value
 
 
-def read(path: Path, most: float = math.inf) -> str:
+def read_bounded(path: Path, most: float = math.inf) -> str:
     """Text of a file of at most `most` bytes. Raises Broken."""
     if not path.is_file():  # a folder, or a pipe, on which reading could block for ever
         raise Broken("found no such file, expected one")
@@ -194,13 +194,13 @@ def too_large(size: int) -> str:
     return f"found {size} bytes, expected at most {MOST_BYTES}"
 
 
-def parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text. Raises Broken also for a repeated key, for NaN, and for a text beyond MOST_BYTES or
-    MOST_VALUES."""
+    _MOST_VALUES."""
     if len(text) > MOST_BYTES:
         raise Broken(too_large(len(text)))
-    if (values := sum(map(text.count, ",[{"))) > MOST_VALUES:
-        raise Broken(f"found {values} commas and brackets, expected at most {MOST_VALUES}")
+    if (values := sum(map(text.count, ",[{"))) > _MOST_VALUES:
+        raise Broken(f"found {values} commas and brackets, expected at most {_MOST_VALUES}")
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except Broken:

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 
 from whitewire.records.samples import ETHERNET, MTU
 
-QUIET = 0.05
+_QUIET = 0.05
 """Largest share of a host's bytes that may use TCP in a run over RDMA: samples, name services, new connections."""
 COVERS = 0.9
 """Least share of the bytes that the counter of the transport must show; total counts may include more headers."""
@@ -58,7 +58,7 @@ def _frame(seen: PortSeen) -> int:
     return seen.get("mtu", MTU) + ETHERNET
 
 
-def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
+def fault_of_transport(kind: str, ports: Mapping[str, PortSeen]) -> str:
     """The evidence against a run's bytes having used this kind of transport; empty if there is none.
 
     For hosts that sent little, shares are relative to the hosts' mean.
@@ -77,10 +77,10 @@ def fault(kind: str, ports: Mapping[str, PortSeen]) -> str:
     mean = total / len(ports)
     tcp = {name: by_tcp(seen) / max(sent(seen), mean) for name, seen in ports.items()}
     if fell_back := _largest_share(
-        tcp, "the kernel's TCP sent up to {share:.0%} of the bytes (fell back to TCP)", QUIET
+        tcp, "the kernel's TCP sent up to {share:.0%} of the bytes (fell back to TCP)", _QUIET
     ):
         return fell_back
-    busy = {name: seen for name, seen in ports.items() if sent(seen) >= QUIET * mean}
+    busy = {name: seen for name, seen in ports.items() if sent(seen) >= _QUIET * mean}
     lacking = {name: 1 - (by_port(seen) or 0) / sent(seen) for name, seen in busy.items()}
     return _largest_share(lacking, "the RDMA port did not count {share:.0%} of the bytes", 1 - COVERS)
 

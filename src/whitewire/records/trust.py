@@ -19,17 +19,17 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args
 from whitewire import atomic
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import manifest, schema
+from whitewire.records.manifest import MANIFEST_FILE, listed_paths, manifest_faults
 from whitewire.records.parts import PARTS, Part
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, load_json
 
-FOLDER, TABLES = "trust", "tables"
+TRUST_FOLDER, TRUST_TABLES = "trust", "tables"
 """Names of its folder in a testbed's results, and of the tables' folder in that."""
-RECORD, PART, LOADS, KNOWN = "trust.json", "part.json", "loads.json", "known.yaml"
+TRUST_RECORD, PART_RECORD, LOADS_FILE, KNOWN_PAPER = "trust.json", "part.json", "loads.json", "known.yaml"
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
-ROUNDS, BLOCK = "round-*.json", "block.json"
-Meter = Literal["iperf3", "counters"]
-IPERF3, COUNTERS = get_args(Meter)
+ROUNDS, BLOCK_RECORD = "round-*.json", "block.json"
+_Meter = Literal["iperf3", "counters"]
+IPERF3, COUNTERS = get_args(_Meter)
 """Meters of a link's goodput: iperf3, or the byte counters of the switch port."""
 
 
@@ -42,7 +42,7 @@ class LinkRow(TypedDict):
     rate: float
     pairs: int
     number: int
-    meter: Meter
+    meter: _Meter
     source: str
     destination: str
     goodput: float | None
@@ -50,7 +50,7 @@ class LinkRow(TypedDict):
     why: str
 
 
-class PartRecord(TypedDict):
+class TrustPart(TypedDict):
     """part.json: number of complete `units` (0: the part is not finished), and the word for them (`unit`).
 
     `planned`: units in the rows of its blocks; `seconds`: their estimated time; `papers`: papers of their cells;
@@ -75,7 +75,7 @@ class TrustRecord(TypedDict):
 
     testbed: str
     description: str
-    parts: list[PartRecord]
+    parts: list[TrustPart]
     left_out: list[str]
     begun: float
     seconds: float
@@ -86,59 +86,59 @@ class TrustRecord(TypedDict):
     software: str
 
 
-def part(folder: Path, name: str) -> PartRecord | None:
+def part(folder: Path, name: str) -> TrustPart | None:
     """The record in part.json; None if it is missing or invalid."""
     try:
-        found: PartRecord = schema.load(folder / name / PART, PartRecord)
+        found: TrustPart = load_json(folder / name / PART_RECORD, TrustPart)
     except Broken:
         return None
     return found
 
 
-def planned(part: PartRecord) -> int:
+def planned_units(part: TrustPart) -> int:
     """Number of units in the rows of a part's blocks."""
     return part.get("planned", part["units"])
 
 
-def record(folder: Path) -> TrustRecord:
+def read_trust_unchecked(folder: Path) -> TrustRecord:
     """trust.json, without checks of other files. Raises UserError."""
-    path = folder / RECORD
+    path = folder / TRUST_RECORD
     if not path.is_file():
         raise UserError(f"{shown(path)}: found no such file, expected what `make trust` measures")
     try:
-        found: TrustRecord = schema.load(path, TrustRecord)
+        found: TrustRecord = load_json(path, TrustRecord)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove it, and `make trust` makes it anew") from None
     return found
 
 
-def read(folder: Path) -> TrustRecord:
+def read_trust(folder: Path) -> TrustRecord:
     """trust.json of a record whose files, except for those in blocks, are checked. Raises UserError, Faults."""
-    found = record(folder)
-    if wrong := faults(folder, found):
+    found = read_trust_unchecked(folder)
+    if wrong := _faults(folder, found):
         raise Faults(wrong)
     return found
 
 
-def faults(folder: Path, record: TrustRecord) -> list[str]:
+def _faults(folder: Path, record: TrustRecord) -> list[str]:
     """Faults of a record except for files in its blocks, a line each."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST_FILE
     if not path.exists():
-        return [f"{shown(path)}: found no such file, expected one beside {RECORD}; `whitewire trust` writes it"]
-    lines = [f"{shown(each)}: {why}" for each, why in _unlike_manifest(folder, [RECORD], ())]
+        return [f"{shown(path)}: found no such file, expected one beside {TRUST_RECORD}; `whitewire trust` writes it"]
+    lines = [f"{shown(each)}: {why}" for each, why in _unlike_manifest(folder, [TRUST_RECORD], ())]
     return lines or faults_of_parts(folder, [each["part"] for each in record["parts"]])
 
 
 def faults_of_parts(folder: Path, names: Collection[str]) -> list[str]:
     """Faults of finished parts except for files in their blocks: by the manifest, if there is one, and by each file's
     format."""
-    there = [path.relative_to(folder).as_posix() for path in kept_files(folder, names)]
+    there = [path.relative_to(folder).as_posix() for path in files_of_trust(folder, names)]
     found = dict(_unlike_manifest(folder, there, names))
-    forms: list[tuple[Path, Any]] = [(folder / name / PART, PartRecord) for name in names]
-    forms += [(folder / LOAD / LOADS, dict[str, float])] if LOAD in names else []
+    forms: list[tuple[Path, Any]] = [(folder / name / PART_RECORD, TrustPart) for name in names]
+    forms += [(folder / LOAD / LOADS_FILE, dict[str, float])] if LOAD in names else []
     for path, form in forms:
         try:
-            schema.load(path, form)
+            load_json(path, form)
         except Broken as broken:
             found.setdefault(path, str(broken))
     if LINKS in names:
@@ -150,44 +150,44 @@ def faults_of_parts(folder: Path, names: Collection[str]) -> list[str]:
                 round_rows(path)
             except Broken as broken:
                 found.setdefault(path, str(broken))
-    return [f"{shown(path)}: {why}; {again(folder, path)}" for path, why in found.items()]
+    return [f"{shown(path)}: {why}; {remedy_of_damage(folder, path)}" for path, why in found.items()]
 
 
-def again(folder: Path, path: Path) -> str:
+def remedy_of_damage(folder: Path, path: Path) -> str:
     """The remedy for a damaged file of a part."""
-    return (f"remove {shown(folder / path.relative_to(folder).parts[0])} and {RECORD}, and `make trust` measures what "
-            "is missing")  # fmt: skip
+    part = shown(folder / path.relative_to(folder).parts[0])
+    return f"remove {part} and {TRUST_RECORD}, and `make trust` measures what is missing"
 
 
 def _unlike_manifest(folder: Path, names: Iterable[str], parts: Collection[str]) -> list[tuple[Path, str]]:
     """Faults of these files and of all the files of these parts in the manifest; empty without a manifest."""
-    if not (folder / manifest.NAME).exists():
+    if not (folder / MANIFEST_FILE).exists():
         return []
     try:
-        listed = [name for name in manifest.names(folder) if name.partition("/")[0] in parts]
+        listed = [name for name in listed_paths(folder) if name.partition("/")[0] in parts]
     except Broken as broken:
-        return [(folder / manifest.NAME, str(broken))]
-    return manifest.faults(folder, sorted({*names, *listed})) or []
+        return [(folder / MANIFEST_FILE, str(broken))]
+    return manifest_faults(folder, sorted({*names, *listed})) or []
 
 
-def kept_files(folder: Path, parts: Iterable[str]) -> list[Path]:
+def files_of_trust(folder: Path, parts: Iterable[str]) -> list[Path]:
     """Files of parts in the manifest; for blocks only block.json and their manifest, which lists the other files."""
     found = [path for name in parts for path in (folder / name).glob("**/*" if name == LINKS else "*")]
-    found += [block / name for block in blocks(folder, parts) for name in (BLOCK, manifest.NAME)]
+    found += [block / name for block in block_folders(folder, parts) for name in (BLOCK_RECORD, MANIFEST_FILE)]
     return sorted(path for path in {*found} if path.is_file() and not path.name.startswith(atomic.PART))
 
 
-def blocks(folder: Path, parts: Iterable[str]) -> list[Path]:
+def block_folders(folder: Path, parts: Iterable[str]) -> list[Path]:
     """Folders of finished blocks of parts."""
     below: dict[str, str] = {RATIO: "*", LOAD: "*", SAME: "*/*", SCALES: "*/*/*", LANES: "*/*/*"}
     return sorted(
-        path.parent for name in parts if name in below for path in (folder / name).glob(f"{below[name]}/{BLOCK}")
+        path.parent for name in parts if name in below for path in (folder / name).glob(f"{below[name]}/{BLOCK_RECORD}")
     )
 
 
 def round_rows(path: Path) -> list[LinkRow]:
     """Rows of a round. Raises Broken."""
-    rows: list[LinkRow] = schema.load(path, list[LinkRow])
+    rows: list[LinkRow] = load_json(path, list[LinkRow])
     if not rows:
         raise Broken("found no row, expected one for each test")
     row: Mapping[str, object]

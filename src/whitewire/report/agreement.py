@@ -14,13 +14,16 @@ import scipy
 
 from whitewire.analysis.claims import MEASURED
 from whitewire.errors import UserError
-from whitewire.report import bundle, comparison, reference
+from whitewire.report import comparison, reference
+from whitewire.report.bundle import BUNDLE_FILE, TESTBED_FILE
+from whitewire.report.comparison import OTHER_VERDICT, SAME_VERDICT, UNDECIDED, load_results
+from whitewire.report.reference import read_reference
 
 FALSE = 0.05
 """Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""
-SURE = 0.95
-NAMES = ("the reference", "this run")
-TABLE, RECORD = "verdicts.csv", "agreement.json"
+_SURE = 0.95
+_NAMES = ("the reference", "this run")
+AGREEMENT_TABLE, AGREEMENT_RECORD = "verdicts.csv", "agreement.json"
 
 
 class Scope(TypedDict):
@@ -75,10 +78,10 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 def by_chance(estimates: int) -> int:
     """As many of so many estimates as differ at most, in 95 of 100 comparisons, where nothing does."""
-    return int(scipy.stats.binom.ppf(SURE, estimates, FALSE)) if estimates else 0
+    return int(scipy.stats.binom.ppf(_SURE, estimates, FALSE)) if estimates else 0
 
 
-def of(table: pd.DataFrame) -> Agreement:
+def agreement_of(table: pd.DataFrame) -> Agreement:
     """From the table of comparison.verdicts. Two results agree where no claim that both decide has another verdict,
     and no more estimates differ than chance explains; None where runs decide nothing on both sides."""
     judged = table[table["stands"] != ""]
@@ -92,7 +95,7 @@ def of(table: pd.DataFrame) -> Agreement:
     }
     whole, runs = _scope(judged), _scope(by_runs)
     alike = whole["other"] == 0 and estimates["differ"] <= estimates["by_chance"]
-    decided = ~by_runs["verdict_a"].isin(comparison.OPEN) & ~by_runs["verdict_b"].isin(comparison.OPEN)
+    decided = ~by_runs["verdict_a"].isin(UNDECIDED) & ~by_runs["verdict_b"].isin(UNDECIDED)
     silent = not decided.any() and not estimates["compared"]
     return {
         "agrees": None if alike and silent else alike,
@@ -106,9 +109,9 @@ def of(table: pd.DataFrame) -> Agreement:
 def _scope(rows: pd.DataFrame) -> Scope:
     stands, n = Counter(rows["stands"]), len(rows)
     return {
-        "claims": n, "same": stands[comparison.SAME], "other": stands[comparison.OTHER],
+        "claims": n, "same": stands[SAME_VERDICT], "other": stands[OTHER_VERDICT],
         "only_a": stands[comparison.ONLY_A], "only_b": stands[comparison.ONLY_B], "neither": stands[comparison.NEITHER],
-        "share": stands[comparison.SAME] / n if n else None,
+        "share": stands[SAME_VERDICT] / n if n else None,
         "kappa": kappa(list(zip(rows["verdict_a"], rows["verdict_b"], strict=True))),
     }  # fmt: skip
 
@@ -120,34 +123,36 @@ def beside_reference(results: Path, folder: Path, own: Mapping[str, comparison.R
     reference; `none` where there is no reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
     `own`: the papers of the results that are compared (None: all; UserError where one of them is damaged).
     """
-    loaded = comparison.load(results) if own is None else own
+    loaded = load_results(results) if own is None else own
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).write_text(json.dumps(_beside(results, loaded, folder)), encoding="utf-8")
+    (folder / AGREEMENT_RECORD).write_text(json.dumps(_beside(results, loaded, folder)), encoding="utf-8")
     return folder
 
 
 def _beside(results: Path, own: Mapping[str, comparison.Results], folder: Path) -> dict[str, Any]:
-    kept = reference.folder()
-    if not (kept / bundle.NAME).is_file():
+    kept = reference.reference_folder()
+    if not (kept / BUNDLE_FILE).is_file():
         return {"state": "none"}
     try:
-        record, files = reference.read(own)
-        other = comparison.load(kept)
+        record, files = read_reference(own)
+        other = load_results(kept)
     except UserError as error:
         return {"state": "unusable", "why": str(error)}
-    if is_of(results, files):
+    if is_of_bundle(results, files):
         return {"state": "itself", "reference": record}
     table = comparison.verdicts(other, own)
-    messages = [line for line in comparison.messages(other, own, NAMES) if line["paper"] in comparison.both(other, own)]
-    table.to_csv(folder / TABLE, index=False, lineterminator="\n")
-    return {"state": "compared", "reference": record, "messages": messages, **of(table)}
+    messages = [
+        line for line in comparison.messages(other, own, _NAMES) if line["paper"] in comparison.both(other, own)
+    ]
+    table.to_csv(folder / AGREEMENT_TABLE, index=False, lineterminator="\n")
+    return {"state": "compared", "reference": record, "messages": messages, **agreement_of(table)}
 
 
-def is_of(results: Path, files: Mapping[str, bytes]) -> bool:
+def is_of_bundle(results: Path, files: Mapping[str, bytes]) -> bool:
     """Whether an opened project's `results/<testbed>` are those of a bundle, but for what is judged anew."""
     project = results.resolve().parent.parent
     description = project / "config" / "testbeds" / f"{results.name}.yaml"
-    places = {bundle.NAME: project / bundle.NAME, bundle.TESTBED: description}
+    places = {BUNDLE_FILE: project / BUNDLE_FILE, TESTBED_FILE: description}
     for name, content in files.items():
         path = places.get(name, results / name)
         if "/analysis/" not in name and not (path.is_file() and path.read_bytes() == content):

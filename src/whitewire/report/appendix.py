@@ -14,16 +14,16 @@ import pandas as pd
 
 from whitewire import atomic, paths
 from whitewire.paths import shown
-from whitewire.report import artifact
+from whitewire.report.artifact import agreement_facts, artifact_of
 from whitewire.report.compare import folder_of, start_pages
-from whitewire.report.render import EVERY_FORMAT, document, render
+from whitewire.report.render import EVERY_FORMAT, document, render_document
 
-DOCUMENT, RECORD = "appendix", "artifact.json"
-TABLES = {"claims.csv": "claims", "software.csv": "packages"}
+DOCUMENT, _RECORD = "appendix", "artifact.json"
+_TABLES = {"claims.csv": "claims", "software.csv": "packages"}
 """Parts of the record that are tables too."""
 
 
-def appendix(name: str) -> list[Path]:
+def write_appendix(name: str) -> list[Path]:
     """Write results/appendix/<name>/ of a result folder: artifact.json, its tables and the document in every format;
     return the documents.
 
@@ -33,9 +33,11 @@ def appendix(name: str) -> list[Path]:
     target = paths.root() / "results" / "appendix" / results.name
     print(f"{shown(results)}: gathering what the appendix says", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
-        facts = artifact.of(results, artifact.beside_reference(results, Path(scratch)))
+        facts = artifact_of(results, agreement_facts(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)
-    atomic.write(target / RECORD, atomic.as_json(facts, ensure_ascii=False))
-    for file, part in TABLES.items():
+    atomic.write(target / _RECORD, atomic.as_json(facts, ensure_ascii=False))
+    for file, part in _TABLES.items():
         atomic.write(target / file, pd.DataFrame(facts[part]).to_csv(index=False, lineterminator="\n"))  # type: ignore[literal-required]
-    return render(document(DOCUMENT), target, target, EVERY_FORMAT, start_pages(target, {results.name: results}))
+    return render_document(
+        document(DOCUMENT), target, target, EVERY_FORMAT, start_pages(target, {results.name: results})
+    )

@@ -29,19 +29,23 @@ from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, left_of
 from whitewire.records.reasons import BUDGET, DECIDED, Reason
 from whitewire.report import agreement, bundle, commits, comparison, reference
+from whitewire.report.agreement import AGREEMENT_RECORD, AGREEMENT_TABLE
+from whitewire.report.bundle import BUNDLE_FILE, TESTBED_FILE
+from whitewire.report.commits import COMMIT_ID
+from whitewire.report.comparison import ESTIMATE_COLUMNS, RATIO_COLUMNS, cell_number, load_results
 from whitewire.tidy import form
 
-STAGES = ("raw", "tidy", "analysis")
+_STAGES = ("raw", "tidy", "analysis")
 """Folders of a paper whose size is given, in their order."""
 BENCHMARKS = {"tidy": "tidy.tsv", "analysis": "analysis.tsv", "report": "paper.tsv"}
 """The workflow's record of the seconds of a stage after the measurements, below `logs/`."""
 SET_UP = (".venv", ".cache")
 """Folders of the repository that the set-up fills."""
-PACKAGE = re.compile(r"([^=]+)==?(.+)")
+_PACKAGE = re.compile(r"([^=]+)==?(.+)")
 SOME = str(Reason(DECIDED, {"runs": "some"}))
 """The reason of all runs that no open claim needed, whichever analysis decided."""
 TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
-NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
+_NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
 
 
 class Claim(TypedDict):
@@ -96,7 +100,7 @@ class OfPaper(TypedDict):
     experiments: list[Experiment]
 
 
-class Budget(TypedDict):
+class _Budget(TypedDict):
     """Budget of a run, for all its papers together."""
 
     had: bool
@@ -118,14 +122,14 @@ class Checkout(TypedDict):
     """Whether the results are a copy of the reference, not a measurement."""
 
 
-class Machine(TypedDict):
+class _Machine(TypedDict):
     """A machine, or several that are alike, by what its record says."""
 
     hosts: str
     facts: dict[str, str]
 
 
-class Package(TypedDict):
+class _Package(TypedDict):
     """A piece of software; `kind` is what installs it."""
 
     kind: str
@@ -151,12 +155,12 @@ class Artifact(TypedDict):
     """Addresses of the code and its archive, by CITATION.cff; both may be missing."""
     doi: str
     papers: list[OfPaper]
-    budget: Budget
-    machines: list[Machine]
+    budget: _Budget
+    machines: list[_Machine]
     roles: dict[str, int]
     """Hosts of the testbed by role, where it has the most."""
-    tools: list[Package]
-    packages: list[Package]
+    tools: list[_Package]
+    packages: list[_Package]
     deployment: list[str]
     disk_gib: float
     """Free space that a full run asks for."""
@@ -173,12 +177,12 @@ class Artifact(TypedDict):
     """With the reference: see beside_reference."""
 
 
-def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
+def artifact_of(results: Path, beside: Mapping[str, Any]) -> Artifact:
     """The facts of `results/<testbed>` or of results/reference; `beside` is how it agrees with the reference.
 
     Raises UserError for results that are not whole.
     """
-    loaded = comparison.load(results)
+    loaded = load_results(results)
     if not loaded:
         raise UserError(f"{shown(results)}: found no <paper>/analysis/verdicts.csv, expected the results of a testbed")
     blocks = {paper: list(_blocks(results / paper, loaded[paper].design)) for paper in loaded}
@@ -191,15 +195,15 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
     citation = load_yaml(HOME / "CITATION.cff")
     return {
         "whitewire": __version__, "testbed": _name(results), "folder": shown(results),
-        "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / bundle.NAME).is_file(),
+        "kind": str(testbed.get("kind", "unknown")), "is_reference": (results / BUNDLE_FILE).is_file(),
         "commits": measured_by, "modified": any(record["modified"] for record in every),
         "checkout": _checkout(measured_by, beside["state"] == "itself"),
         "seed": seed_of(results), "licence": str(citation["license"]),
         "repository": str(citation.get("repository-code", "")), "doi": str(citation.get("doi", "")),
         "papers": [_of_paper(results, paper, loaded[paper], blocks[paper]) for paper in loaded],
         "budget": budget(every),
-        "machines": machines(environments), "roles": _roles(environments),
-        "tools": _tools(environments), "packages": packages(environments),
+        "machines": _machines(environments), "roles": _roles(environments),
+        "tools": _tools(environments), "packages": _packages(environments),
         "deployment": sorted({str(each.get("software", {}).get("deployment", "unknown")) for each in environments}),
         "disk_gib": DISK_GIB, "memory_gib": testbed.get("memory", {}).get("minimum_gib"),
         "set_up_bytes": sum(bytes_of(HOME / name) for name in SET_UP), "reports_bytes": bytes_of(results / "reports"),
@@ -207,25 +211,23 @@ def of(results: Path, beside: Mapping[str, Any]) -> Artifact:
     }  # fmt: skip
 
 
-def beside_reference(results: Path, scratch: Path) -> Mapping[str, Any]:
+def agreement_facts(results: Path, scratch: Path) -> Mapping[str, Any]:
     """Agreement of results with the reference, with `rows`: one per claim that runs judged in both."""
     if reference.is_kept(results):
         return {"state": "itself", "reference": reference.results_record()}
     folder = agreement.beside_reference(results, scratch)
-    record: dict[str, Any] = json.loads((folder / agreement.RECORD).read_text(encoding="utf-8"))
+    record: dict[str, Any] = json.loads((folder / AGREEMENT_RECORD).read_text(encoding="utf-8"))
     if record["state"] != "compared":
         return record
-    table = form.frame(folder / agreement.TABLE)
+    table = form.frame(folder / AGREEMENT_TABLE)
     runs = table[table["route_a"].isin(MEASURED) | table["route_b"].isin(MEASURED)]
     columns = ["paper", "claim", "verdict_a", "verdict_b", "stands", "unit", *comparison.ASKED, "overlap", "differs"]
-    columns += [f"{name}_{side}" for side in comparison.SIDES for name in comparison.NUMBERS] + list(
-        comparison.RATIO[:6]
-    )
+    columns += [f"{name}_{side}" for side in comparison.SIDES for name in ESTIMATE_COLUMNS] + list(RATIO_COLUMNS[:6])
     rows = runs[columns].astype(object).where(runs[columns].notna(), None)
     return record | {"rows": rows.to_dict("records")}
 
 
-def budget(blocks: Sequence[BlockRecord]) -> Budget:
+def budget(blocks: Sequence[BlockRecord]) -> _Budget:
     """The budget of all blocks of a run. What a block has until its first interim analysis is no share of it: what
     one leaves is passed on to the next."""
     own = [found for record in blocks if (found := record.get("start_budget_seconds")) is not None]
@@ -240,8 +242,8 @@ def budget(blocks: Sequence[BlockRecord]) -> Budget:
 def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
     """Of the reference the commit that holds it, since the one that measured has the previous one; of another run the
     one that measured, unless the reference came after it."""
-    holding = commits.holding(reference.folder())
-    only = measured_by[0] if len(measured_by) == 1 and commits.COMMIT.fullmatch(measured_by[0]) else ""
+    holding = commits.holding(reference.reference_folder())
+    only = measured_by[0] if len(measured_by) == 1 and COMMIT_ID.fullmatch(measured_by[0]) else ""
     holds = is_reference or bool(only and holding != only and commits.precedes(only, holding))
     return {"commit": holding if holds else only, "holds": holds}
 
@@ -256,7 +258,7 @@ def _of_paper(results: Path, paper: str, loaded: comparison.Results, blocks: Seq
     return {
         "paper": paper, "title": _title(bundle.configuration_of(results) / "papers" / f"{paper}.yaml"),
         "effort": comparison.listed(efforts), "designed": len(design), "counted": _counted(own),
-        "seconds": seconds(own, blocks), "bytes": {name: bytes_of(own / name) for name in STAGES},
+        "seconds": _seconds(own, blocks), "bytes": {name: bytes_of(own / name) for name in _STAGES},
         "left": dict(_left(blocks).most_common()), "experiments": _experiments(loaded),
     }  # fmt: skip
 
@@ -279,7 +281,7 @@ def _counted(own: Path) -> int:
     return int(table[table["valid"].str.lower() == "true"]["run_id"].nunique()) if len(table) else 0
 
 
-def seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
+def _seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
     """Seconds of each stage; those of measuring also by what was done."""
     found: dict[str, float] = {}
     for record in blocks:
@@ -328,7 +330,7 @@ def _experiments(loaded: comparison.Results) -> list[Experiment]:
 
 def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
     words = {name: str(row.get(name, "")) for name in TEXTS}
-    numbers = {name: comparison.number(row.get(name)) for name in NUMBERS}
+    numbers = {name: cell_number(row.get(name)) for name in _NUMBERS}
     expected = numbers["expected"]
     found: dict[str, Any] = {"paper": paper, **words, **numbers}
     found["expected"] = (str(row.get("expected", "")) or None) if expected is None else expected
@@ -339,13 +341,13 @@ def _claim(paper: str, row: Mapping[Any, Any]) -> Claim:
 
 
 def _name(results: Path) -> str:
-    own = results / bundle.NAME
+    own = results / BUNDLE_FILE
     return bundle.record_of(own.read_bytes(), shown(results))["testbed"] if own.is_file() else results.name
 
 
 def seed_of(results: Path) -> int | None:
     """The seed of a run, as its own record has it, else as its project's configuration."""
-    own = results / bundle.NAME
+    own = results / BUNDLE_FILE
     if own.is_file():
         return bundle.record_of(own.read_bytes(), shown(results))["seed"]
     path = bundle.configuration_of(results) / "config.yaml"
@@ -353,12 +355,12 @@ def seed_of(results: Path) -> int | None:
 
 
 def _testbed(results: Path) -> Mapping[str, Any]:
-    kept = results / bundle.TESTBED
+    kept = results / TESTBED_FILE
     path = kept if kept.is_file() else bundle.configuration_of(results) / "testbeds" / f"{results.name}.yaml"
     return load_yaml(path) if path.is_file() else {}
 
 
-def machines(environments: Iterable[Mapping[str, Any]]) -> list[Machine]:
+def _machines(environments: Iterable[Mapping[str, Any]]) -> list[_Machine]:
     """Machines with different facts, each once, with the hosts that have them.
 
     On an emulated testbed all hosts are on the one machine of the record; a site's are in its `machines`.
@@ -384,13 +386,13 @@ def _roles(environments: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return dict(Counter(str(host.get("role", "host")) for host in hosts))
 
 
-def _tools(environments: Iterable[Mapping[str, Any]]) -> list[Package]:
+def _tools(environments: Iterable[Mapping[str, Any]]) -> list[_Package]:
     every = {(str(name), " ".join(str(said).split())): None
              for record in environments for name, said in (record.get("tools") or {}).items()}  # fmt: skip
     return [{"kind": "tool", "name": name, "version": version} for name, version in every]
 
 
-def packages(environments: Iterable[Mapping[str, Any]]) -> list[Package]:
+def _packages(environments: Iterable[Mapping[str, Any]]) -> list[_Package]:
     """Packages of all environments with their versions, each once."""
     found: dict[tuple[str, str, str], None] = {}
     for record in environments:
@@ -398,7 +400,7 @@ def packages(environments: Iterable[Mapping[str, Any]]) -> list[Package]:
         conda = (software.get("conda") or {}).get("packages", ())
         kinds = {"Debian": software.get("debian_packages", ()), "Python": software.get("python_packages", ())}
         for kind, lines in kinds.items():
-            matched = filter(None, map(PACKAGE.fullmatch, lines))
+            matched = filter(None, map(_PACKAGE.fullmatch, lines))
             found |= dict.fromkeys((kind, match[1], match[2]) for match in matched)
         found |= dict.fromkeys(("conda", *_conda(line)) for line in conda)
     return [{"kind": kind, "name": name, "version": version} for kind, name, version in found]

@@ -19,45 +19,52 @@ from typing import Any, TypedDict, TypeVar
 
 import yaml
 
-from whitewire import __version__, atomic, paths, workloads
+from whitewire import __version__, atomic, paths
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.files import schema as schema_of
-from whitewire.description.names import PLAIN
+from whitewire.description.names import PLAIN_NAME, paper_names
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
-from whitewire.design.rows import effort_of, make_design, read_csv, rows_of
+from whitewire.design.rows import effort_of, make_design, parse_design, read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, links, manifest, schema, trust
-from whitewire.records.checked import PACKAGE, block_record
+from whitewire.records.checked import PACKAGE, block_record, described_tables, parse_table, table_faults
 from whitewire.records.journal import BlockRecord
+from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
+from whitewire.records.manifest import MANIFEST_FILE
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken
+from whitewire.records.schema import Broken, fault_of_value, load_json, parse_json
+from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD
 from whitewire.report import comparison
+from whitewire.report.comparison import JUDGED_COLUMNS
 from whitewire.text import one_of, quoted, suggestion
 from whitewire.tidy import form
-from whitewire.tidy.tables import OF_LINKS
+from whitewire.tidy.columns import kind_of_column
+from whitewire.tidy.form import NEEDED_COLUMNS, check_cells
+from whitewire.tidy.tables import LINKS_COLUMNS
+from whitewire.workloads import workload_of
 
 T = TypeVar("T")
 
-NAME, TESTBED = "results.json", "testbed.yaml"
-DESIGN, RUNS = "design.csv", "runs.csv"
+BUNDLE_FILE, TESTBED_FILE = "results.json", "testbed.yaml"
+DESIGN, _RUNS = "design.csv", "runs.csv"
 FORMAT = 1
 """Format of the bundles that this version makes; it reads this and earlier ones."""
-TABLES = "tables"
-VERDICTS = "verdicts.csv"
-JUDGED: Mapping[str, tuple[str, ...]] = {VERDICTS: comparison.JUDGED, "estimates.csv": comparison.ESTIMATED}
+BUNDLE_TABLES = "tables"
+VERDICTS_FILE = "verdicts.csv"
+JUDGED_TABLES: Mapping[str, tuple[str, ...]] = {VERDICTS_FILE: JUDGED_COLUMNS, "estimates.csv": comparison.ESTIMATED}
 """Tables of the analysis that are compared with another run's, and columns without which they are none; all are
 made again from the tidy ones."""
 OF_TESTBED: Mapping[str, tuple[str, Any]] = {
-    links.FOLDER: (links.RECORD, links.LinksRecord),
-    trust.FOLDER: (trust.RECORD, trust.TrustRecord),
+    LINKS_FOLDER: (LINKS_RECORD, links.LinksRecord),
+    TRUST_FOLDER: (TRUST_RECORD, trust.TrustRecord),
 }
 """Folders with what is known of the testbed itself: the record, and its form. Beside it are tables."""
-COLUMNS = {links.FOLDER: OF_LINKS, trust.FOLDER: OF_TRUST}
+_COLUMNS = {LINKS_FOLDER: LINKS_COLUMNS, TRUST_FOLDER: OF_TRUST}
 """Columns of these by table."""
 OPENED, REFERENCE = "opened", "reference"
 """The folder of results/ with a project per opened bundle, and that with the bundle which the repository has."""
@@ -92,7 +99,7 @@ class BundleRecord(TypedDict):
 # -- from results to a bundle ------------------------------------------------------------------------------
 
 
-def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
+def bundle_of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
     """Files of a bundle by their path in it, from `results/<testbed>` of a project.
 
     What of the testbed itself is stale is left out, with a line on stderr. UserError with a line per fault for a paper
@@ -100,7 +107,7 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
     """
     config = configuration_of(results)
     description = config / "testbeds" / f"{results.name}.yaml"
-    made: dict[str, bytes] = {TESTBED: description.read_bytes()}
+    made: dict[str, bytes] = {TESTBED_FILE: description.read_bytes()}
     measured: dict[str, PaperRecord] = {}
     by: list[Mapping[str, Any]] = []
     for folder, (own, kind) in OF_TESTBED.items():
@@ -112,14 +119,14 @@ def of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
         made |= {f"{paper}/{name}": content for name, content in files.items()}
         by += records
         effort = effort_of(records[0]["block"]) if records else ""
-        measured[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{RUNS}"], results / paper / "tidy")}
+        measured[paper] = {"effort": effort, "runs": _valid_runs(files[f"tidy/{_RUNS}"], results / paper / "tidy")}
     record: BundleRecord = {
         "format": FORMAT, "whitewire": __version__, "testbed": results.name,
         "seed": load_yaml(config / "config.yaml")["seed"],
         "commits": sorted({each["commit"] or UNKNOWN for each in by}),
         "modified": any(each["modified"] for each in by), "papers": measured,
     }  # fmt: skip
-    made[NAME] = atomic.as_json(record).encode()
+    made[BUNDLE_FILE] = atomic.as_json(record).encode()
     check_form(record, made, shown(results))  # what would not be opened is not packed
     return made
 
@@ -135,26 +142,26 @@ def _of_testbed(
 ) -> tuple[dict[str, bytes], list[Mapping[str, Any]]]:  # fmt: skip
     """A folder's record and tables by path, and the record; none where they were not made, or are of another
     description of the testbed, which is reported."""
-    path, tables = folder / name, folder / TABLES
+    path, tables = folder / name, folder / BUNDLE_TABLES
     if not path.is_file() or not (tables / PACKAGE).is_file():
         return {}, []
     try:
-        record = schema.load(path, kind)
+        record = load_json(path, kind)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove {shown(folder)}, and it is measured again") from None
     if record.get("plan", record)["description"] != description:
         print(f"whitewire: {shown(path)}: found another description of the testbed than that of its YAML, so "
               f"{folder.name}/ is left out", file=sys.stderr)  # fmt: skip
         return {}, []
-    if faults := checked.tables(tables):
+    if faults := table_faults(tables):
         raise Faults(faults)
-    names = [name, *(f"{TABLES}/{each}" for each in [PACKAGE, *_described(tables)])]
+    names = [name, *(f"{BUNDLE_TABLES}/{each}" for each in [PACKAGE, *_described(tables)])]
     return {each: (folder / each).read_bytes() for each in names}, [record]
 
 
 def _described(folder: Path) -> list[str]:
-    """Files of the tables that a folder's datapackage.json lists, which checked.tables found no fault with."""
-    return [each["path"] for each in checked.described((folder / PACKAGE).read_text(encoding="utf-8"))]
+    """Files of the tables that a folder's datapackage.json lists, which checked.table_faults found no fault with."""
+    return [each["path"] for each in described_tables((folder / PACKAGE).read_text(encoding="utf-8"))]
 
 
 def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
@@ -163,14 +170,14 @@ def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
     if not (folder / DESIGN).is_file():
         raise UserError(f"{shown(folder / DESIGN)}: found no such file, expected the design; {again}")
     rows = read_csv(folder / DESIGN)
-    if faults := [*(checked.tables(folder / "tidy") or ()), *(checked.analysis(folder / "analysis") or ())]:
+    if faults := [*(table_faults(folder / "tidy") or ()), *(checked.analysis(folder / "analysis") or ())]:
         raise Faults(faults)
-    names = [DESIGN, f"tidy/{PACKAGE}", *(f"analysis/{name}" for name in JUDGED)]
+    names = [DESIGN, f"tidy/{PACKAGE}", *(f"analysis/{name}" for name in JUDGED_TABLES)]
     for name in names:
         if not (folder / name).is_file():
             raise UserError(f"{shown(folder / name)}: found no such file, expected one; {again}")
     names += [f"tidy/{name}" for name in _described(folder / "tidy")]
-    names += [manifest.NAME] if (folder / manifest.NAME).is_file() else []
+    names += [MANIFEST_FILE] if (folder / MANIFEST_FILE).is_file() else []
     records: list[BlockRecord] = []
     for block in dict.fromkeys(row["block"] for row in rows):
         path = folder / "raw" / block / "block.json"
@@ -186,9 +193,9 @@ def _of_paper(folder: Path) -> tuple[dict[str, bytes], list[BlockRecord]]:
 def _valid_runs(table: bytes, tidy: Path) -> int:
     """Number of valid runs of runs.csv in a folder with tidy tables."""
     try:
-        rows = form.rows(table, RUNS)
+        rows = form.rows(table, _RUNS)
     except Torn as torn:
-        raise UserError(f"{shown(tidy / RUNS)}: {torn}; make it anew with `.venv/bin/whitewire tidy`") from None
+        raise UserError(f"{shown(tidy / _RUNS)}: {torn}; make it anew with `.venv/bin/whitewire tidy`") from None
     return len({row["run_id"] for row in rows if row["valid"].lower() == "true"})
 
 
@@ -198,46 +205,52 @@ def _valid_runs(table: bytes, tidy: Path) -> int:
 def record_of(content: bytes, source: str) -> BundleRecord:
     """results.json of a bundle. UserError for one that is broken, or of a later format."""
     try:
-        value = schema.parse(content.decode())
+        value = parse_json(content.decode())
     except (UnicodeDecodeError, schema.Broken) as error:
-        raise UserError(f"{source}: {NAME}: {error}") from None
+        raise UserError(f"{source}: {BUNDLE_FILE}: {error}") from None
     if isinstance(value, dict) and isinstance(value.get("format"), int) and value["format"] > FORMAT:
         made = f", made by Whitewire {value['whitewire']}" if isinstance(value.get("whitewire"), str) else ""
         raise UserError(
-            f"{source}: {NAME}: format: found {value['format']}{made}, expected at most {FORMAT}; a later Whitewire "
-            "opens it"
+            f"{source}: {BUNDLE_FILE}: format: found {value['format']}{made}, expected at most {FORMAT}; a later "
+            "Whitewire opens it"
         )
-    if why := schema.fault(value, BundleRecord):
-        raise UserError(f"{source}: {NAME}: {why}")
+    if why := fault_of_value(value, BundleRecord):
+        raise UserError(f"{source}: {BUNDLE_FILE}: {why}")
     for name in [value["testbed"], *value["papers"]]:
-        if not PLAIN.fullmatch(name):
-            raise UserError(f"{source}: {NAME}: found the name {quoted(name)}, expected letters, digits, - and _")
+        if not PLAIN_NAME.fullmatch(name):
+            raise UserError(
+                f"{source}: {BUNDLE_FILE}: found the name {quoted(name)}, expected letters, digits, - and _"
+            )
     if not value["papers"]:
-        raise UserError(f"{source}: {NAME}: papers: found none, expected one or more")
+        raise UserError(f"{source}: {BUNDLE_FILE}: papers: found none, expected one or more")
     bound = schema_of("config")["properties"]
     least, most = bound["seed"]["minimum"], bound["seed"]["maximum"]
     if not least <= value["seed"] <= most:
-        raise UserError(f"{source}: {NAME}: seed: found {quoted(value['seed'])}, expected {least} to {most}")
+        raise UserError(f"{source}: {BUNDLE_FILE}: seed: found {quoted(value['seed'])}, expected {least} to {most}")
     efforts = ["", *bound["effort"]["enum"]]  # none of a paper without runs
     for name, paper in value["papers"].items():
         if paper["effort"] not in efforts:
             key = f"papers.{name}.effort"
-            raise UserError(f"{source}: {NAME}: {key}: found {quoted(paper['effort'])}, expected {one_of(efforts[1:])}")
+            raise UserError(
+                f"{source}: {BUNDLE_FILE}: {key}: found {quoted(paper['effort'])}, expected {one_of(efforts[1:])}"
+            )
     return value
 
 
-def check(record: BundleRecord, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None) -> None:
+def check_bundle(
+    record: BundleRecord, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None
+) -> None:
     """UserError with one line where this version cannot take a bundle: papers that it does not know, or that it
     measures otherwise, and files that its stages and documents cannot read.
 
     `papers`: of these alone it matters whether they are known and measured alike (None: of all).
     """
-    known = project.papers()
+    known = paper_names()
     wanted = [name for name in record["papers"] if papers is None or name in papers]
     for name in wanted:
         if name not in known:
             raise UserError(
-                f"{source}: {NAME}: papers: found {quoted(name)}, expected papers that are described here "
+                f"{source}: {BUNDLE_FILE}: papers: found {quoted(name)}, expected papers that are described here "
                 f"({_by(record)}){suggestion(name, known)}"
             )
     testbed = check_form(record, files, source)
@@ -252,28 +265,28 @@ def check_form(record: BundleRecord, files: Mapping[str, bytes], source: str) ->
     for folder, (own, kind) in OF_TESTBED.items():
         if any(name.startswith(f"{folder}/") for name in files):
             _in_file(files, f"{folder}/{own}", source, partial(_record, kind=kind))
-            _check_tables(files, f"{folder}/{TABLES}", source, COLUMNS[folder])
+            _check_tables(files, f"{folder}/{BUNDLE_TABLES}", source, _COLUMNS[folder])
     for name in record["papers"]:
-        rows = _in_file(files, f"{name}/{DESIGN}", source, rows_of)
+        rows = _in_file(files, f"{name}/{DESIGN}", source, parse_design)
         _check_tables(files, f"{name}/tidy", source, form.OWN)
-        _content(files, f"{name}/tidy/{RUNS}", source)
-        for table, columns in JUDGED.items():
-            kinds = {column: kind for column in columns if (kind := form.kind_of(table, column))}
-            _in_file(files, f"{name}/analysis/{table}", source, partial(checked.table, columns=columns, kinds=kinds))
+        _content(files, f"{name}/tidy/{_RUNS}", source)
+        for table, columns in JUDGED_TABLES.items():
+            kinds = {column: kind for column in columns if (kind := kind_of_column(table, column))}
+            _in_file(files, f"{name}/analysis/{table}", source, partial(parse_table, columns=columns, kinds=kinds))
         _check_blocks(files, name, rows, source)
     return testbed
 
 
 def _testbed(record: BundleRecord, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
-    if TESTBED not in files:
-        raise UserError(f"{source}: {TESTBED}: found no such file, expected the testbed's description")
+    if TESTBED_FILE not in files:
+        raise UserError(f"{source}: {TESTBED_FILE}: found no such file, expected the testbed's description")
     with tempfile.TemporaryDirectory(prefix="bundle-", dir=paths.temporary()) as scratch:
         path = Path(scratch) / f"{record['testbed']}.yaml"
-        path.write_bytes(files[TESTBED])
+        path.write_bytes(files[TESTBED_FILE])
         try:
             return read_testbed(path)
         except UserError as error:
-            raise UserError(str(error).replace(paths.shown(path), f"{source}: {TESTBED}", 1)) from None
+            raise UserError(str(error).replace(paths.shown(path), f"{source}: {TESTBED_FILE}", 1)) from None
 
 
 def _content(files: Mapping[str, bytes], name: str, source: str) -> bytes:
@@ -293,8 +306,8 @@ def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[
 
 def _record(text: str, kind: Any) -> Any:
     """A record in JSON, of a TypedDict, as R reads it too. Raises Broken."""
-    value = schema.parse(text)
-    if why := schema.fault(value, kind):
+    value = parse_json(text)
+    if why := fault_of_value(value, kind):
         raise Broken(why)
     try:
         json.dumps(value, allow_nan=False)
@@ -306,7 +319,7 @@ def _record(text: str, kind: Any) -> Any:
 def _check_tables(files: Mapping[str, bytes], folder: str, source: str, columns: Mapping[str, Collection[str]]) -> None:
     """UserError where a folder has other tables than its datapackage.json lists, or some that cannot be read;
     `columns` by table."""
-    listed = {each["path"]: each for each in _in_file(files, f"{folder}/{PACKAGE}", source, checked.described)}
+    listed = {each["path"]: each for each in _in_file(files, f"{folder}/{PACKAGE}", source, described_tables)}
     there = {name.removeprefix(f"{folder}/") for name in files if name.startswith(f"{folder}/")}
     for name in sorted({*listed, *there} - {PACKAGE}):
         why = f"found a file that {PACKAGE} does not list, expected none"
@@ -321,9 +334,9 @@ def _check_tables(files: Mapping[str, bytes], folder: str, source: str, columns:
 def _unread(content: bytes, name: str, columns: Collection[str], tidy: bool) -> str:
     """Why a table cannot be read; empty: it can."""
     try:
-        if tidy and name in form.NEEDED:
+        if tidy and name in NEEDED_COLUMNS:
             form.rows(content, name)
-        form.check(content, name, columns)
+        check_cells(content, name, columns)
     except Torn as torn:
         return str(torn)
     return ""
@@ -336,7 +349,7 @@ def _unlike(listed: checked.Resource, content: bytes | None) -> str:
     if "bytes" not in listed or "hash" not in listed:
         return f"found no size and digest in {PACKAGE}, expected both; `.venv/bin/whitewire tidy` makes them"
     wanted: manifest.Entry = {"bytes": listed["bytes"], "sha256": listed["hash"].removeprefix("sha256:")}
-    return manifest.unlike(content, wanted).replace(manifest.NAME, PACKAGE)
+    return manifest.unlike(content, wanted).replace(MANIFEST_FILE, PACKAGE)
 
 
 def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignRow], source: str) -> None:
@@ -358,15 +371,15 @@ def _check_design(name: str, record: BundleRecord, testbed: Mapping[str, Any], d
     try:
         paper = load_paper(project.paper_path(name), fabric_names(testbed))
     except UserError as error:
-        raise UserError(f"{source}: {TESTBED}: {name} cannot be measured on this testbed: {error}") from None
+        raise UserError(f"{source}: {TESTBED_FILE}: {name} cannot be measured on this testbed: {error}") from None
     own, of_suite, blocks = set(), set(), set()
     for row in make_design(paper, testbed, effort, record["seed"]):
         blocks.add(row["block"])
-        if workloads.of(row["workload"]).of_suite:
+        if workload_of(row["workload"]).of_suite:
             of_suite.add(_stem(row["run_id"]))
         else:
             own.add(row["run_id"])
-    rows = rows_of(design.decode())
+    rows = parse_design(design.decode())
     theirs = {row["run_id"] for row in rows}
     other = sorted(each for each in theirs if each not in own and _stem(each) not in of_suite)
     lacking = sorted([*(own - theirs), *(of_suite - {_stem(each) for each in theirs})])
@@ -402,8 +415,8 @@ def unpack(folder: Path, record: BundleRecord, files: Iterable[tuple[str, bytes]
     testbed, names = record["testbed"], list(record["papers"])
     results, config = folder / "results" / testbed, folder / "config"
     for name, content in files:
-        path = folder / name if name == NAME else results / name
-        _write(config / "testbeds" / f"{testbed}.yaml" if name == TESTBED else path, content)
+        path = folder / name if name == BUNDLE_FILE else results / name
+        _write(config / "testbeds" / f"{testbed}.yaml" if name == TESTBED_FILE else path, content)
     for name in names:
         _write(config / "papers" / f"{name}.yaml", project.paper_path(name).read_bytes())
     others = project.testbeds()
@@ -422,17 +435,17 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def name_of(path: Path) -> str:
+def bundle_name(path: Path) -> str:
     """Name of results that come in a file: the file's, where that is a plain name, and not the reference's."""
-    return path.stem if PLAIN.fullmatch(path.stem) and path.stem != REFERENCE else "crate"
+    return path.stem if PLAIN_NAME.fullmatch(path.stem) and path.stem != REFERENCE else "crate"
 
 
 def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
     """Claims whose verdict is another than came with a bundle: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
     found = []
-    for path in sorted(results.glob(f"*/analysis/{VERDICTS}")):
+    for path in sorted(results.glob(f"*/analysis/{VERDICTS_FILE}")):
         paper = path.parent.parent.name
-        name = f"{paper}/analysis/{VERDICTS}"
+        name = f"{paper}/analysis/{VERDICTS_FILE}"
         came = {row["claim"]: row["verdict"] for row in _verdicts(files[name])} if name in files else {}
         found += [f"{paper} {row['claim']} ({row['verdict']}, not {came.get(row['claim'], 'judged')})"
                   for row in _verdicts(path.read_bytes()) if came.get(row["claim"]) != row["verdict"]]  # fmt: skip
@@ -441,4 +454,4 @@ def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
 
 def _verdicts(table: bytes) -> list[dict[str, str]]:
     """Rows of a table of verdicts that is checked, or was made here."""
-    return checked.table(table.decode(), JUDGED[VERDICTS])
+    return parse_table(table.decode(), JUDGED_TABLES[VERDICTS_FILE])

@@ -11,17 +11,17 @@ ESCAPED = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "{}%&#$_"},
 }  # fmt: skip
-REMARK = re.compile(r"\s*\([^()]*\)$")
+_REMARK = re.compile(r"\s*\([^()]*\)$")
 
 
 def entries(papers: Iterable[Mapping[str, Any]]) -> str:
     """BibTeX of all papers that give their `source`; nothing in their words acts as markup."""
-    return "\n".join(entry(paper) for paper in papers if isinstance(paper.get("source"), Mapping))
+    return "\n".join(_entry(paper) for paper in papers if isinstance(paper.get("source"), Mapping))
 
 
-def entry(paper: Mapping[str, Any]) -> str:
+def _entry(paper: Mapping[str, Any]) -> str:
     """BibTeX of one paper. Its key is the paper's id; without authors the publisher stands for them."""
-    source, publisher = paper["source"], REMARK.sub("", str(paper["publisher"]))
+    source, publisher = paper["source"], _REMARK.sub("", str(paper["publisher"]))
     fields = {
         "author": " and ".join(map(_author, source.get("authors") or [publisher])),
         "title": f"{{{escaped(source.get('title', paper['title']))}}}",

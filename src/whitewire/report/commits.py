@@ -8,13 +8,13 @@ from pathlib import Path
 
 from whitewire.paths import HOME
 
-COMMIT = re.compile(r"[0-9a-f]{7,64}")
+COMMIT_ID = re.compile(r"[0-9a-f]{7,64}")
 """A commit's digest in full or in part; a record may come from anywhere."""
 
 
-def moment(commit: str) -> int | None:
+def commit_time(commit: str) -> int | None:
     """Time of a commit, in seconds since 1970."""
-    output = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT.fullmatch(commit) else ""
+    output = _git(HOME, "show", "--no-patch", "--format=%ct", commit) if COMMIT_ID.fullmatch(commit) else ""
     return int(output) if output.isdecimal() else None
 
 
@@ -27,7 +27,7 @@ def holding(folder: Path) -> str:
 
 def precedes(one: str, other: str) -> bool:
     """Whether a commit is another one, or its ancestor."""
-    if not (COMMIT.fullmatch(one) and COMMIT.fullmatch(other)):
+    if not (COMMIT_ID.fullmatch(one) and COMMIT_ID.fullmatch(other)):
         return False
     return _git(HOME, "merge-base", one, other).startswith(one)
 

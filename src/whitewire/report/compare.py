@@ -8,8 +8,12 @@ from pathlib import Path
 
 from whitewire import atomic, paths
 from whitewire.errors import UserError
-from whitewire.report import agreement, comparison, rebuild, reference
-from whitewire.report.render import document, render
+from whitewire.report import comparison, rebuild, reference
+from whitewire.report.agreement import agreement_of
+from whitewire.report.comparison import compare_environments, load_results
+from whitewire.report.rebuild import opened_folder
+from whitewire.report.reference import read_reference
+from whitewire.report.render import document, render_document
 from whitewire.text import suggestion
 
 
@@ -21,8 +25,8 @@ def folder_of(name: str, key: str) -> Path:
     candidates = [Path(name)] if "/" in name else [results / name, Path(name)]
     folder = next((path for path in candidates if path.is_dir()), None)
     if name == reference.REFERENCE or (folder and reference.is_kept(folder)):
-        reference.read()  # a reference of another design cannot be compared
-        return reference.folder().resolve()
+        read_reference()  # a reference of another design cannot be compared
+        return reference.reference_folder().resolve()
     if folder is None:
         known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
         raise UserError(
@@ -35,7 +39,7 @@ def folder_of(name: str, key: str) -> Path:
     return folder.resolve()
 
 
-def names_of(a: Path, b: Path) -> tuple[str, str]:
+def names_of_folders(a: Path, b: Path) -> tuple[str, str]:
     """Short names for two folders, as many of their last parts as make them differ."""
     for depth in range(1, max(len(a.parts), len(b.parts)) + 1):
         one, two = ("/".join(path.parts[-depth:]).strip("/") for path in (a, b))
@@ -49,20 +53,20 @@ def start_pages(target: Path, results: Mapping[str, Path]) -> dict[str, str]:
     found = {}
     for name, folder in results.items():
         kept = reference.is_kept(folder)
-        places = [rebuild.target(reference.REFERENCE)] if kept else [folder, folder.parents[1]]  # an opened bundle's
+        places = [opened_folder(reference.REFERENCE)] if kept else [folder, folder.parents[1]]  # an opened bundle's
         if page := next(filter(Path.is_file, map(rebuild.start_page, places)), None):
             found[f"All papers of {name}"] = os.path.relpath(page, target)
     return found
 
 
-def compare(a: str, b: str) -> Path:
+def compare_results(a: str, b: str) -> Path:
     """Write results/compare/<A>-<B>/: three tables, comparison.json and the document, whose path is returned.
 
     Raises UserError when a folder is missing or they have no paper in common.
     """
     folders = folder_of(a, "A"), folder_of(b, "B")
-    names = names_of(*folders)
-    one, two = comparison.load(folders[0]), comparison.load(folders[1])
+    names = names_of_folders(*folders)
+    one, two = load_results(folders[0]), load_results(folders[1])
     if not comparison.both(one, two):
         named = zip(names, (one, two), strict=True)
         has = "; ".join(f"{name} has {comparison.listed(sorted(side))}" for name, side in named)
@@ -71,14 +75,14 @@ def compare(a: str, b: str) -> Path:
     judged = comparison.verdicts(one, two)
     target.mkdir(parents=True, exist_ok=True)
     for name, table in (("verdicts", judged), ("estimates", comparison.estimates(one, two)),
-                        ("environment", comparison.environment(one, two))):  # fmt: skip
+                        ("environment", compare_environments(one, two))):  # fmt: skip
         atomic.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     messages = comparison.messages(one, two)
     facts_of = {side: {"name": name, "folder": paths.shown(folder)}
                 for side, name, folder in zip(comparison.SIDES, names, folders, strict=True)}  # fmt: skip
-    record = facts_of | {"papers": comparison.both(one, two), "messages": messages, "agreement": agreement.of(judged)}
+    record = facts_of | {"papers": comparison.both(one, two), "messages": messages, "agreement": agreement_of(judged)}
     atomic.write(target / "comparison.json", atomic.as_json(record, ensure_ascii=False))
     for line in messages:
         print(f"{line['paper']}: {line['message']}")
     pages = start_pages(target, dict(zip(names, folders, strict=True)))
-    return render(document("compare"), target, target, ("html",), pages)[0]
+    return render_document(document("compare"), target, target, ("html",), pages)[0]

@@ -20,36 +20,57 @@ from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
 from whitewire.design.rows import FIRST, effort_of
 from whitewire.errors import Faults, UserError
-from whitewire.levels import text
-from whitewire.records import checked, manifest, schema
+from whitewire.levels import level_text
+from whitewire.records import checked, schema
+from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.manifest import manifest_faults
 from whitewire.records.samples import Torn
+from whitewire.records.schema import load_json
 from whitewire.tidy import form
+from whitewire.tidy.form import NEEDED_COLUMNS
 
-YES, NO, UNKNOWN = "yes", "no", "cannot tell"
-ONLY = {"a": "only in A", "b": "only in B"}
+YES, NO, _UNKNOWN = "yes", "no", "cannot tell"
+_ONLY = {"a": "only in A", "b": "only in B"}
 SIDES = ("a", "b")
-NUMBERS = ("estimate", "low", "high", "n")
-RATIO = ("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high", "differs", "note")
-TARGET = ("relation", "expected_low", "expected_high")
-ASKED = ("expected", *TARGET)
-VERDICTS = ("paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit",
-            *ASKED, *(f"{name}_{side}" for side in SIDES for name in NUMBERS), "overlap", *RATIO)  # fmt: skip
-OPEN = (INCONCLUSIVE, NOT_TESTABLE)
+ESTIMATE_COLUMNS = ("estimate", "low", "high", "n")
+RATIO_COLUMNS = (
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "differs",
+    "note",
+)
+_TARGET = ("relation", "expected_low", "expected_high")
+ASKED = ("expected", *_TARGET)
+COMPARED_COLUMNS = (
+    "paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit", *ASKED,
+    *(f"{name}_{side}" for side in SIDES for name in ESTIMATE_COLUMNS), "overlap", *RATIO_COLUMNS,
+)  # fmt: skip
+UNDECIDED = (INCONCLUSIVE, NOT_TESTABLE)
 """Verdicts that decide nothing."""
-SAME, OTHER, ONLY_A, ONLY_B, NEITHER = "same", "other", "only A decided", "only B decided", "neither decided"
-NAMES = ("A", "B")
+SAME_VERDICT, OTHER_VERDICT, ONLY_A, ONLY_B, NEITHER = (
+    "same",
+    "other",
+    "only A decided",
+    "only B decided",
+    "neither decided",
+)
+_NAMES = ("A", "B")
 """Names of the two results in messages."""
 ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
-             *(f"{name}_{side}" for side in SIDES for name in NUMBERS), *RATIO)  # fmt: skip
-ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
-MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
-            "cluster / memory_mib")  # fmt: skip
+             *(f"{name}_{side}" for side in SIDES for name in ESTIMATE_COLUMNS), *RATIO_COLUMNS)  # fmt: skip
+_ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
+_MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
+             "cluster / memory_mib")  # fmt: skip
 """Entries of an environment's record that are measurements, not facts."""
-JUDGED = ("claim", "statement", "verdict", "route", "estimate", "unit")
+JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "unit")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
 """Columns without which a table of estimates is none."""
-LINE = re.compile(r"\s*([^:]+):\s*(.*)")
+_LINE = re.compile(r"\s*([^:]+):\s*(.*)")
 EQUAL = 1e-9
 
 
@@ -71,7 +92,7 @@ Bounded = tuple[float | None, float | None, float | None]
 """An estimate with the ends of its interval; None for what there is not."""
 
 
-def against(a: Bounded, b: Bounded) -> dict[str, Any]:
+def _against(a: Bounded, b: Bounded) -> dict[str, Any]:
     """B against A, each as (estimate, low, high): their ratio and difference with 95 % intervals, and whether they
     differ: `yes`, `no`, or `cannot tell` where one has no interval.
 
@@ -80,15 +101,15 @@ def against(a: Bounded, b: Bounded) -> dict[str, Any]:
     """
     one, two = a[0], b[0]
     if one is None or two is None or not (math.isfinite(one) and math.isfinite(two)):
-        return dict.fromkeys(RATIO, None) | {"differs": "", "note": ""}
+        return dict.fromkeys(RATIO_COLUMNS, None) | {"differs": "", "note": ""}
     difference, logs = _spread(a, b), _spread(_logarithms(a), _logarithms(b))
     ratio = tuple(None if value is None else math.exp(value) for value in logs)
     if abs(two - one) <= EQUAL * max(abs(one), abs(two)):
         differs = NO
     else:
         _, low, high = logs if logs[1] is not None else difference
-        differs = UNKNOWN if low is None or high is None else NO if low <= 0 <= high else YES
-    return dict(zip(RATIO, (*ratio, *difference, differs, ""), strict=True))
+        differs = _UNKNOWN if low is None or high is None else NO if low <= 0 <= high else YES
+    return dict(zip(RATIO_COLUMNS, (*ratio, *difference, differs, ""), strict=True))
 
 
 def overlap(a: Bounded, b: Bounded) -> str:
@@ -102,10 +123,10 @@ def overlap(a: Bounded, b: Bounded) -> str:
 def stands(a: str, b: str) -> str:
     """Relation of two verdicts on a claim: the same, another one where both decide, or which side decides."""
     if a == b:
-        return SAME
-    if a in OPEN:
-        return NEITHER if b in OPEN else ONLY_B
-    return ONLY_A if b in OPEN else OTHER
+        return SAME_VERDICT
+    if a in UNDECIDED:
+        return NEITHER if b in UNDECIDED else ONLY_B
+    return ONLY_A if b in UNDECIDED else OTHER_VERDICT
 
 
 def _bounded(row: Mapping[str, Any], side: str) -> Bounded:
@@ -146,7 +167,7 @@ def verdicts(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame
             row["agree"] = _agree(one and one["verdict"], two and two["verdict"])
             row["stands"] = stands(one["verdict"], two["verdict"]) if one and two else ""
             rows.append(row | _asked(one, two) | _estimates(one, two, "estimate", "low", "high", "unit"))
-    return pd.DataFrame(rows, columns=VERDICTS)
+    return pd.DataFrame(rows, columns=COMPARED_COLUMNS)
 
 
 def _asked(one: Mapping[str, Any] | None, two: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -171,14 +192,14 @@ def estimates(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFram
                 continue
             levels = " ".join(f"{name}={level}" for name, level in zip(keys[1:-1], key[1:-1], strict=True) if level)
             row = {"paper": paper, "experiment": key[0], "cell": levels, "metric": key[-1]}
-            whole = all(number(found.get("full_scale_median")) is not None for found in (one, two))
+            whole = all(cell_number(found.get("full_scale_median")) is not None for found in (one, two))
             prefix = "full_scale_" if whole else ""
             names = (f"{prefix}{name}" for name in ("median", "low", "high", "unit"))
             rows.append(row | _estimates(one, two, *names))
     return pd.DataFrame(rows, columns=ESTIMATES)
 
 
-def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
+def compare_environments(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFrame:
     """One row per paper and fact of its environment, as either folder recorded it."""
     rows = []
     for paper in both(a, b):
@@ -188,7 +209,7 @@ def environment(a: Mapping[str, Results], b: Mapping[str, Results]) -> pd.DataFr
         for entry in sorted(found[0].keys() | found[1].keys()):
             one, two = (side.get(entry) for side in found)
             rows.append({"paper": paper, "entry": entry, "a": one, "b": two, "agree": _agree(one, two)})
-    return pd.DataFrame(rows, columns=ENVIRONMENT)
+    return pd.DataFrame(rows, columns=_ENVIRONMENT)
 
 
 def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -204,7 +225,7 @@ def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         roles = Counter(str(host.get("role", "host")) for host in hosts)
         rest = {key: value for key, value in record.items() if key != "hosts"}
         for entry, value in [*_flat(rest, names), *((f"hosts / {role}", str(n)) for role, n in roles.items())]:
-            if value and not any(entry == name or entry.startswith(f"{name} /") for name in MEASURED):
+            if value and not any(entry == name or entry.startswith(f"{name} /") for name in _MEASURED):
                 found.setdefault(entry, set()).add(value)
     return {entry: "; ".join(sorted(values)) for entry, values in found.items()}
 
@@ -228,14 +249,14 @@ def _flat(value: Any, hosts: set, prefix: str = "") -> Iterable[tuple[str, str]]
 def _lines(value: str) -> dict[str, str]:
     """The entries of a text of lines `name: value`, such as ethtool's; empty when it is another text."""
     lines = [line for line in value.splitlines() if line.strip()]
-    matched = [match for line in lines if (match := LINE.fullmatch(line))]
+    matched = [match for line in lines if (match := _LINE.fullmatch(line))]
     if len(lines) < 3 or len(matched) < len(lines):
         return {}
     return {match[1].strip(): match[2].strip() for match in matched}
 
 
 def messages(
-    a: Mapping[str, Results], b: Mapping[str, Results], names: tuple[str, str] = NAMES
+    a: Mapping[str, Results], b: Mapping[str, Results], names: tuple[str, str] = _NAMES
 ) -> list[dict[str, str]]:
     """Differences that make the folders hard to compare: a {paper, message} each. `names` are those of the folders."""
     found = []
@@ -282,7 +303,7 @@ def _cells(design: pd.DataFrame) -> Iterable[str]:
     """Experiment and levels of each run of a design."""
     levels = [name for name in design if name == "experiment" or name not in (*FIRST, "seed")]
     for row in design[levels].itertuples(index=False):
-        yield " ".join(level for level in map(text, row) if level)
+        yield " ".join(level for level in map(level_text, row) if level)
 
 
 def _scales(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterable[str]:
@@ -291,7 +312,7 @@ def _scales(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterabl
     for column, words in (("kind", "kind of testbed"), ("k", "k"), ("data_fraction", "data fraction")):
         one, two = (side.groupby("experiment")[column].agg(lambda values: sorted(set(values))) for side in (a, b))
         for experiment in one.index.intersection(two.index):
-            levels = [listed([text(v) for v in side[experiment]]) for side in (one, two)]
+            levels = [listed([level_text(v) for v in side[experiment]]) for side in (one, two)]
             if levels[0] != levels[1]:
                 yield f"{experiment}: {words} {_in_each(levels, names)}"
 
@@ -307,7 +328,7 @@ def _claims(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterabl
 
 
 def _target(row: Mapping[str, Any]) -> tuple:
-    return tuple(text(row.get(name)) for name in TARGET)
+    return tuple(level_text(row.get(name)) for name in _TARGET)
 
 
 # -- tables ------------------------------------------------------------------------------------------------
@@ -325,7 +346,7 @@ def _factors(table: pd.DataFrame) -> list[str]:
 
 def _keyed(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
     """Rows by their key; a key's column that the table lacks is empty."""
-    return {tuple(text(row.get(name)) for name in keys): row for row in _records(table)}
+    return {tuple(level_text(row.get(name)) for name in keys): row for row in _records(table)}
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -339,7 +360,7 @@ def _pairs(a: Mapping[tuple, dict], b: Mapping[tuple, dict]) -> Iterable[tuple[t
 
 def _agree(one: Any, two: Any) -> str:
     if one is None or two is None:
-        return ONLY["b" if one is None else "a"]
+        return _ONLY["b" if one is None else "a"]
     return YES if one == two else NO
 
 
@@ -347,26 +368,29 @@ def _estimates(one: Mapping | None, two: Mapping | None, value: str, low: str, h
     """The columns of both estimates and of B against A."""
     row: dict[str, Any] = {}
     for side, found in zip(SIDES, (one, two), strict=True):
-        values = [number(found.get(name)) if found else None for name in (value, low, high, "n")]
-        row |= dict(zip((f"{name}_{side}" for name in NUMBERS), values, strict=True))
-    units = [text(found.get(unit)) for found in (one, two) if found]
+        values = [cell_number(found.get(name)) if found else None for name in (value, low, high, "n")]
+        row |= dict(zip((f"{name}_{side}" for name in ESTIMATE_COLUMNS), values, strict=True))
+    units = [level_text(found.get(unit)) for found in (one, two) if found]
     row["unit"] = units[0] if len(set(units)) == 1 else " or ".join(units)
     row["overlap"] = overlap(_bounded(row, "a"), _bounded(row, "b")) if len(set(units)) == 1 else ""
-    row |= against(_bounded(row, "a"), _bounded(row, "b"))
+    row |= _against(_bounded(row, "a"), _bounded(row, "b"))
     routes = [found.get("route") for found in (one, two) if found]
     if row["differs"]:
         if len(set(units)) > 1:
-            row |= dict.fromkeys(RATIO[:6]) | {"differs": UNKNOWN, "note": f"units differ: {' and '.join(units)}"}
+            row |= dict.fromkeys(RATIO_COLUMNS[:6]) | {
+                "differs": _UNKNOWN,
+                "note": f"units differ: {' and '.join(units)}",
+            }
         elif len(set(routes)) > 1:
-            row["note"] = f"routes differ: {' and '.join(map(text, routes))}"
-        elif row["differs"] == UNKNOWN and row["n_a"] is None and row["n_b"] is None:
+            row["note"] = f"routes differ: {' and '.join(map(level_text, routes))}"
+        elif row["differs"] == _UNKNOWN and row["n_a"] is None and row["n_b"] is None:
             row["differs"] = YES  # arithmetic and models have no interval: they are what they are
-        elif row["differs"] == UNKNOWN:
+        elif row["differs"] == _UNKNOWN:
             row["note"] = "no interval: too few runs"
     return row
 
 
-def number(value: Any) -> float | None:
+def cell_number(value: Any) -> float | None:
     """A cell of a table as a number; None where it is none."""
     number = pd.to_numeric(value, errors="coerce")
     return None if pd.isna(number) else float(number)
@@ -385,10 +409,10 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 # -- files -------------------------------------------------------------------------------------------------
 
 
-def load(folder: Path) -> dict[str, Results]:
+def load_results(folder: Path) -> dict[str, Results]:
     """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole, and for tables
     that are not as they were written."""
-    listed_here = manifest.faults(folder)  # of the reference results, whose tables are packed
+    listed_here = manifest_faults(folder)  # of the reference results, whose tables are packed
     if listed_here:
         raise Faults([f"{paths.shown(path)}: {why}" for path, why in listed_here])
     found, damaged = sound(folder, as_written=listed_here is None)
@@ -408,7 +432,7 @@ def sound(folder: Path, as_written: bool = True) -> tuple[dict[str, Results], di
         own = path.parent.parent
         faults: list[str] = []
         if as_written:
-            faults = [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]
+            faults = [*(table_faults(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]
         try:
             if not faults:
                 found[own.name] = _load_paper(own)
@@ -421,11 +445,11 @@ def sound(folder: Path, as_written: bool = True) -> tuple[dict[str, Results], di
 
 def _load_paper(folder: Path) -> Results:
     return Results(
-        read_table(folder / "analysis" / "verdicts.csv", JUDGED),
+        read_table(folder / "analysis" / "verdicts.csv", JUDGED_COLUMNS),
         read_table(folder / "analysis" / "estimates.csv", ESTIMATED),
         [read_environment(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
         read_table(folder / "design.csv", ("block", "experiment"), needed=False),
-        read_table(folder / "tidy" / "scale.csv", form.NEEDED["scale.csv"], needed=False),
+        read_table(folder / "tidy" / "scale.csv", NEEDED_COLUMNS["scale.csv"], needed=False),
     )
 
 
@@ -440,7 +464,7 @@ def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.Da
         return pd.DataFrame(columns=list(columns))
     try:
         text = form.text_of(path.read_bytes(), path.name)
-        checked.table(text, columns)
+        parse_table(text, columns)
     except OSError as error:
         raise UserError(f"{paths.shown(path)}: cannot be read: {error.strerror}") from None
     except Torn as torn:
@@ -451,7 +475,7 @@ def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.Da
 def read_environment(path: Path) -> Mapping[str, Any]:
     """The record of an environment. Raises UserError for one that is not whole."""
     try:
-        record: Mapping[str, Any] = schema.load(path, checked.EnvironmentRecord)
+        record: Mapping[str, Any] = load_json(path, checked.EnvironmentRecord)
     except schema.Broken as broken:
         raise UserError(f"{paths.shown(path)}: {broken}") from None
     return record

@@ -27,35 +27,47 @@ from whitewire import atomic, paths
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
-from whitewire.records import checked, links, manifest, schema
+from whitewire.records import checked, manifest, schema
+from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
+from whitewire.records.manifest import MANIFEST_FILE
+from whitewire.records.schema import fault_of_value, load_json, parse_json
 from whitewire.report import bundle, commits, masking
-from whitewire.report.masking import Contents
+from whitewire.report.bundle import (
+    BUNDLE_FILE,
+    BUNDLE_TABLES,
+    JUDGED_TABLES,
+    TESTBED_FILE,
+    VERDICTS_FILE,
+    bundle_of,
+    check_bundle,
+)
+from whitewire.report.masking import Contents, content_lines, masking_lines
 from whitewire.report.render import TESTBED
 from whitewire.text import quoted
 
 CRATES = "crates"
 """The folder of results/ with the crates that were made."""
-METADATA, BUNDLE = "ro-crate-metadata.json", "results/"
-OWN = BUNDLE + bundle.NAME
-MOST_FILES, MOST_FILE_BYTES, MOST_BYTES = 200_000, 1 << 30, 8 << 30
+METADATA, _BUNDLE = "ro-crate-metadata.json", "results/"
+_OWN = _BUNDLE + BUNDLE_FILE
+MOST_FILES, MOST_FILE_BYTES, _MOST_BYTES = 200_000, 1 << 30, 8 << 30
 """Most files of a crate, bytes of one file, and bytes of all, unpacked."""
 MOST_KEPT_BYTES = 1 << 29
 """Most bytes of the files for reports, which are in memory until all are checked."""
-CHUNK = 1 << 20
-LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_CHUNK = 1 << 20
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-MAIN = "workflow/Snakefile"
-WORKFLOW = (MAIN, "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
+_MAIN = "workflow/Snakefile"
+WORKFLOW = (_MAIN, "workflow/rules/*.smk", "envs/requirements.txt", "LICENSE", "CITATION.cff")
 """Files of the repository in every crate."""
-PROFILES = {
+_PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
-FORMATS = {".csv": "text/csv", ".yaml": "application/yaml", ".cff": "application/yaml", ".gz": "application/gzip",
-           ".smk": "text/plain", "": "text/plain", ".json": "application/json", ".png": "image/png"}  # fmt: skip
-KEPT = (bundle.DESIGN, manifest.NAME)
+_FORMATS = {".csv": "text/csv", ".yaml": "application/yaml", ".cff": "application/yaml", ".gz": "application/gzip",
+            ".smk": "text/plain", "": "text/plain", ".json": "application/json", ".png": "image/png"}  # fmt: skip
+_KEPT = (bundle.DESIGN, MANIFEST_FILE)
 """Files of a paper beside its tables and records."""
 KEPT_RUNS = ("runs", "invalid")
 """Folders of a block with runs, whether they count or not."""
@@ -64,7 +76,9 @@ KEPT_RUNS = ("runs", "invalid")
 # -- made --------------------------------------------------------------------------------------------------
 
 
-def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = None, private: bool = False) -> Path:
+def make_crate(
+    results: Path, papers: Sequence[str], raw: bool, target: Path | None = None, private: bool = False
+) -> Path:
     """Pack `results/<testbed>` into a crate and return it; `raw`: with all raw output; `private`: with the names of
     hosts, users, addresses and folders, which are else replaced. What is in it is printed first.
 
@@ -77,25 +91,25 @@ def make(results: Path, papers: Sequence[str], raw: bool, target: Path | None = 
     with tempfile.TemporaryDirectory(prefix="crate-", dir=paths.temporary()) as scratch:
         replaced = ["names, addresses and folders are kept as they are (PRIVATE=keep)"]
         if not private:
-            record = bundle.record_of(masking.whole_bytes(files[OWN]), shown(results))
-            files, mask, left_out = masking.masked(files, record, BUNDLE, Path(scratch))
-            replaced = masking.said(mask, left_out)
+            record = bundle.record_of(masking.whole_bytes(files[_OWN]), shown(results))
+            files, mask, left_out = masking.masked(files, record, _BUNDLE, Path(scratch))
+            replaced = masking_lines(mask, left_out)
         record, sizes = _check_files(files, results)
         if raw or not private:  # with records that the bundle alone has not, or with others
             read = {
-                name.removeprefix(BUNDLE): masking.whole_bytes(files[name])
+                name.removeprefix(_BUNDLE): masking.whole_bytes(files[name])
                 for name in _kept_of(files, record["papers"])
             }
             bundle.check_form(record, read, shown(results))
-        listed: manifest.Manifest = {"files": {name: masking.entry(content) for name, content in files.items()}}
+        listed: manifest.Manifest = {"files": {name: masking.entry_of_file(content) for name, content in files.items()}}
         described = atomic.as_json(described_as(files, record, listed, times(results, papers))).encode()
         listed["files"][METADATA] = manifest.entry(described)
         listing = atomic.as_json(listed).encode()
-        every: Contents = {METADATA: described, manifest.NAME: listing, **files}
-        sizes |= {METADATA: len(described), manifest.NAME: len(listing)}
+        every: Contents = {METADATA: described, MANIFEST_FILE: listing, **files}
+        sizes |= {METADATA: len(described), MANIFEST_FILE: len(listing)}
         _check_sizes(sizes, shown(results))
-        _check_kept(sizes, (manifest.NAME, OWN), shown(results))
-        for line in [f"in {shown(target)} will be", *masking.listed(files, BUNDLE), *replaced]:
+        _check_kept(sizes, (MANIFEST_FILE, _OWN), shown(results))
+        for line in [f"in {shown(target)} will be", *content_lines(files, _BUNDLE), *replaced]:
             print(f"whitewire: {line}", file=sys.stderr)
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic.file(target) as part, zipfile.ZipFile(part, "w") as packed:
@@ -111,7 +125,7 @@ def _check_files(files: Contents, results: Path) -> tuple[bundle.BundleRecord, d
         if why := _unsafe(zipfile.ZipInfo(name)):
             raise UserError(f"{shown(results)}: {quoted(name)}: {why}")
     _check_sizes(sizes, shown(results))
-    record = bundle.record_of(masking.whole_bytes(files[OWN]), shown(results))
+    record = bundle.record_of(masking.whole_bytes(files[_OWN]), shown(results))
     _check_kept(sizes, _kept_of(files, record["papers"]), shown(results))
     return record, sizes
 
@@ -125,7 +139,7 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
         packed.open(info, "w") as to,
         io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file,
     ):
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(_CHUNK):
             to.write(chunk)
             digest.update(chunk)
             size += len(chunk)
@@ -133,10 +147,10 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
         raise UserError(f"{name}: found other content than a moment ago, expected results that nobody writes to")
 
 
-def judged(results: Path) -> list[str]:
+def papers_judged(results: Path) -> list[str]:
     """The papers of a testbed's results that have verdicts; where none has, those with a design. Others are named."""
     begun = sorted(path.parent.name for path in results.glob(f"*/{bundle.DESIGN}"))
-    found = [paper for paper in begun if (results / paper / "analysis" / bundle.VERDICTS).is_file()]
+    found = [paper for paper in begun if (results / paper / "analysis" / VERDICTS_FILE).is_file()]
     if found and (others := [paper for paper in begun if paper not in found]):
         left_out = f"left out, since they have no verdicts yet: {', '.join(others)}; `make papers` goes on"
         print(f"whitewire: {left_out}", file=sys.stderr)
@@ -145,20 +159,20 @@ def judged(results: Path) -> list[str]:
 
 def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
     """Every file of a crate by its path in it, but for the two that describe the others."""
-    found: Contents = {BUNDLE + name: content for name, content in bundle.of(results, papers).items()}
+    found: Contents = {_BUNDLE + name: content for name, content in bundle_of(results, papers).items()}
     for paper in papers:
         own = results / paper
         for pattern in ("analysis/*", *(["raw/**/*"] if raw else [])):
-            found |= {f"{BUNDLE}{paper}/{name}": path for name, path in _below(own, own.glob(pattern))}
+            found |= {f"{_BUNDLE}{paper}/{name}": path for name, path in _below(own, own.glob(pattern))}
     for folder, (record, _) in bundle.OF_TESTBED.items():
-        if raw and f"{BUNDLE}{folder}/{record}" in found:
+        if raw and f"{_BUNDLE}{folder}/{record}" in found:
             own = results / folder
-            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != bundle.TABLES)
-            found |= {f"{BUNDLE}{folder}/{name}": path for name, path in _below(own, more)}
+            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != BUNDLE_TABLES)
+            found |= {f"{_BUNDLE}{folder}/{name}": path for name, path in _below(own, more)}
     config, reports = bundle.configuration_of(results), _reports_of(results)
     names = ["config.yaml", *(f"papers/{paper}.yaml" for paper in papers)]
     found |= {f"config/{name}": config / name for name in names}
-    pages = [*papers, *([TESTBED] if f"{BUNDLE}{links.FOLDER}/{links.RECORD}" in found else [])]
+    pages = [*papers, *([TESTBED] if f"{_BUNDLE}{LINKS_FOLDER}/{LINKS_RECORD}" in found else [])]
     patterns = ["index.html", *(f"{page}.*" for page in pages)]
     patterns += [f"{kind}/{page}/*" for kind in ("data", "figures", "badges") for page in pages]
     for pattern in patterns:
@@ -170,8 +184,8 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
 
 def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
     """Pages of results that a crate would be without, or that are older than the tables they show, a line each."""
-    reports, tables = _reports_of(results), {paper: results / paper / "analysis" / bundle.VERDICTS for paper in papers}
-    of_links = results / links.FOLDER / bundle.TABLES / checked.PACKAGE
+    reports, tables = _reports_of(results), {paper: results / paper / "analysis" / VERDICTS_FILE for paper in papers}
+    of_links = results / LINKS_FOLDER / BUNDLE_TABLES / checked.PACKAGE
     shown_by = {"index": [*tables.values()], **{paper: [table] for paper, table in tables.items()},
                 **({TESTBED: [of_links]} if of_links.is_file() else {})}  # fmt: skip
     found = []
@@ -214,7 +228,7 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
         if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(atomic.PART):
             continue
         try:
-            record: Moments = schema.load(path, Moments)
+            record: Moments = load_json(path, Moments)
         except schema.Broken as broken:
             raise UserError(f"{shown(path)}: {broken}; remove its folder, and the run is measured again") from None
         if "start" in record and "end" in record:
@@ -228,10 +242,10 @@ def published(files: Contents, record: bundle.BundleRecord, spent: tuple[float, 
     output, when the testbed was measured, or its code was committed; 0 where none is known."""
     if spent:
         return spent[1]
-    own = [f"{BUNDLE}{folder}/{name}" for folder, (name, _) in bundle.OF_TESTBED.items()]
+    own = [f"{_BUNDLE}{folder}/{name}" for folder, (name, _) in bundle.OF_TESTBED.items()]
     records = [json.loads(masking.whole_bytes(files[name])) for name in own if name in files]
     ends = [float(each["begun"] + each["seconds"]) for each in records]
-    return max(ends or (float(commits.moment(each) or 0) for each in record["commits"]), default=0.0)
+    return max(ends or (float(commits.commit_time(each) or 0) for each in record["commits"]), default=0.0)
 
 
 def described_as(
@@ -263,7 +277,7 @@ def described_as(
     root["author"] = authors
     root["conformsTo"] = [
         add_entity(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
-        for profile, name in PROFILES.items()
+        for profile, name in _PROFILES.items()
     ]
     requirements = [
         add_entity(f"#software-{number}", "SoftwareApplication", name=name, softwareVersion=version)
@@ -273,26 +287,26 @@ def described_as(
                   "description": citation["title"], "version": record["whitewire"],
                   "softwareRequirements": requirements}  # fmt: skip
     workflow = crate.add_workflow(
-        None, MAIN, main=True, lang="snakemake",
-        properties=properties | _entry(MAIN, listed),
+        None, _MAIN, main=True, lang="snakemake",
+        properties=properties | _entry(_MAIN, listed),
     )  # fmt: skip
     raw_folders: dict[str, Any] = {}
     parts = {}
     for name in files:
-        if name == MAIN:
+        if name == _MAIN:
             continue
         if folder := _raw_folder(name):
             raw_folders.setdefault(folder, None)
             continue
         about = {"name": PurePosixPath(name).name, "encodingFormat": _format(name), "description": _description(name)}
         parts[name] = crate.add_file(None, name, properties=about | _entry(name, listed))
-    about = {"name": manifest.NAME, "encodingFormat": FORMATS[".json"], "description": "size and digest of every file"}
-    crate.add_file(None, manifest.NAME, properties=about)
+    about = {"name": MANIFEST_FILE, "encodingFormat": _FORMATS[".json"], "description": "size and digest of every file"}
+    crate.add_file(None, MANIFEST_FILE, properties=about)
     for folder in raw_folders:
         about = {"name": folder, "description": "output of runs and tools as it came"}
         raw_folders[folder] = crate.add_dataset(None, folder, properties=about)
-    inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(bundle.TESTBED)]
-    made = [entity for name, entity in parts.items() if name.startswith((BUNDLE, "reports/"))]
+    inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(TESTBED_FILE)]
+    made = [entity for name, entity in parts.items() if name.startswith((_BUNDLE, "reports/"))]
     named = zip(("startTime", "endTime"), spent or (), strict=False)
     moments = {key: _moment(at).isoformat() for key, at in named}
     action = add_entity(
@@ -314,21 +328,21 @@ def _entry(name: str, listed: manifest.Manifest) -> dict[str, str]:
 
 def _moment(seconds: float) -> datetime:
     """A moment in whole seconds; of what no calendar has the nearest that it has."""
-    return datetime.fromtimestamp(int(min(max(seconds, 0.0), LAST)), UTC)
+    return datetime.fromtimestamp(int(min(max(seconds, 0.0), _LAST)), UTC)
 
 
 def _format(name: str) -> str:
     suffix = PurePosixPath(name).suffix
-    return FORMATS.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return _FORMATS.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
 def _raw_folder(name: str) -> str:
     """The folder of raw output that a file is in, but for the records that every bundle has; empty: in none."""
     parts = PurePosixPath(name).parts
-    if not name.startswith(BUNDLE) or len(parts) < 4:
+    if not name.startswith(_BUNDLE) or len(parts) < 4:
         return ""
     if parts[1] in bundle.OF_TESTBED:
-        return "" if parts[2] == bundle.TABLES else "/".join(parts[:3]) + "/"
+        return "" if parts[2] == BUNDLE_TABLES else "/".join(parts[:3]) + "/"
     return "" if len(parts) < 5 or parts[2] != "raw" or _is_record(parts[3:]) else "/".join(parts[:4]) + "/"
 
 
@@ -339,12 +353,12 @@ def _is_record(parts: Sequence[str]) -> bool:
 
 def _description(name: str) -> str:
     parts = PurePosixPath(name).parts
-    if name.startswith(BUNDLE) and len(parts) > 2:
-        kinds = {"tidy": "tidy table", bundle.TABLES: "testbed's own table", "analysis": "table of the analysis",
+    if name.startswith(_BUNDLE) and len(parts) > 2:
+        kinds = {"tidy": "tidy table", BUNDLE_TABLES: "testbed's own table", "analysis": "table of the analysis",
                  "raw": "record of a block", "design.csv": "one row per run",
-                 manifest.NAME: "size and digest of design.csv"}  # fmt: skip
+                 MANIFEST_FILE: "size and digest of design.csv"}  # fmt: skip
         return f"{kinds.get(parts[2], 'result')} of {parts[1]}"
-    kinds = {BUNDLE + bundle.NAME: "what these results are", BUNDLE + bundle.TESTBED: "the testbed's description",
+    kinds = {_BUNDLE + BUNDLE_FILE: "what these results are", _BUNDLE + TESTBED_FILE: "the testbed's description",
              "LICENSE": "licence", "CITATION.cff": "how to cite Whitewire"}  # fmt: skip
     folders = {"config": "configuration", "reports": "report", "workflow": "rules of the workflow",
                "envs": "Python packages, locked"}  # fmt: skip
@@ -355,7 +369,7 @@ def _software(files: Contents) -> list[tuple[str, str]]:
     """Name and version of what the first environment record lists as tools, and of Python's packages."""
     for name, content in files.items():
         parts = PurePosixPath(name).parts
-        if name.startswith(BUNDLE) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
+        if name.startswith(_BUNDLE) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
             record: checked.EnvironmentRecord = json.loads(masking.whole_bytes(content))
             tools = [(str(key), str(value)) for key, value in record.get("tools", {}).items() if value]
             packages = [each.partition("==") for each in record.get("software", {}).get("python_packages", [])]
@@ -366,7 +380,7 @@ def _software(files: Contents) -> list[tuple[str, str]]:
 # -- opened ------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
+def read_crate(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
     """What a crate's results are, and the bundle's files by path. Nothing is written.
 
     UserError with one line for a file that is no crate of ours, cut off, altered, of a later format, with paths that
@@ -381,8 +395,8 @@ def read(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
             files = _checked(archive, entries, source)
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise UserError(f"{source}: found no whole zip archive ({error}), expected a crate") from None
-    record = bundle.record_of(files[bundle.NAME], source)
-    bundle.check(record, files, source)
+    record = bundle.record_of(files[BUNDLE_FILE], source)
+    check_bundle(record, files, source)
     return record, files
 
 
@@ -407,8 +421,8 @@ def _check_sizes(sizes: Mapping[str, int], source: str) -> None:
     for name, size in sizes.items():
         if size > MOST_FILE_BYTES:
             raise UserError(f"{source}: {quoted(name)}: found {size} bytes, expected at most {MOST_FILE_BYTES}")
-    if (total := sum(sizes.values())) > MOST_BYTES:
-        raise UserError(f"{source}: found {total} bytes unpacked, expected at most {MOST_BYTES}")
+    if (total := sum(sizes.values())) > _MOST_BYTES:
+        raise UserError(f"{source}: found {total} bytes unpacked, expected at most {_MOST_BYTES}")
 
 
 def _unsafe(info: zipfile.ZipInfo) -> str:
@@ -428,47 +442,47 @@ def _unsafe(info: zipfile.ZipInfo) -> str:
 
 def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], source: str) -> dict[str, bytes]:
     """The files that reports are made of, once every file of the crate is as manifest.json says."""
-    for name in (METADATA, manifest.NAME, OWN):
+    for name in (METADATA, MANIFEST_FILE, _OWN):
         if name not in entries:
             raise UserError(f"{source}: {name}: found no such file, expected the crate of a Whitewire")
     sizes = {name: info.file_size for name, info in entries.items()}
-    _check_kept(sizes, (manifest.NAME, OWN), source)
+    _check_kept(sizes, (MANIFEST_FILE, _OWN), source)
     try:
-        listed: manifest.Manifest = schema.parse(archive.read(manifest.NAME).decode())
-        why = schema.fault(listed, manifest.Manifest)
+        listed: manifest.Manifest = parse_json(archive.read(MANIFEST_FILE).decode())
+        why = fault_of_value(listed, manifest.Manifest)
     except (UnicodeDecodeError, schema.Broken) as error:
         why = str(error)
     if why:
-        raise UserError(f"{source}: {manifest.NAME}: {why}")
+        raise UserError(f"{source}: {MANIFEST_FILE}: {why}")
     wanted = listed["files"]
-    for name in sorted({*wanted} ^ ({*entries} - {manifest.NAME})):
-        missing = f"found no such file, expected the one that {manifest.NAME} lists"
+    for name in sorted({*wanted} ^ ({*entries} - {MANIFEST_FILE})):
+        missing = f"found no such file, expected the one that {MANIFEST_FILE} lists"
         raise UserError(f"{source}: {name}: " + (
-            missing if name in wanted else f"found a file that {manifest.NAME} does not list, expected none"
+            missing if name in wanted else f"found a file that {MANIFEST_FILE} does not list, expected none"
         ))  # fmt: skip
     # The later format first: what else it has nobody knows.
-    papers = bundle.record_of(archive.read(OWN), source)["papers"]
+    papers = bundle.record_of(archive.read(_OWN), source)["papers"]
     kept = _kept_of(wanted, papers)
     _check_kept(sizes, kept, source)
     found = {}
     for name, entry in wanted.items():
         if sizes[name] != entry["bytes"]:
             raise UserError(
-                f"{source}: {name}: found {sizes[name]} bytes, expected {entry['bytes']} by {manifest.NAME}"
+                f"{source}: {name}: found {sizes[name]} bytes, expected {entry['bytes']} by {MANIFEST_FILE}"
             )
         content, digest = _read(archive, name, name in kept)
         if digest != entry["sha256"]:
             raise UserError(
-                f"{source}: {name}: found SHA-256 {digest[:12]}…, expected {entry['sha256'][:12]}… by {manifest.NAME}"
+                f"{source}: {name}: found SHA-256 {digest[:12]}…, expected {entry['sha256'][:12]}… by {MANIFEST_FILE}"
             )
         if name in kept:
-            found[name.removeprefix(BUNDLE)] = content
+            found[name.removeprefix(_BUNDLE)] = content
     return found
 
 
 def _kept_of(names: Iterable[str], papers: Mapping[str, object]) -> set[str]:
     """Those files of a crate that reports are made from."""
-    return {name for name in names if name.startswith(BUNDLE) and _is_of(name.removeprefix(BUNDLE), papers)}
+    return {name for name in names if name.startswith(_BUNDLE) and _is_of(name.removeprefix(_BUNDLE), papers)}
 
 
 def _check_kept(sizes: Mapping[str, int], names: Iterable[str], source: str) -> None:
@@ -484,7 +498,7 @@ def _read(archive: zipfile.ZipFile, name: str, keep: bool) -> tuple[bytes, str]:
     """A file's content, if it is to be kept, and its digest; piece by piece."""
     digest, pieces = hashlib.sha256(), []
     with archive.open(name) as file:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(_CHUNK):
             digest.update(chunk)
             pieces += [chunk] if keep else []
     return b"".join(pieces), digest.hexdigest()
@@ -492,16 +506,16 @@ def _read(archive: zipfile.ZipFile, name: str, keep: bool) -> tuple[bytes, str]:
 
 def _is_of(name: str, papers: Mapping[str, object]) -> bool:
     """Whether reports are made from a file."""
-    if name in (bundle.NAME, bundle.TESTBED):
+    if name in (BUNDLE_FILE, TESTBED_FILE):
         return True
     paper, _, rest = name.partition("/")
     parts = rest.split("/")
     if paper in bundle.OF_TESTBED:
-        return rest == bundle.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == bundle.TABLES)
+        return rest == bundle.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == BUNDLE_TABLES)
     if paper not in papers:
         return False
     if parts[0] == "raw":
         return len(parts) == 3 and _is_record(parts[1:])
     if len(parts) == 2:
-        return parts[0] == "tidy" or (parts[0] == "analysis" and parts[1] in bundle.JUDGED)
-    return rest in KEPT
+        return parts[0] == "tidy" or (parts[0] == "analysis" and parts[1] in JUDGED_TABLES)
+    return rest in _KEPT

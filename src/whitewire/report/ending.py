@@ -24,6 +24,7 @@ from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import comparison, one_claim
+from whitewire.report.one_claim import verdict_lines
 
 LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
@@ -89,7 +90,7 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
         return
     testbed = load_testbed(config["testbed"])
-    yield from one_claim.lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
+    yield from verdict_lines(load_paper(paper_path(name), fabric_names(testbed)), claim, row)
 
 
 def _finished(folder: Path, effort: str) -> list[Path]:
@@ -176,7 +177,7 @@ def _failed(paper: Path, stage: str) -> Path | None:
     return log if log.is_file() and not log.with_suffix(".done").is_file() else None
 
 
-def show() -> None:
+def print_ending() -> None:
     """Print the lines."""
     for line in lines():
         print(line)

@@ -28,29 +28,32 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import digest, fabric_names, read_testbed
-from whitewire.design.rows import make_design, rows_of
+from whitewire.design.rows import make_design, parse_design
 from whitewire.errors import UserError
 from whitewire.records import manifest
 from whitewire.records.checked import PACKAGE
+from whitewire.records.manifest import MANIFEST_FILE
 from whitewire.report import bundle, names
-from whitewire.report.names import FOLDER, HOST
+from whitewire.report.bundle import TESTBED_FILE
+from whitewire.report.names import FOLDER, HOST, NAME_KINDS
+from whitewire.workloads import WORKLOADS
 
 Contents = dict[str, bytes | Path]
 """Content of a bundle or crate by path, as bytes or as a file."""
-PUBLIC = ("workflow/", "envs/", "LICENSE", "CITATION.cff")
+_PUBLIC = ("workflow/", "envs/", "LICENSE", "CITATION.cff")
 """Files of the repository, which are public."""
-YAML = ("config/config.yaml", bundle.TESTBED)
+YAML = ("config/config.yaml", TESTBED_FILE)
 """Written anew without comments, by the end of their path."""
-PIECE = 1 << 24
+_PIECE = 1 << 24
 """Bytes of lines that are searched at once."""
-LONG = ("series.csv.gz", "operations.csv")
+_LONG = ("series.csv.gz", "operations.csv")
 """Tables whose hosts other tables have too."""
 SUFFIXES = {"gz", "json", "csv", "txt", "log", "out", "err", "xml", "html", "svg"}
 """Suffixes of files, which are not domains."""
-ADDRESS = "address"
-OWN = "id"
+_ADDRESS = "address"
+_OWN = "id"
 """Kind of the project's own ids that contain a name of the site. They stay as they are."""
-NO_NUMBER = re.compile(r"[^\d\[\],-]+")
+_NO_NUMBER = re.compile(r"[^\d\[\],-]+")
 """Characters of a host list beside its numbers, brackets, commas and hyphens."""
 IPV4 = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?!\d|\.\d)")
 VERSION = ("==", "version ", 'version "')
@@ -59,16 +62,16 @@ IPV6 = re.compile(r"(?<![\w:.])(?:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9
 HARDWARE = re.compile(r"(?<![\w:])(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}(?![\w:])|"
                       r"(?<![\w:])(?:[0-9a-f]{4}:){3}[0-9a-f]{4}(?![\w:])", re.I)  # fmt: skip
 """MAC, the address of an IPoIB link, and a GUID."""
-SPARE = [ipaddress.ip_network(each) for each in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "198.18.0.0/15")]
-KEPT = [ipaddress.ip_network(each) for each in ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3")] + SPARE
-EMULATED = [ipaddress.ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
+_SPARE = [ipaddress.ip_network(each) for each in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "198.18.0.0/15")]
+_KEPT = [ipaddress.ip_network(each) for each in ("0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/3")] + _SPARE
+_EMULATED = [ipaddress.ip_network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
 """Networks of an emulated testbed's hosts, which every machine has."""
-RUN = re.compile(r"[A-Za-z0-9_.-]+-r\d+-[0-9a-f]{6}(?![0-9a-z])")
-CARRIED = re.compile(r"(data:text/[a-z]+;base64,)([A-Za-z0-9+/=]+)")
-BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=", "GroupId=", "as:", "Account=",
-          "Partition=", "JobName=", "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "',
-          "hdfs://")  # fmt: skip
-AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
+_RUN = re.compile(r"[A-Za-z0-9_.-]+-r\d+-[0-9a-f]{6}(?![0-9a-z])")
+_CARRIED = re.compile(r"(data:text/[a-z]+;base64,)([A-Za-z0-9+/=]+)")
+_BEFORE = ("@", "/home/", "/Users/", "/user/", "ugi=", "user=", "USER=", "UserId=", "GroupId=", "as:", "Account=",
+           "Partition=", "JobName=", "--account=", "--partition=", "ssh: ", '"target": "', '"interface": "',
+           "hdfs://")  # fmt: skip
+_AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
 """Text before or after a word that marks it as a name."""
 
 
@@ -88,14 +91,14 @@ class Mask:
         sure: list[tuple[str, str]] = []
         unsure: list[tuple[str, str]] = []
         for name, (kind, _) in sorted(self.pairs.items(), key=lambda pair: -len(pair[0])):
-            if kind == OWN or names.is_sure(kind, name):
+            if kind == _OWN or names.is_sure(kind, name):
                 sure.append((kind, re.escape(name)))
-            if kind == OWN or not names.is_sure(kind, name):
+            if kind == _OWN or not names.is_sure(kind, name):
                 unsure.append((kind, re.escape(name)))
         hosts = {re.split(r"\d", name)[0] for name, (kind, _) in self.pairs.items() if kind == HOST}
         several = "|".join(re.escape(each) for each in sorted(hosts, key=len, reverse=True) if len(each) > 1)
         words = "|".join(text for kind, text in unsure if kind != FOLDER)
-        folders = "|".join(text for kind, text in unsure if kind in (FOLDER, OWN))
+        folders = "|".join(text for kind, text in unsure if kind in (FOLDER, _OWN))
         self._passes: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = []
         if sure:
             anywhere, first = (
@@ -106,15 +109,15 @@ class Mask:
             self._add(rf"()(?<![A-Za-z0-9])(?=[{first}])({anywhere})(?![A-Za-z0-9])({domain})", self._name)
         if several:  # as Slurm writes several: node[01-16], node0[1-4], rack[1-2]n[01-16]-ib
             listed = r"((?=[\d\[])(?:[a-z0-9-]*\[\d[\d,-]*\]?)+)(?:-?[a-z][a-z0-9-]*)?"
-            self._add(rf"(?<![A-Za-z0-9])(?:{several}){listed}", lambda found: "host-" + NO_NUMBER.sub("", found[1]))
+            self._add(rf"(?<![A-Za-z0-9])(?:{several}){listed}", lambda found: "host-" + _NO_NUMBER.sub("", found[1]))
         if words:
-            before = "|".join(map(re.escape, BEFORE))
+            before = "|".join(map(re.escape, _BEFORE))
             self._add(rf"({before})({words})(?![A-Za-z0-9])()", self._name)
-            self._add(rf"()(?<![A-Za-z0-9])({words})(?={AFTER})()", self._name)
+            self._add(rf"()(?<![A-Za-z0-9])({words})(?={_AFTER})()", self._name)
         if folders:
             self._add(rf"(/)({folders})(?![A-Za-z0-9])()", self._name)
         if self.ids:
-            self._passes.append((RUN, lambda found: self.ids.get(found[0], found[0])))
+            self._passes.append((_RUN, lambda found: self.ids.get(found[0], found[0])))
         self._passes += [(IPV4, self._ipv4), (HARDWARE, self._hardware), (IPV6, self._ipv6)]
 
     def _add(self, pattern: str, by: Callable[[re.Match[str]], str]) -> None:
@@ -124,7 +127,7 @@ class Mask:
         """A text with other names."""
         for pattern, by in self._passes:
             text = pattern.sub(by, text)
-        return CARRIED.sub(self._carried, text) if "base64," in text else text
+        return _CARRIED.sub(self._carried, text) if "base64," in text else text
 
     def content(self, content: bytes) -> bytes:
         """Bytes of a file with its names replaced, whatever their encoding."""
@@ -134,14 +137,14 @@ class Mask:
         """What stands in the place of what was before a name, the name, and its domain."""
         before, name, domain = found.groups()
         kind, to = self._by_lower[name.lower()]
-        if kind == OWN:
+        if kind == _OWN:
             return before + name + self.text(domain)
         if kind:
             self.seen.setdefault(kind, set()).add(name.lower())
         return before + to + ("" if kind == HOST and domain.rpartition(".")[2] not in SUFFIXES else domain)
 
     def _other(self, address: str, made: Callable[[int], str]) -> str:
-        self.seen.setdefault(ADDRESS, set()).add(address)
+        self.seen.setdefault(_ADDRESS, set()).add(address)
         return self._addresses.setdefault(address, made(len(self._addresses) + 1))
 
     def _ipv4(self, found: re.Match[str]) -> str:
@@ -153,7 +156,7 @@ class Mask:
         is_version = before.endswith(VERSION) or (
             before.endswith("=") and found.string[found.end() : found.end() + 1] in [*"-+~"]
         )
-        kept = [*KEPT, *(EMULATED if self.emulated else [])]
+        kept = [*_KEPT, *(_EMULATED if self.emulated else [])]
         if any(address in network for network in kept) or is_version:
             return found[0]
         return self._other(found[1], _spare)
@@ -189,7 +192,7 @@ class Mask:
 
 def _spare(number: int) -> str:
     """The address of this number, from 1, of those for documentation and benchmarks."""
-    for network in SPARE:
+    for network in _SPARE:
         if number < network.num_addresses - 1:
             return str(network.network_address + number)
         number -= network.num_addresses - 2
@@ -206,9 +209,9 @@ def masked(
 
     `prefix`: what results begin with in `files`; `folder`: for what is too large for memory.
     """
-    ours = {name: content for name, content in files.items() if not name.startswith(PUBLIC)}
+    ours = {name: content for name, content in files.items() if not name.startswith(_PUBLIC)}
     mask = _mask(ours, record, prefix, folder)
-    made: Contents = {name: content for name, content in files.items() if name.startswith(PUBLIC)}
+    made: Contents = {name: content for name, content in files.items() if name.startswith(_PUBLIC)}
     before: dict[str, manifest.Entry] = {}
     left_out, changed = [], set()
     for number, (name, content) in enumerate(sorted(ours.items())):
@@ -219,7 +222,7 @@ def masked(
         else:
             made[new] = found
         if found is not content or new != name:
-            before[new] = entry(content)
+            before[new] = entry_of_file(content)
             changed.add(name)
     pages = {PurePosixPath(name).stem for name in changed if name.startswith("reports/") and name.endswith(".html")}
     for name in [each for each in made if each.startswith("reports/") and _is_drawn(each) and _page(each) in pages]:
@@ -229,7 +232,7 @@ def masked(
     return dict(sorted(made.items())), mask, sorted(left_out)
 
 
-def entry(content: bytes | Path) -> manifest.Entry:
+def entry_of_file(content: bytes | Path) -> manifest.Entry:
     """A manifest's entry for a file, which is read piece by piece."""
     if isinstance(content, bytes):
         return manifest.entry(content)
@@ -249,7 +252,7 @@ def _page(name: str) -> str:
 
 def _mask(files: Mapping[str, bytes | Path], record: bundle.BundleRecord, prefix: str, folder: Path) -> Mask:
     path = folder / f"{record['testbed']}.yaml"
-    path.write_bytes(whole_bytes(files[prefix + bundle.TESTBED]))
+    path.write_bytes(whole_bytes(files[prefix + TESTBED_FILE]))
     testbed = read_testbed(path)
     named = [*names.of_machine(), *names.of_description(load_yaml(path))]
     for name, content in files.items():
@@ -269,11 +272,11 @@ def _own(
     files: Mapping[str, bytes | Path], record: bundle.BundleRecord, testbed: Mapping[str, Any], prefix: str
 ) -> set[str]:
     """Ids that the project itself gives: an opened crate is checked and judged by them."""
-    own = {record["testbed"], *record["papers"], *fabric_names(testbed), *workloads.TABLE, *workloads.metric_names()}
-    for workload in workloads.TABLE.values():
+    own = {record["testbed"], *record["papers"], *fabric_names(testbed), *WORKLOADS, *workloads.metric_names()}
+    for workload in WORKLOADS.values():
         own.update(workload.known(), workload.factors, *workload.choices.values())
     for paper in record["papers"]:
-        for row in rows_of(whole_bytes(files[f"{prefix}{paper}/{bundle.DESIGN}"]).decode()):
+        for row in parse_design(whole_bytes(files[f"{prefix}{paper}/{bundle.DESIGN}"]).decode()):
             own.update(map(str, (*row, *row.values())))
     return own
 
@@ -281,7 +284,7 @@ def _own(
 def _without_own(pairs: Mapping[str, tuple[str, str]], own: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Pairs with each own id that they would change, as a pair of its own. Names equal to such an id are dropped."""
     mask = Mask(pairs)
-    kept = {each: (OWN, each) for each in own if mask.text(f"/{each}") != f"/{each}"}
+    kept = {each: (_OWN, each) for each in own if mask.text(f"/{each}") != f"/{each}"}
     lower = {each.lower() for each in kept}
     return {name: pair for name, pair in pairs.items() if name.lower() not in lower} | kept
 
@@ -291,7 +294,7 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for piece in _pieces(name, content):
         found.update(names.of_text(piece.decode("utf-8", "surrogateescape")))
-    if name.endswith(".csv") and PurePosixPath(name).name not in LONG:
+    if name.endswith(".csv") and PurePosixPath(name).name not in _LONG:
         text = whole_bytes(content).decode("utf-8", "replace")
         found.update(names.of_rows(csv.DictReader(io.StringIO(text, newline=""))))
     return found
@@ -353,7 +356,7 @@ def _pieces(name: str, content: bytes | Path) -> Iterator[bytes]:
     """Whole lines of a file, unpacked."""
     with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as raw:
         stream = gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw
-        while lines := stream.readlines(PIECE):
+        while lines := stream.readlines(_PIECE):
             yield b"".join(lines)
 
 
@@ -374,7 +377,7 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
     """Have manifests and datapackages list what has changed; `before`: what was there, by path. What was not as listed
     stays so."""
     listings = [
-        name for name in made if PurePosixPath(name).name in (manifest.NAME, PACKAGE) and name.startswith(prefix)
+        name for name in made if PurePosixPath(name).name in (MANIFEST_FILE, PACKAGE) and name.startswith(prefix)
     ]
     for name in sorted(listings, key=lambda each: -each.count("/")):
         old = whole_bytes(made[name])
@@ -388,10 +391,10 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
         for path, read, write in entries:
             own = str(place / path)
             if own in before and own in made and read() == before[own]:
-                write(entry(made[own]))
+                write(entry_of_file(made[own]))
                 changed = True
         if changed:
-            before.setdefault(name, entry(old))
+            before.setdefault(name, entry_of_file(old))
             made[name] = atomic.as_json(listing).encode()
 
 
@@ -416,10 +419,10 @@ def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[m
 # -- what is printed of it ---------------------------------------------------------------------------------
 
 
-def said(mask: Mask, left_out: Iterable[str]) -> list[str]:
+def masking_lines(mask: Mask, left_out: Iterable[str]) -> list[str]:
     """Report of what was replaced and left out, in lines."""
     counted = [f"{len(mask.seen[kind])} {_plural(kind, len(mask.seen[kind]))}"
-               for kind in (*names.KINDS, ADDRESS) if mask.seen.get(kind)]  # fmt: skip
+               for kind in (*NAME_KINDS, _ADDRESS) if mask.seen.get(kind)]  # fmt: skip
     lines = [f"replaced: {', '.join(counted) or 'nothing: no name of a site was found'} (PRIVATE=keep keeps them)"]
     if left := list(left_out):
         lines.append(f"left out, as names in them cannot be replaced: {', '.join(left)}")
@@ -430,7 +433,7 @@ def _plural(kind: str, count: int) -> str:
     return kind if count == 1 else f"{kind}es" if kind.endswith("s") else f"{kind}s"
 
 
-def listed(files: Mapping[str, bytes | Path], prefix: str) -> list[str]:
+def content_lines(files: Mapping[str, bytes | Path], prefix: str) -> list[str]:
     """Report of the content, a line per kind of file."""
     counts, sizes = Counter[str](), Counter[str]()
     for name, content in files.items():
@@ -442,7 +445,7 @@ def listed(files: Mapping[str, bytes | Path], prefix: str) -> list[str]:
 
 def _kind(name: str, prefix: str) -> str:
     parts = PurePosixPath(name).parts
-    if name.startswith(PUBLIC):
+    if name.startswith(_PUBLIC):
         return "workflow, packages, licence"
     if name.startswith(prefix):
         if name.endswith((".csv", ".csv.gz")):

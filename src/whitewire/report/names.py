@@ -15,51 +15,51 @@ from typing import Any
 from whitewire import paths
 
 HOST, USER, DOMAIN, INTERFACE, FOLDER, SLURM = "host name", "user", "domain", "interface", "folder", "Slurm name"
-KINDS = (HOST, USER, DOMAIN, INTERFACE, SLURM, FOLDER)
-Found = dict[str, set[str]]
+NAME_KINDS = (HOST, USER, DOMAIN, INTERFACE, SLURM, FOLDER)
+_Found = dict[str, set[str]]
 """Names by kind."""
-TARGET, PATH = "target", "path"
+_TARGET, PATH = "target", "path"
 """Kinds of what a text has: what ssh is called with, and folders."""
-NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
+_NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
 PATTERNS = tuple((kind, re.compile(text)) for kind, text in (
-    (TARGET, r'"target": "([^"]+)"'),
-    (TARGET, r"\b[Pp]roxy[Jj]ump[ =]+([^\s,]+)"),
-    (TARGET, r"(?<![\w.-])([\w.-]+@[\w.-]+): Permission denied"),
+    (_TARGET, r'"target": "([^"]+)"'),
+    (_TARGET, r"\b[Pp]roxy[Jj]ump[ =]+([^\s,]+)"),
+    (_TARGET, r"(?<![\w.-])([\w.-]+@[\w.-]+): Permission denied"),
     (INTERFACE, r'"interface": "([^"]+)"'),
     (PATH, r'"(?:prefix|image|home|configuration|folder|path)": "(/[^"]+)"'),
-    (USER, r"/(?:home|Users)/" + NAME),
-    (USER, r"\b(?:ugi|UserId|GroupId|USER|LOGNAME|SLURM_JOB_USER|user|owner)=" + NAME),
-    (USER, r"\b(?:as:|user: )" + NAME + r" \(auth:"),
-    (HOST, r"(?<![\w/.-])" + NAME + r"/(?=\d{1,3}(?:\.\d{1,3}){3}\b)"),  # as Java writes an address
-    (HOST, r"\bhdfs://" + NAME),
-    (HOST, r"\bLinux " + NAME + r" \d+\.\d+"),  # uname -a, as iperf3 has it
-    (HOST, r'"(?:nodeHttpAddress|nodeAddress|host[nN]ame|HostName)"\s*:\s*"' + NAME),
-    (HOST, r"\bAllocNode:Sid=" + NAME),
-    (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + NAME + r"(?![\w\[])"),
-    (HOST, r"\b(?:connect to host|resolve hostname|closed by|is known for) " + NAME),
+    (USER, r"/(?:home|Users)/" + _NAME),
+    (USER, r"\b(?:ugi|UserId|GroupId|USER|LOGNAME|SLURM_JOB_USER|user|owner)=" + _NAME),
+    (USER, r"\b(?:as:|user: )" + _NAME + r" \(auth:"),
+    (HOST, r"(?<![\w/.-])" + _NAME + r"/(?=\d{1,3}(?:\.\d{1,3}){3}\b)"),  # as Java writes an address
+    (HOST, r"\bhdfs://" + _NAME),
+    (HOST, r"\bLinux " + _NAME + r" \d+\.\d+"),  # uname -a, as iperf3 has it
+    (HOST, r'"(?:nodeHttpAddress|nodeAddress|host[nN]ame|HostName)"\s*:\s*"' + _NAME),
+    (HOST, r"\bAllocNode:Sid=" + _NAME),
+    (HOST, r"\b(?:HOSTNAME|SLURMD_NODENAME|SLURM_SUBMIT_HOST|BatchHost|NodeList)=" + _NAME + r"(?![\w\[])"),
+    (HOST, r"\b(?:connect to host|resolve hostname|closed by|is known for) " + _NAME),
     (SLURM, r"\b(?:SLURM_JOB_(?:ACCOUNT|PARTITION|NAME|QOS|RESERVATION)|Account|Partition|JobName|QOS|Reservation)="
             r"([\w.@+-]+)"),
     (SLURM, r"--(?:account|partition|qos|reservation|job-name)[= ]([\w.@+-]+)"),
     (SLURM, r"(?m)^\s*(?:slurm_account|slurm_partition|slurm_qos|constraint|clusters):\s*[\"']?([\w.@+-]+)"),
 ))  # fmt: skip
 """Names in the text of records, logs and profiles, by kind."""
-COLUMNS = {"target": TARGET, "interface": INTERFACE, "folder": PATH, "host": HOST, "datanode": HOST}
+_COLUMNS = {"target": _TARGET, "interface": INTERFACE, "folder": PATH, "host": HOST, "datanode": HOST}
 """Columns of tables with names."""
 OURS = re.compile(r"(?:namenode|datanode|client|mds|oss|mon|localhost|machine|whitewire)\d*|all clients|drive \d+")
 """Hosts as Whitewire itself calls them, which say nothing of a site."""
-MADE = re.compile(r"(?:host|user|interface|folder|slurm)-\d+|site-\d+[.]example")
+_MADE = re.compile(r"(?:host|user|interface|folder|slurm)-\d+|site-\d+[.]example")
 """Names that stand for others already."""
 ACCOUNTS = {"root", "hadoop", "hdfs", "yarn", "mapred", "nobody", "admin", "ubuntu", "debian", "unknown"}
 PLAIN_INTERFACE = re.compile(r"(?:lo|eth\d+|en[ospP]\w{0,12}|ib\w{0,6}\d|bond\d+|br\d+|team\d+)(?:[.:]\d+)?")
 """Names that kernels give, but for enx and a hardware address."""
-FOLDERS = {"home", "users", "usr", "opt", "var", "tmp", "srv", "mnt", "media", "lustre", "gpfs", "nvme", "ssd", "hdd",
-           "raid", "jvm", "lib", "local", "share", "work", "etc", "dev", "shm", "ssh"}  # fmt: skip
+_FOLDERS = {"home", "users", "usr", "opt", "var", "tmp", "srv", "mnt", "media", "lustre", "gpfs", "nvme", "ssd", "hdd",
+            "raid", "jvm", "lib", "local", "share", "work", "etc", "dev", "shm", "ssh"}  # fmt: skip
 
 
 def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(what it is, name) of what a testbed's description says; of hosts also what ssh makes of them."""
     for host in testbed.get("hosts", ()):
-        yield TARGET, host["ssh"]
+        yield _TARGET, host["ssh"]
         yield from _by_ssh(host["ssh"], testbed.get("ssh_config", ""))
         yield from ((INTERFACE, link["interface"]) for link in host.get("fabrics", {}).values() if "interface" in link)
     for fabric in testbed["fabrics"].values():
@@ -93,7 +93,7 @@ def _by_ssh(target: str, config: str) -> Iterator[tuple[str, str]]:
         return
     for key, _, value in (line.partition(" ") for line in done.stdout.splitlines()):
         if key in ("hostname", "proxyjump") and value != "none":
-            yield from ((TARGET, each) for each in value.split(","))
+            yield from ((_TARGET, each) for each in value.split(","))
         elif key == "user":
             yield USER, value
 
@@ -119,24 +119,24 @@ def of_text(text: str) -> Iterator[tuple[str, str]]:
 
 def of_rows(rows: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
     """Names in the columns of a table."""
-    return ((kind, row[column]) for row in rows for column, kind in COLUMNS.items() if row.get(column))
+    return ((kind, row[column]) for row in rows for column, kind in _COLUMNS.items() if row.get(column))
 
 
-def sorted_out(named: Iterable[tuple[str, str]]) -> Found:
+def sorted_out(named: Iterable[tuple[str, str]]) -> _Found:
     """Names by kind, each once, without those that reveal nothing."""
-    found: Found = {kind: set() for kind in KINDS}
+    found: _Found = {kind: set() for kind in NAME_KINDS}
     for kind, name in {*named}:
         for own, part in _parts(kind, name):
-            if part and not OURS.fullmatch(part) and not MADE.fullmatch(part) and not _is_plain(own, part):
+            if part and not OURS.fullmatch(part) and not _MADE.fullmatch(part) and not _is_plain(own, part):
                 found[own].add(part)
-    for number, kind in enumerate(KINDS):
-        found[kind] -= {name for earlier in KINDS[:number] for name in found[earlier]}
+    for number, kind in enumerate(NAME_KINDS):
+        found[kind] -= {name for earlier in NAME_KINDS[:number] for name in found[earlier]}
     return found
 
 
 def _parts(kind: str, name: str) -> Iterator[tuple[str, str]]:
     """The names of which one is made."""
-    if kind == TARGET:
+    if kind == _TARGET:
         user, _, host = name.removeprefix("ssh://").rpartition("@")
         yield USER, user
         yield from _parts(HOST, host.split(":")[0] if host.count(":") == 1 else host)
@@ -166,7 +166,7 @@ def _is_plain(kind: str, name: str) -> bool:
     if kind == INTERFACE:
         return PLAIN_INTERFACE.fullmatch(name) is not None
     if kind == FOLDER:
-        return all(part in FOLDERS or part in words() for part in re.findall(r"[a-z]+", name.lower()))
+        return all(part in _FOLDERS or part in words() for part in re.findall(r"[a-z]+", name.lower()))
     return name in ACCOUNTS or not re.search(r"[^\W\d]", name)
 
 
@@ -186,11 +186,11 @@ def words() -> frozenset[str]:
     return frozenset(found)
 
 
-def numbered(found: Found) -> dict[str, tuple[str, str]]:
+def numbered(found: _Found) -> dict[str, tuple[str, str]]:
     """(kind, what stands in its place) by name. In the order of names, so that rows keep theirs."""
     made = {HOST: "host-{:02}", USER: "user-{:02}", DOMAIN: "site-{:02}.example", INTERFACE: "interface-{:02}",
             SLURM: "slurm-{:02}", FOLDER: "folder-{:02}"}  # fmt: skip
-    return {name: (kind, made[kind].format(number)) for kind in KINDS
+    return {name: (kind, made[kind].format(number)) for kind in NAME_KINDS
             for number, name in enumerate(_in_order(found[kind]), start=1)}  # fmt: skip
 
 

@@ -11,50 +11,51 @@ from typing import Any
 import pandas as pd
 
 from whitewire.analysis import claims
-from whitewire.analysis.one_claim import of
+from whitewire.analysis.claims import verdict_in_words
+from whitewire.analysis.one_claim import claim_of
 from whitewire.description.paper import Paper
 from whitewire.report import comparison, reference
 from whitewire.text import numbers
 
-NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
-COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *NUMBERS)
-DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
-OF_TIME, OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
+_NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
+_COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *_NUMBERS)
+_DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
+_OF_TIME, _OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
 """What a claim's estimand is: a ratio, of runs to a plain number, of times, to the rate of a link."""
-TIMES = " times"
+_TIMES = " times"
 
 
-def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = COLUMNS) -> dict[str, Any] | None:
+def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = _COLUMNS) -> dict[str, Any] | None:
     """A claim's row of a paper's verdicts.csv, with its numbers as numbers, None for those that are not there; None
     without a row.
 
     Raises UserError for a table that cannot be read.
     """
-    rows = rows_of(results / name / "analysis" / "verdicts.csv", columns)
+    rows = verdict_rows(results / name / "analysis" / "verdicts.csv", columns)
     return next((row for row in rows if row["claim"] == claim), None)
 
 
-def rows_of(table: Path, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
+def verdict_rows(table: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[dict[str, Any]]:
     """Rows of all claims of a verdicts.csv."""
-    yield from map(known, comparison.read_table(table, columns, needed=False).to_dict("records"))
+    yield from map(known_numbers, comparison.read_table(table, columns, needed=False).to_dict("records"))
 
 
-def known(row: Mapping[Any, Any]) -> dict[str, Any]:
+def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row with its numbers as numbers, and None for those that are not there."""
-    parsed = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in NUMBERS}
+    parsed = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in _NUMBERS}
     return {
         **row,
         **{name: None if value is None or pd.isna(value) else float(value) for name, value in parsed.items()},
     }
 
 
-def lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
+def verdict_lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
     """A claim's verdict in one sentence; of an open one also why, and what may decide it."""
-    test = of(paper, claim)["test"]
+    test = claim_of(paper, claim)["test"]
     if row["route"] not in claims.MEASURED or row["verdict"] == claims.NOT_TESTABLE:
         yield f"{claim}: no run judges it here: {row['verdict']}: {row['reason']}"
         return
-    theirs = row_of(reference.folder(), paper.id, claim, ("claim", "route", "estimate"))
+    theirs = row_of(reference.reference_folder(), paper.id, claim, ("claim", "route", "estimate"))
     yield f"{claim}: {sentence(row, theirs, float(test.get('no_effect', 1)))}"
     if row["verdict"] != claims.INCONCLUSIVE:
         return
@@ -75,7 +76,7 @@ def sentence(row: Mapping[str, Any], theirs: Mapping[str, Any] | None, no_effect
     if compared:
         parts.append(f"reference {words[compared['estimate']]}")
     parts.append(_here(row, words))
-    return f"{'; '.join(filter(None, parts))}: {claims.words(row, no_effect)}"
+    return f"{'; '.join(filter(None, parts))}: {verdict_in_words(row, no_effect)}"
 
 
 def _claimed(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
@@ -89,7 +90,7 @@ def _claimed(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
     if row["relation"] not in ("above", "below"):
         return f"claimed {number}{unit}"
     number = f"{row['relation']} {number}"
-    return f"claimed a ratio {number}" if unit == TIMES else f"claimed {number}{unit}"
+    return f"claimed a ratio {number}" if unit == _TIMES else f"claimed {number}{unit}"
 
 
 def _here(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
@@ -104,9 +105,9 @@ def _unit(row: Mapping[str, Any]) -> str:
     """After a number: `times` of a ratio of runs to runs, else its unit."""
     if row["unit"] not in ("1", "", "x", "\u00d7"):
         return f" {row['unit']}"
-    divided = DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])
+    divided = _DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])
     if not divided and row["unit"] in ("1", ""):
         return ""
-    if OF_TIME.match(row["estimand"]) and not (row["expected"] or 0) > 1:  # else the slower side is so many times
-        return f"{TIMES} the time"
-    return " of the links' rate" if OF_LINKS.search(row["estimand"]) else TIMES
+    if _OF_TIME.match(row["estimand"]) and not (row["expected"] or 0) > 1:  # else the slower side is so many times
+        return f"{_TIMES} the time"
+    return " of the links' rate" if _OF_LINKS.search(row["estimand"]) else _TIMES

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-SVG = "data:image/svg+xml;base64,"
+_SVG = "data:image/svg+xml;base64,"
 IMAGE = re.compile(r"<img\b[^>]*>")
 ATTRIBUTE = re.compile(r'\b([a-z-]+)="([^"]*)"')
 PROLOGUE = re.compile(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", re.IGNORECASE)
@@ -25,7 +25,7 @@ DATA_LINK = re.compile(
 )
 """Right below a figure, or below the cell that it is in, as Quarto nests them: the cell's ends, and the link."""
 NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
-RULE = re.compile(r"^(?:rule |use rule \w+ as )(\w+)(?: with)?:\n(?:(?:    .*)?\n)+", re.MULTILINE)
+_RULE = re.compile(r"^(?:rule |use rule \w+ as )(\w+)(?: with)?:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
 class Function(TypedDict):
@@ -69,12 +69,12 @@ def rules_of(home: Path, document: str) -> list[Rule]:
     names = chains.get(document, ("paper", "analysis", "tidy", "measure", "design"))
     found = {}
     for path in sorted((home / "workflow" / "rules").glob("*.smk")):
-        for match in RULE.finditer(path.read_text(encoding="utf-8")):
+        for match in _RULE.finditer(path.read_text(encoding="utf-8")):
             found[match[1]] = Rule(match[1], path.relative_to(home).as_posix(), match[0].strip("\n"))
     return [found[name] for name in names if name in found]
 
 
-def read(folder: Path) -> dict[str, FigureRecord]:
+def figure_records(folder: Path) -> dict[str, FigureRecord]:
     """R's records of figures, by label."""
     records: list[FigureRecord] = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
@@ -92,9 +92,9 @@ def inlined(page: str) -> str:
 
 def _drawing(found: re.Match[str]) -> str:
     attributes: Mapping[str, str] = dict(ATTRIBUTE.findall(found[0]))
-    if not attributes.get("src", "").startswith(SVG):
+    if not attributes.get("src", "").startswith(_SVG):
         return found[0]
-    svg = base64.b64decode(attributes["src"].removeprefix(SVG)).decode("utf-8")
+    svg = base64.b64decode(attributes["src"].removeprefix(_SVG)).decode("utf-8")
     svg = PROLOGUE.sub("", svg)
     said = f' role="img" aria-label="{attributes.get("alt", "")}" tabindex="0"'
     return re.sub(r"^<svg\b", lambda match: match[0] + said, svg.strip(), count=1)

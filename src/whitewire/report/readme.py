@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import atomic
-from whitewire.analysis import calibration, claims
+from whitewire.analysis import calibration
 from whitewire.analysis.asked import AGAIN, BEFORE
+from whitewire.analysis.calibration import CALIBRATION_FOLDER
 from whitewire.analysis.claims import (
     BY_RUNS,
     CONSISTENT,
@@ -27,32 +28,37 @@ from whitewire.analysis.claims import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
+    verdict_in_words,
 )
 from whitewire.errors import Faults, UserError
 from whitewire.paths import HOME, shown
-from whitewire.records import manifest
-from whitewire.report import agreement, bundle, rebuild, reference
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, manifest_of
+from whitewire.report import bundle, rebuild, reference
+from whitewire.report.agreement import is_of_bundle
+from whitewire.report.bundle import VERDICTS_FILE
+from whitewire.report.rebuild import opened_folder
+from whitewire.report.reference import read_reference
 from whitewire.report.render import INDEX
 from whitewire.text import canonical
 
-README, IMAGES = HOME / "README.md", HOME / "docs" / "images"
-COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
+README, _IMAGES = HOME / "README.md", HOME / "docs" / "images"
+_COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INCONSISTENT, NOT_TESTABLE)
 """Columns of the table of papers, in order."""
-PAPER, CLAIM, EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
+_PAPER, _CLAIM, _EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """The claim that README names, its paper, and the experiment whose k README names."""
-FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (PAPER, "response")}
+FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (_PAPER, "response")}
 """Images of docs/images, and which figures of which page they are."""
-SUMMARY = "trust/tables/summary.csv"
-KEPT = HOME / "docs" / "calibration"
+_SUMMARY = "trust/tables/summary.csv"
+KEPT_CALIBRATION = HOME / "docs" / "calibration"
 """The calibration's tables, as `make calibrate` left them."""
-COMPARED = HOME / "results" / "calibration" / "emulated" / calibration.FOLDER / "analysis"
+COMPARED = HOME / "results" / "calibration" / "emulated" / CALIBRATION_FOLDER / "analysis"
 """Where it leaves them."""
-CALIBRATION = "calibration/summary.csv"
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+CALIBRATION_SUMMARY = "calibration/summary.csv"
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
-INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
-ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
+_INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
+_ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
 TWICE = re.compile(r"\d+ of them twice")
 TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 CALIBRATED = re.compile(r"^- \*\*Calibrated\*\*: .*?(?=\n- \*\*|\n\n)", re.MULTILINE | re.DOTALL)
@@ -75,24 +81,24 @@ def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> 
               for paper in papers}  # fmt: skip
     total = sum(counts.values(), Counter[str]())
     for paper, says in rows:
-        cells = " | ".join(str(counts[paper][verdict]) for verdict in COLUMNS)
+        cells = " | ".join(str(counts[paper][verdict]) for verdict in _COLUMNS)
         row = re.compile(rf"^\| `{paper}` \|.*$", re.MULTILINE)
         text = _put(row, f"| `{paper}` | {says} | {cells} |", text)
-    text = _put(TOTAL, f"| all | | {' | '.join(f'**{total[verdict]}**' for verdict in COLUMNS)} |", text)
+    text = _put(TOTAL, f"| all | | {' | '.join(f'**{total[verdict]}**' for verdict in _COLUMNS)} |", text)
     efforts = dict.fromkeys(record["papers"][paper]["effort"] for paper in papers)
     runs = sum(record["papers"][paper]["runs"] for paper in papers)
     text = _put(
-        INTRODUCTION,
+        _INTRODUCTION,
         f"{_number(len(papers)).capitalize()} vendor papers with {total.total()} claims, measured "
         f"on {_number(_processors(files))} processors ({' and '.join(efforts)} effort, {runs} runs)",
         text,
     )
     asked, twice = _asked(files, papers)
-    text = _put(TWICE, twice, _put(ASKED, asked, text))
+    text = _put(TWICE, twice, _put(_ASKED, asked, text))
     text = _put(TRUST, _trust(files), text)
     text = _put(CALIBRATED, _calibrated(files), text)
-    (claim,) = (row for row in _table(files, f"{PAPER}/analysis/verdicts.csv") if row["claim"] == CLAIM)
-    (k,) = {row["k"] for row in _table(files, f"{PAPER}/tidy/scale.csv") if row["experiment"] == EXPERIMENT}
+    (claim,) = (row for row in _table(files, f"{_PAPER}/analysis/verdicts.csv") if row["claim"] == _CLAIM)
+    (k,) = {row["k"] for row in _table(files, f"{_PAPER}/tidy/scale.csv") if row["experiment"] == _EXPERIMENT}
     found = HEADLINE.search(text)
     words = " ".join(found[0].split()) if found else ""  # lines break anywhere
     headline = _put(SCALE, f"divided by k = {k},", words)
@@ -113,14 +119,14 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]
 
 def _trust(files: Mapping[str, bytes]) -> str:
     """How many goals of trust in the testbed the reference meets; none where trust was not measured for it."""
-    outcomes = Counter(row["outcome"] for row in _table(files, SUMMARY)) if SUMMARY in files else Counter[str]()
+    outcomes = Counter(row["outcome"] for row in _table(files, _SUMMARY)) if _SUMMARY in files else Counter[str]()
     missed = outcomes.total() - outcomes["met"] - outcomes["open"]
     return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
     """How the sets that score came out, as a line of README's list."""
-    rows = _table(files, CALIBRATION) if CALIBRATION in files else []
+    rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
     scored = (row["says"] for row in rows if row["half"] == calibration.SCORE and row["by"] == "all")
     line = f"- **Calibrated**: {next(scored, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
     return textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
@@ -134,7 +140,7 @@ def _headline(claim: Mapping[str, str]) -> str:
         return f"unknown: the claim is {claim['verdict']}."
     interval = f" (95 % interval {number['low']} to {number['high']})" if number["low"] else ""
     numbers = {name: float(claim[name]) for name in number if claim[name]}
-    verdict = claims.words({**claim, **numbers}, no_effect=1.0)
+    verdict = verdict_in_words({**claim, **numbers}, no_effect=1.0)
     return (
         f"{number['estimate']} times as fast{interval}. The rule asks for {number['expected_low']} to "
         f"{number['expected_high']}, so the verdict is *{verdict}*."
@@ -159,41 +165,43 @@ def _processors(files: Mapping[str, bytes]) -> int:
 
 
 def _number(count: int) -> str:
-    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
 
 
 # -- figures -----------------------------------------------------------------------------------------------
 
 
-def digest() -> str:
+def _digest() -> str:
     """Digest of what the figures are made of: all verdicts and the paper's tidy tables in results/reference."""
-    listed: dict[str, Any] = json.loads((reference.folder() / manifest.NAME).read_text(encoding="utf-8"))["files"]
+    listed: dict[str, Any] = json.loads((reference.reference_folder() / MANIFEST_FILE).read_text(encoding="utf-8"))[
+        "files"
+    ]
     own = {name: entry["sha256"] for name, entry in listed.items()
-           if name.endswith(f"/analysis/{bundle.VERDICTS}") or name.startswith(f"{PAPER}/tidy/")}  # fmt: skip
+           if name.endswith(f"/analysis/{VERDICTS_FILE}") or name.startswith(f"{_PAPER}/tidy/")}  # fmt: skip
     return hashlib.sha256(canonical(own).encode()).hexdigest()
 
 
-def faults() -> list[str]:
+def _faults() -> list[str]:
     """Differences of README from the reference results, a line each."""
-    record, files = reference.read()
+    record, files = read_reference()
     text = README.read_text(encoding="utf-8")
     pairs = zip_longest(text.splitlines(), made(text, record, files | _kept()).splitlines(), fillvalue="")
     differ = (each for each in enumerate(pairs, start=1) if each[1][0] != each[1][1])
     found = [f"README.md: line {n}: found {found!r}, expected {wanted!r}" for n, (found, wanted) in islice(differ, 1)]
-    found += [f"{shown(path)}: {why}" for path, why in manifest.faults(KEPT) or ()]
-    listed = manifest.faults(IMAGES)
+    found += [f"{shown(path)}: {why}" for path, why in manifest_faults(KEPT_CALIBRATION) or ()]
+    listed = manifest_faults(_IMAGES)
     if listed is None:
-        found.append(f"{shown(IMAGES)}: found no {manifest.NAME}, expected one")
+        found.append(f"{shown(_IMAGES)}: found no {MANIFEST_FILE}, expected one")
     found += [f"{shown(path)}: {why}" for path, why in listed or ()]
-    if listed == [] and json.loads((IMAGES / manifest.NAME).read_text())["of"] != digest():
-        found.append(f"{shown(IMAGES)}: found figures of other results, expected those of the reference")
+    if listed == [] and json.loads((_IMAGES / MANIFEST_FILE).read_text())["of"] != _digest():
+        found.append(f"{shown(_IMAGES)}: found figures of other results, expected those of the reference")
     return found
 
 
 def _kept() -> dict[str, bytes]:
     """The calibration's summary, for `made`; nothing where none is kept."""
-    path = KEPT / Path(CALIBRATION).name
-    return {CALIBRATION: path.read_bytes()} if path.is_file() else {}
+    path = KEPT_CALIBRATION / Path(CALIBRATION_SUMMARY).name
+    return {CALIBRATION_SUMMARY: path.read_bytes()} if path.is_file() else {}
 
 
 def _keep() -> list[Path]:
@@ -201,27 +209,27 @@ def _keep() -> list[Path]:
 
     Raises Faults for tables that are not as they were written.
     """
-    faults = manifest.faults(COMPARED)
+    faults = manifest_faults(COMPARED)
     if faults is None:
         return []
     if faults:
         raise Faults([f"{shown(path)}: {why}" for path, why in faults])
-    with atomic.folder(KEPT) as part:
+    with atomic.folder(KEPT_CALIBRATION) as part:
         shutil.copytree(COMPARED, part, dirs_exist_ok=True)
-    return [KEPT]
+    return [KEPT_CALIBRATION]
 
 
-def write() -> list[Path]:
+def write_readme() -> list[Path]:
     """Write README.md and docs/images from the reference results and their reports, and docs/calibration from what
     `make calibrate` left; return what was written.
 
     UserError where the reports are not there, or are of other results.
     """
-    record, files = reference.read()
-    project = rebuild.target(reference.REFERENCE)
+    record, files = read_reference()
+    project = opened_folder(reference.REFERENCE)
     drawn = project / rebuild.REPORTS / "figures"
     figures = {name: drawn / page / f"{figure}.png" for name, (page, figure) in FIGURES.items()}
-    of_these = agreement.is_of(project / "results" / record["testbed"], files)
+    of_these = is_of_bundle(project / "results" / record["testbed"], files)
     if not of_these or not all(map(Path.is_file, figures.values())):
         raise UserError(
             f"{shown(project)}: found no reports of these reference results, expected them; "
@@ -231,8 +239,8 @@ def write() -> list[Path]:
     text = made(README.read_text(encoding="utf-8"), record, files | _kept())
     images = {name: path.read_bytes() for name, path in figures.items()}
     for name, content in images.items():
-        atomic.write(IMAGES / name, content)
-    listed = {"of": digest(), **manifest.of(images)}
-    atomic.write(IMAGES / manifest.NAME, atomic.as_json(listed))
+        atomic.write(_IMAGES / name, content)
+    listed = {"of": _digest(), **manifest_of(images)}
+    atomic.write(_IMAGES / MANIFEST_FILE, atomic.as_json(listed))
     atomic.write(README, text)
-    return [README, *(IMAGES / name for name in images), *kept]
+    return [README, *(_IMAGES / name for name in images), *kept]

@@ -14,21 +14,21 @@ from pathlib import Path
 
 from whitewire import atomic, paths
 from whitewire.errors import Faults
-from whitewire.records import links
+from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
 from whitewire.report import bundle
 from whitewire.report.render import INDEX, TESTBED
 
 ERROR = "whitewire: error: "
 REPORTS = "reports"
 """The folder of an opened project with its pages."""
-OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
+_OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """Variables that would change the opened project's configuration."""
 SAID = threading.Lock()
-PAGE = 40
+_PAGE = 40
 """Runs that take about as long to judge and show as a page takes without any."""
 
 
-def target(name: str) -> Path:
+def opened_folder(name: str) -> Path:
     """Folder in which a bundle of this name is opened."""
     return paths.root() / "results" / bundle.OPENED / name
 
@@ -67,10 +67,10 @@ def rebuild(project: Path, record: bundle.BundleRecord) -> list[str]:
 
     # The largest first, or it would be alone at the end.
     order = sorted(record["papers"], key=lambda paper: -record["papers"][paper]["runs"])
-    own = [TESTBED] if (project / results / links.FOLDER / links.RECORD).is_file() else []
+    own = [TESTBED] if (project / results / LINKS_FOLDER / LINKS_RECORD).is_file() else []
     pages = [*order, *own]
     runs = {page: own["runs"] for page, own in record["papers"].items()}
-    count = _counting({page: runs.get(page, 0) + PAGE for page in (*pages, INDEX)})
+    count = _counting({page: runs.get(page, 0) + _PAGE for page in (*pages, INDEX)})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         said = dict(zip(pages, pool.map(lambda page: count(page, of(page)), pages), strict=True))
     said[INDEX] = count(INDEX, render(INDEX))
@@ -100,7 +100,7 @@ def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:
     """The errors of a command of a stage; its other lines go on to the terminal."""
-    environment = {name: value for name, value in os.environ.items() if name not in OVERRIDES}
+    environment = {name: value for name, value in os.environ.items() if name not in _OVERRIDES}
     command = [*paths.KILLED_WITH_THIS, sys.executable, "-m", "whitewire", *argv]
     process = subprocess.Popen(
         command, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

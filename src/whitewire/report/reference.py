@@ -13,20 +13,21 @@ from pathlib import Path
 from whitewire import atomic, paths
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import manifest
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, manifest_of
 from whitewire.report import bundle, masking
-from whitewire.report.bundle import REFERENCE
+from whitewire.report.bundle import BUNDLE_FILE, REFERENCE, VERDICTS_FILE, bundle_of, check_bundle
+from whitewire.report.masking import masking_lines
 from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
 LARGE_BYTES = 1 << 15
 """Tables of more are kept compressed, but for verdicts, which comparisons and appendices read where they are."""
-MOST_BYTES = 3_000_000
+_MOST_BYTES = 3_000_000
 """Most bytes of all files together."""
-AGAIN = "make it anew with `make reference`"
+_AGAIN = "make it anew with `make reference`"
 
 
-def folder() -> Path:
+def reference_folder() -> Path:
     """Where the reference results are: beside the configuration in use, or beside what was opened there, else in the
     repository; perhaps not there."""
     root = paths.root()
@@ -37,10 +38,10 @@ def folder() -> Path:
 
 def is_kept(results: Path) -> bool:
     """Whether a folder holds the reference results."""
-    return folder().is_dir() and folder().resolve() == results.resolve()
+    return reference_folder().is_dir() and reference_folder().resolve() == results.resolve()
 
 
-def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
+def keep_reference(results: Path, papers: Sequence[str], private: bool = False) -> Path:
     """Keep results of papers (`results/<testbed>`) as the reference, in place of the last one; return its folder.
     `private`: with the names of hosts, users, addresses and folders, which are else replaced.
 
@@ -50,67 +51,69 @@ def make(results: Path, papers: Sequence[str], private: bool = False) -> Path:
     # No time stamp in an archive: the same results make the same bytes.
     kept = {name: gzip.compress(content, mtime=0) if _is_packed(name) else content for name, content in files.items()}
     size = sum(map(len, kept.values()))
-    if size > MOST_BYTES:
-        raise UserError(f"{shown(results)}: found {size} bytes of tables, expected at most {MOST_BYTES}")
+    if size > _MOST_BYTES:
+        raise UserError(f"{shown(results)}: found {size} bytes of tables, expected at most {_MOST_BYTES}")
     target = paths.root() / "results" / REFERENCE
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic.folder(target) as part:
         for name, content in kept.items():
             (part / name).parent.mkdir(parents=True, exist_ok=True)
             (part / name).write_bytes(content)
-        (part / manifest.NAME).write_text(atomic.as_json(manifest.of(kept)), encoding="utf-8")
+        (part / MANIFEST_FILE).write_text(atomic.as_json(manifest_of(kept)), encoding="utf-8")
     return target
 
 
 def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]:
-    files = bundle.of(results, papers)
+    files = bundle_of(results, papers)
     if private:
         return files
-    own = bundle.record_of(files[bundle.NAME], shown(results))
+    own = bundle.record_of(files[BUNDLE_FILE], shown(results))
     with tempfile.TemporaryDirectory(prefix="reference-", dir=paths.temporary()) as scratch:
         made, mask, left_out = masking.masked(files, own, "", Path(scratch))
-    for line in masking.said(mask, left_out) if mask.seen or left_out else ():
+    for line in masking_lines(mask, left_out) if mask.seen or left_out else ():
         print(f"whitewire: {line}", file=sys.stderr)
     found = {name: content for name, content in made.items() if isinstance(content, bytes)}
     bundle.check_form(own, found, shown(results))
     return found
 
 
-def read(papers: Collection[str] | None = None) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
+def read_reference(papers: Collection[str] | None = None) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
     """What results/reference is, and its files by path, tables unpacked.
 
     Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
     than this version's; of these `papers` alone, where they are named.
     """
-    own = folder()
+    own = reference_folder()
     record = results_record()
-    faults = manifest.faults(own)
+    faults = manifest_faults(own)
     if faults:
-        raise Faults([f"{shown(path)}: {why}; {AGAIN}" for path, why in faults])
+        raise Faults([f"{shown(path)}: {why}; {_AGAIN}" for path, why in faults])
     try:
         files = dict(_files(own))
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{shown(own)}: found a table that cannot be unpacked ({error}); {AGAIN}") from None
-    bundle.check(record, files, shown(own), papers)
+        raise UserError(f"{shown(own)}: found a table that cannot be unpacked ({error}); {_AGAIN}") from None
+    check_bundle(record, files, shown(own), papers)
     return record, files
 
 
 def results_record() -> bundle.BundleRecord:
     """results.json of the reference. Raises UserError."""
-    path = folder() / bundle.NAME
-    if not path.is_file() or not (folder() / manifest.NAME).is_file():
-        raise UserError(f"{shown(folder())}: found no reference results, expected some; {AGAIN} after a complete run")
+    path = reference_folder() / BUNDLE_FILE
+    if not path.is_file() or not (reference_folder() / MANIFEST_FILE).is_file():
+        raise UserError(
+            f"{shown(reference_folder())}: found no reference results, expected some; {_AGAIN} after a complete run"
+        )
     return bundle.record_of(path.read_bytes(), shown(path.parent))
 
 
 def _files(own: Path) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(each for each in own.rglob("*") if each.is_file() and each != own / manifest.NAME):
+    for path in sorted(each for each in own.rglob("*") if each.is_file() and each != own / MANIFEST_FILE):
         name, content = path.relative_to(own).as_posix(), path.read_bytes()
         yield (name.removesuffix(".gz"), form.gunzip(content)) if _is_packed(name) else (name, content)
 
 
 def _stored(name: str, content: bytes) -> str:
-    large = name.endswith(".csv") and len(content) > LARGE_BYTES and Path(name).name != bundle.VERDICTS
+    large = name.endswith(".csv") and len(content) > LARGE_BYTES and Path(name).name != VERDICTS_FILE
     return f"{name}.gz" if large else name
 
 

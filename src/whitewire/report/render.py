@@ -21,51 +21,57 @@ from urllib.parse import quote
 
 import yaml
 
-from whitewire import atomic, paths, workloads
+from whitewire import atomic, paths
 from whitewire.analysis.claims import VERDICTS
-from whitewire.description import measures
 from whitewire.description.drafts import open_to_dos
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
+from whitewire.description.measures import read_converted
 from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
-from whitewire.records import checked, links, metrics, trust
+from whitewire.records import checked, links, metrics
+from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.links import LINKS_FOLDER
 from whitewire.records.samples import Torn
-from whitewire.report import agreement, badge, citation, comparison, provenance
+from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, TRUST_TABLES, read_trust_unchecked
+from whitewire.report import agreement, citation, comparison, provenance
+from whitewire.report.badge import write_badges
+from whitewire.report.provenance import figure_records
 from whitewire.text import quoted
 from whitewire.tidy import form
+from whitewire.workloads import workload_of
 
-FORMATS = ("html", "pdf")
+_FORMATS = ("html", "pdf")
 """Formats of a page; `md`, plain Markdown, is made on demand only."""
 BRIEF = "brief.pdf"
 """A paper's brief: the answer, the claims with their verdicts, and what is not testable, as a PDF of its own."""
-EVERY_FORMAT = (*FORMATS, "md")
+EVERY_FORMAT = (*_FORMATS, "md")
 PROJECT = paths.HOME
-PAPER = PROJECT / "paper"
-INDEX, TESTBED, CALIBRATION = "index", "testbed", "calibration"
+_PAPER = PROJECT / "paper"
+INDEX, TESTBED, _CALIBRATION = "index", "testbed", "calibration"
 """The start page, that of a testbed's links, drives and hosts, and the calibration's; no paper has such a name."""
 DAMAGED = "damaged.json"
 """The start page's file of papers that it leaves out, with their faults."""
 DRAFTS = "to-do.json"
 """The documents' file of papers that still have parts of the template."""
-ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
+_ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
 QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
-VERDICT_COLUMNS = ("paper", "claim", "statement", "route", "estimate", "verdict", "reason")
+_VERDICT_COLUMNS = ("paper", "claim", "statement", "route", "estimate", "verdict", "reason")
 """Columns of analysis/verdicts.csv without which there is nothing to show."""
 OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
 """In every page that was made with the project's template."""
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def render(
+def render_document(
     qmd: Path | str,
     results_dir: Path | str,
     output_dir: Path | str,
-    formats: Iterable[str] = FORMATS,
+    formats: Iterable[str] = _FORMATS,
     pages: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Render one document; return the files written, one a format.
@@ -97,8 +103,8 @@ def render(
     if qmd.stem == TESTBED:
         verdicts = []
         _check_links(results_dir)
-    if faults := [*(checked.tables(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
-        raise Faults([f"{fault}; {ANEW}" for fault in faults])
+    if faults := [*(table_faults(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
+        raise Faults([f"{fault}; {_ANEW}" for fault in faults])
     sound: dict[str, comparison.Results] = {}
     damaged: dict[str, list[str]] = {}
     if qmd.stem == INDEX:
@@ -127,7 +133,7 @@ def render(
         cited.write_text(citation.entries(papers.values()), "utf-8")
         environment["WHITEWIRE_CITATIONS"] = str(cited)
         own = paths.root().resolve() / "paper"
-        if own != PAPER and own.is_dir() and qmd.parent in (own, PAPER):
+        if own != _PAPER and own.is_dir() and qmd.parent in (own, _PAPER):
             qmd = _beside_ours(own, Path(scratch) / "sources") / qmd.name
         environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
         environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
@@ -151,7 +157,7 @@ def render(
             _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
         _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
         if is_paper(qmd.stem):
-            badge.write(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
+            write_badges(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
             _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
         published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
     if damaged:
@@ -166,7 +172,7 @@ class LeftOut(Faults):
 def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, list[str]]]:
     """Papers of a testbed's results with verdicts that can be shown, and the faults of the others."""
     sound, faults = comparison.sound(results)
-    damaged = {name: [f"{fault}; {ANEW}" for fault in own] for name, own in faults.items()}
+    damaged = {name: [f"{fault}; {_ANEW}" for fault in own] for name, own in faults.items()}
     for path in sorted(results.glob("*/analysis/verdicts.csv")):
         try:
             check_verdicts(path)
@@ -178,14 +184,14 @@ def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, 
 
 def _check_links(results: Path) -> None:
     """UserError where what a testbed's page shows of links and trust is not there, or not as it was written."""
-    folder, of_trust = results / links.FOLDER, results / trust.FOLDER
+    folder, of_trust = results / LINKS_FOLDER, results / TRUST_FOLDER
     if not (folder / "tables" / "ways.csv").is_file():
         raise UserError(f"no links in {paths.shown(folder)}: `make testbed` measures them")
-    links.record(folder)
-    if (of_trust / trust.RECORD).exists():
-        trust.record(of_trust)
-    for tables, again in ((folder / "tables", "tidy-links"), (of_trust / trust.TABLES, "trust-tables")):
-        if faults := checked.tables(tables):
+    links.read_links_unchecked(folder)
+    if (of_trust / TRUST_RECORD).exists():
+        read_trust_unchecked(of_trust)
+    for tables, again in ((folder / "tables", "tidy-links"), (of_trust / TRUST_TABLES, "trust-tables")):
+        if faults := table_faults(tables):
             anew = f"make the tables anew with `.venv/bin/whitewire {again}`"
             raise Faults([f"{fault}; {anew}" for fault in faults])
 
@@ -205,7 +211,7 @@ def _listed(pages: Mapping[str, str]) -> str:
     return "".join(f"{quote(address, safe='/#')}\t{name}\n" for name, address in pages.items())
 
 
-def lacking(results: Path) -> list[str]:
+def papers_lacking(results: Path) -> list[str]:
     """Papers of config.yaml without verdicts in a testbed's results."""
     return [name for name in load_config()["papers"] if not (results / name / "analysis" / "verdicts.csv").is_file()]
 
@@ -215,7 +221,7 @@ def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
     metrics that are not called by their names; return its path."""
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
-    own = {name: list(workloads.of(workload).metric_names) for name, workload in (experiments | controls).items()}
+    own = {name: list(workload_of(workload).metric_names) for name, workload in (experiments | controls).items()}
     words = {each.name: each.words for each in metrics.TABLE.values() if each.words}
     path = folder / "metrics.json"
     path.write_text(json.dumps({"of": own, "words": words}))
@@ -226,7 +232,7 @@ def check_verdicts(path: Path) -> None:
     """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
     how = f"; `{paths.start_command()} PAPERS={path.parent.parent.name}` makes it anew"
     try:
-        rows = checked.table(form.text_of(path.read_bytes(), path.name), VERDICT_COLUMNS)
+        rows = parse_table(form.text_of(path.read_bytes(), path.name), _VERDICT_COLUMNS)
     except OSError as error:
         raise UserError(f"{paths.shown(path)}: cannot be read: {error.strerror}") from None
     except Torn as torn:
@@ -251,8 +257,8 @@ def _papers_as_read(config: Path, own: str) -> dict[str, dict[str, Any]]:
     found = {}
     for path in sorted((config / "papers").glob("*.yaml")):
         try:
-            found[path.name] = measures.read(path)
-            validate(found[path.name], "paper", path)
+            found[path.name] = read_converted(path)
+            validate_by_schema(found[path.name], "paper", path)
         except UserError:
             if path.stem == own:
                 raise
@@ -262,7 +268,7 @@ def _papers_as_read(config: Path, own: str) -> dict[str, dict[str, Any]]:
 
 def _beside_ours(documents: Path, folder: Path) -> Path:
     """A copy of another project's documents, with the functions and parts that all documents read."""
-    shutil.copytree(PAPER, folder, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
+    shutil.copytree(_PAPER, folder, ignore=shutil.ignore_patterns(".quarto", "_site", "*_files", "*_cache"))
     shutil.copytree(documents, folder, dirs_exist_ok=True)
     return folder
 
@@ -288,7 +294,7 @@ class _Quoted(yaml.SafeDumper):
 _Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
-def citations() -> str:
+def bibtex_of_papers() -> str:
     """The papers' own entries of the bibliography, as BibTeX; of a paper with a fault nothing."""
     return citation.entries(_papers_as_read(paths.root() / "config", "").values())
 
@@ -302,35 +308,35 @@ def render_command(args: Any) -> int:
     output = Path(args.output) if getattr(args, "output", None) else results / "reports"
     asked = getattr(args, "paper", None) or [*_papers_with_results(results), INDEX]
     for paper in [asked] if isinstance(asked, str) else asked:
-        for path in render(document(paper), results, output, formats_of(paper)):
+        for path in render_document(document(paper), results, output, formats_of(paper)):
             print(path)
     return 0
 
 
 def formats_of(page: str) -> tuple[str, ...]:
     """Outputs of a page: a paper's report has a brief beside it."""
-    return {INDEX: ("html",), TESTBED: FORMATS, CALIBRATION: FORMATS}.get(page, (*FORMATS, BRIEF))
+    return {INDEX: ("html",), TESTBED: _FORMATS, _CALIBRATION: _FORMATS}.get(page, (*_FORMATS, BRIEF))
 
 
 def document(paper: str) -> Path:
     """The Quarto document of a paper, beside the configuration in use; of what is no paper, our own."""
-    qmd = document_path(paper) if document_path(paper).is_file() else PAPER / f"{paper}.qmd"
+    qmd = document_path(paper) if document_path(paper).is_file() else _PAPER / f"{paper}.qmd"
     if not qmd.is_file():
-        known = ", ".join(sorted(path.stem for path in PAPER.glob("*.qmd") if path.stem != INDEX))
+        known = ", ".join(sorted(path.stem for path in _PAPER.glob("*.qmd") if path.stem != INDEX))
         raise UserError(f"no document for paper '{paper}': there are {known or 'none'}")
     return qmd
 
 
 def _papers_with_results(results: Path) -> list[str]:
     found = [path.parent.parent.name for path in sorted(results.glob("*/analysis/verdicts.csv"))]
-    return [paper for paper in found if document_path(paper).is_file() or (PAPER / f"{paper}.qmd").is_file()]
+    return [paper for paper in found if document_path(paper).is_file() or (_PAPER / f"{paper}.qmd").is_file()]
 
 
 def _with_sources(page: Path, document: str, reports: Path) -> None:
     """Put the page's drawings into it, with their data, code and rule beside them; data that no link has yet become
     files too."""
     folder = reports / "provenance"
-    figures = provenance.read(folder)
+    figures = figure_records(folder)
     text = provenance.inlined(page.read_text(encoding="utf-8"))
     rules = provenance.rules_of(PROJECT, document)
     text = provenance.with_sources(text, document, figures, folder, rules, files=document != INDEX)
@@ -418,7 +424,7 @@ def _with_pandoc(
     markdown = scratch / f"{qmd.stem}.md"
     pulse.say("R runs the document's code")
     _run(
-        [rscript, "--vanilla", str(PAPER / "knit.R"), qmd.name, str(markdown)],
+        [rscript, "--vanilla", str(_PAPER / "knit.R"), qmd.name, str(markdown)],
         qmd.parent,
         environment,
         what=qmd.name,
@@ -435,7 +441,7 @@ def _with_pandoc(
 
 
 def _pandoc_options(pandoc: str, markdown: Path, sources: Path) -> list[str]:
-    filters = PAPER / "filters"
+    filters = _PAPER / "filters"
     return [
         pandoc,
         markdown.name,
@@ -446,14 +452,14 @@ def _pandoc_options(pandoc: str, markdown: Path, sources: Path) -> list[str]:
         f"--lua-filter={filters / 'crossref.lua'}",
         f"--lua-filter={filters / 'whitewire.lua'}",
         "--citeproc",
-        f"--csl={PAPER / 'references.csl'}",
+        f"--csl={_PAPER / 'references.csl'}",
         "--metadata=link-citations:true",
         "--toc",
     ]
 
 
 def _to_html(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
-    templates = PAPER / "templates"
+    templates = _PAPER / "templates"
     options = [
         "--to=html5",
         "--embed-resources",
@@ -475,7 +481,7 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
     import typst
 
     source = target.parents[1] / f"{target.stem}.typ"  # beside the figures
-    options = ["--to=typst", f"--template={PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
+    options = ["--to=typst", f"--template={_PAPER / 'templates' / 'report.typ'}", f"--output={source}"]
     argv = _pandoc_options(pandoc, markdown, sources) + options
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")
     try:
@@ -485,7 +491,7 @@ def _to_pdf(pandoc: str, markdown: Path, sources: Path, target: Path, environmen
 
 
 def _to_markdown(pandoc: str, markdown: Path, sources: Path, target: Path, environment: dict[str, str]) -> None:
-    template = PAPER / "templates" / "report.md"
+    template = _PAPER / "templates" / "report.md"
     options = ["--to=gfm", "--wrap=none", f"--template={template}", f"--output={target}"]
     argv = _pandoc_options(pandoc, markdown, sources) + options
     _run(argv, markdown.parent, environment, what=f"{markdown.stem}.qmd: pandoc")

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from whitewire.analysis import similitude
+from whitewire.analysis.similitude import similitude_table
 from whitewire.description import project
 from whitewire.description.checks import load_paper
+from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.paths import GENERATED
 
 PAGE = GENERATED / "similitude.md"
-EFFORT = "quick"
-INTRODUCTION = """# Similitude
+_EFFORT = "quick"
+_INTRODUCTION = """# Similitude
 
 *For readers of results who ask what is not alike at full scale.*
 
@@ -46,11 +48,11 @@ A job's startup overhead (its start on almost no data) does not scale either; it
 def page() -> str:
     """The page, from the configuration that comes with the project."""
     testbed = load_testbed("emulated")
-    parts, tables, papers = [INTRODUCTION], [], {}
-    for name in project.papers():
+    parts, tables, papers = [_INTRODUCTION], [], {}
+    for name in paper_names():
         paper = load_paper(project.paper_path(name), fabric_names(testbed))
         papers[paper.id] = paper
-        tables.append(similitude.table(paper, testbed, EFFORT))
+        tables.append(similitude_table(paper, testbed, _EFFORT))
         parts.append("\n".join(_of_paper(name, tables[-1])))
     parts.append("\n".join(_biases(pd.concat(tables), papers)))
     return "\n".join(parts)
@@ -74,7 +76,7 @@ def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
 
 def _cells(ends: pd.DataFrame) -> tuple[str, str, str]:
     """Full scale, emulated and quotient, of the slowest and the fastest link; what is the same, once."""
-    full, emulated = ([shown(value, unit) for value, unit in zip(ends[side], ends["unit"], strict=True)]
+    full, emulated = ([_shown(value, unit) for value, unit in zip(ends[side], ends["unit"], strict=True)]
                       for side in ("full_scale", "emulated"))  # fmt: skip
     quotient = ["–" if pd.isna(value) else digits(value) for value in ends["quotient"]]
     marked = [text if alike else f"**{text}**" for text, alike in zip(quotient, ends["alike"], strict=True)]
@@ -107,7 +109,7 @@ def digits(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def shown(value: float, unit: str) -> str:
+def _shown(value: float, unit: str) -> str:
     """A value for the eye: `2.1 ms`, `16`; of a real host's own things no number is known."""
     if math.isnan(value):
         return "the host's own"

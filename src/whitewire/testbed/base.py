@@ -29,11 +29,11 @@ from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.testbed.samples import Sampler, Sampling, WaitMeter
 from whitewire.tools.link import Link
-from whitewire.tools.rdma_counters import Port
+from whitewire.tools.rdma_counters import PortCounters
 
 Argv = Sequence[str]
 
-PATIENCE = 180.0
+_PATIENCE = 180.0
 """Longest wait for a daemon to be ready, in seconds: many times what a whole cluster takes on an average machine."""
 
 
@@ -132,7 +132,7 @@ class Process:
         self,
         pattern: str,
         count: int = 1,
-        timeout: float = PATIENCE,
+        timeout: float = _PATIENCE,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> list[re.Match]:
         """Wait until the log holds `count` distinct matches of `pattern`, and return them.
@@ -401,7 +401,7 @@ class Testbed(ABC):
         """
         return {}
 
-    def rdma_ports(self) -> dict[str, Port]:
+    def rdma_ports(self) -> dict[str, PortCounters]:
         """Traffic so far of each host's RDMA port on the fabric in use and of its kernel's TCP, by host name.
 
         Empty on testbeds whose hosts can have no such port.

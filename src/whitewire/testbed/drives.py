@@ -11,7 +11,7 @@ def folders(drive: Drive, host: Host) -> list[str]:
     return [host.drive(number) for number in range(1, drive.count + 1)]
 
 
-def put(drive: Drive, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
+def put_drives(drive: Drive, host: Host, at_ease: bool = False, epoch: int = 0) -> None:
     """Give a host these drives from now on; `at_ease` drives delay nothing, as if there were no model.
 
     Call it before a program with Drive.environment() starts there. Requests that already wait in a queue keep their

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-Place = TypeVar("Place")
-Found = TypeVar("Found")
+_Place = TypeVar("_Place")
+_Found = TypeVar("_Found")
 
 
-def on_each(places: Sequence[Place], action: Callable[[Place], Found], at_once: int = 8) -> list[Found]:
+def on_each(places: Sequence[_Place], action: Callable[[_Place], _Found], at_once: int = 8) -> list[_Found]:
     """Results of an action on each of some hosts or processes, in their order; at most `at_once` run concurrently."""
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         return list(pool.map(action, places))

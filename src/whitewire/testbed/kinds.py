@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whitewire.budget import words
+from whitewire.budget import time_in_words
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import lane_count
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
-from whitewire.testbed.site import job, schedulers
-from whitewire.testbed.site.inventory import in_words
+from whitewire.testbed.site import job
+from whitewire.testbed.site.inventory import lanes_in_words
 from whitewire.testbed.site.job import JobTestbed
+from whitewire.testbed.site.schedulers import SCHEDULERS
 from whitewire.testbed.site.ssh import SshTestbed
 
 
@@ -34,13 +35,13 @@ def _site(hosts: type[SshTestbed] | type[JobTestbed]) -> Backend:
     )
 
 
-TABLE = {
+TESTBEDS = {
     "emulated": Backend(
         lambda config, roles, k, source, lane: EmulatedTestbed(config, roles, k, software.binds()),
         lambda config, roles, k, source: EmulatedTestbed(config, roles, k, software.libraries()),
     ),
     "ssh": _site(SshTestbed),
-    **dict.fromkeys(schedulers.TABLE, _site(JobTestbed)),
+    **dict.fromkeys(SCHEDULERS, _site(JobTestbed)),
 }
 
 
@@ -50,7 +51,7 @@ def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, 
 
     `lane`: the lane whose hosts of a site it uses.
     """
-    return TABLE[config["kind"]].open(config, roles, k, source, lane)
+    return TESTBEDS[config["kind"]].open(config, roles, k, source, lane)
 
 
 def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
@@ -58,18 +59,18 @@ def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, sou
 
     `roles` and `k` apply to emulated hosts; the hosts of a site come from its description or its job.
     """
-    return TABLE[config["kind"]].open_bare(config, roles, k, source)
+    return TESTBEDS[config["kind"]].open_bare(config, roles, k, source)
 
 
 def look_at(config: Mapping[str, Any], source: str) -> int:
     """Print a table of all hosts of a site. Raises a UserError that names unusable hosts."""
     if capabilities_of(config).lists_hosts:
-        for line in in_words(config):
+        for line in lanes_in_words(config):
             print(line)
     else:
         left = job.seconds_left(config)
-        within = f", {words(left)} left" if math.isfinite(left) else ""
-        print(f"{schedulers.TABLE[config['kind']].name}: {len(job.nodes_of(config))} nodes{within}")
+        within = f", {time_in_words(left)} left" if math.isfinite(left) else ""
+        print(f"{SCHEDULERS[config['kind']].name}: {len(job.nodes_of(config))} nodes{within}")
         if (count := lane_count(config)) > 1:
             print(f"lanes: {count} blocks of runs are measured at once, as jobs or each on a part of one job's nodes")
     open_bare(config, {}, 1, source).preflight()

@@ -19,7 +19,7 @@ PERIOD, HOST_PERIOD, WAIT_PERIOD = 0.1, 1.0, 0.5
 
 
 @dataclass(frozen=True)
-class Sample:
+class CounterSample:
     """Counters at one time (seconds since 1970): ticks of all processors, idle ticks, link bytes by host."""
 
     time: float
@@ -72,7 +72,7 @@ class Sampled(Protocol):
 class Sampling(Protocol):
     """Samples links and processors during its `with` block; afterwards `samples` and `host_cpu` hold the results."""
 
-    samples: list[Sample]
+    samples: list[CounterSample]
     host_cpu: list[tuple[float, dict[str, float]]]
     waited: list[Waited]
     moved: dict[str, float]
@@ -130,7 +130,7 @@ class Sampler(Repeated):
     testbed: Sampled
     by_host: bool = False
     """Whether to sample each host's CPU time too; only once a second, because it reads every process."""
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[CounterSample] = field(default_factory=list)
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     waited: list[Waited] = field(default_factory=list)
     """Waiting times on a testbed whose hosts share this machine's processors; empty elsewhere."""
@@ -146,22 +146,22 @@ class Sampler(Repeated):
 
     def take(self) -> None:
         ticks, idle = processor_ticks()
-        self.samples.append(Sample(time.time(), ticks, idle, self.testbed.counters()))
+        self.samples.append(CounterSample(time.time(), ticks, idle, self.testbed.counters()))
         if self.by_host and (not self.host_cpu or time.time() - self.host_cpu[-1][0] >= HOST_PERIOD or self.ending):
             self.host_cpu.append((time.time(), self.testbed.cpu_seconds()))
         if self._waiting and (not self.waited or time.time() - self.waited[-1].time >= WAIT_PERIOD or self.ending):
             self.waited.append(self._waiting.take())
 
 
-COLUMNS = ("time", "ticks", "idle_ticks")
+_COLUMNS = ("time", "ticks", "idle_ticks")
 
 
-def to_csv(samples: list[Sample]) -> str:
+def to_csv(samples: list[CounterSample]) -> str:
     """CSV with one line per sample; columns `<host>.egress` and `<host>.ingress`: bytes since the link came up."""
     hosts = list(samples[0].links)
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    writer.writerow([*COLUMNS, *(f"{host}.{way}" for host in hosts for way in ("egress", "ingress"))])
+    writer.writerow([*_COLUMNS, *(f"{host}.{way}" for host in hosts for way in ("egress", "ingress"))])
     for sample in samples:
         links = [sample.links[host][way] for host in hosts for way in ("egress", "ingress")]
         writer.writerow([f"{sample.time:.6f}", sample.ticks, sample.idle_ticks, *links])

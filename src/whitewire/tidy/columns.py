@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: of its cells, one of records.checked.KINDS, or empty for free text. `meaning`: empty where the name says
-    it. `needed`, `filled`: of runs.csv alone, see NEEDED and FILLED."""
+    """`kind`: of its cells, one of records.checked.CELL_KINDS, or empty for free text. `meaning`: empty where the name
+    says it. `needed`, `filled`: of runs.csv alone, see NEEDED and FILLED."""
 
     name: str
     kind: str = ""
@@ -36,7 +36,7 @@ RUN = (
 """Columns of runs.csv before the factors, which a run's record has under the same keys."""
 LANE = "lane"
 """Column after them, where runs of a block were made in several lanes; and of hosts.csv."""
-MEASURED = (
+MEASURED_COLUMNS = (
     Column("metric", "name", needed=True),
     Column("value", "number", "as measured on the testbed, in the unit beside it", needed=True),
     Column("unit", "unit", needed=True),
@@ -51,13 +51,13 @@ MEASURED = (
 """Columns of runs.csv after the factors."""
 
 
-def names(columns: Iterable[Column]) -> tuple[str, ...]:
+def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
     """Names of columns."""
     return tuple(column.name for column in columns)
 
 
-NEEDED = names(column for column in (*RUN, *MEASURED) if column.needed)
-FILLED = names(column for column in (*RUN, *MEASURED) if column.filled)
+NEEDED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.needed)
+FILLED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.filled)
 """Columns of runs.csv without which it cannot be read, and those in which every row has a value."""
 BY_ITSELF = "by_itself"
 """Last column of asked.csv: whether a claim of the paper was measured alone."""
@@ -151,11 +151,11 @@ ELSEWHERE: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """All other columns, of any table: by the kind of their cells, name → meaning."""
 COLUMNS: dict[str, Column] = {
-    **{column.name: column for column in (*RUN, *MEASURED)},
+    **{column.name: column for column in (*RUN, *MEASURED_COLUMNS)},
     **{name: Column(name, kind, text) for kind, columns in ELSEWHERE.items() for name, text in columns.items()},
 }
 """Every column by name; one that is missing holds free text."""
-TYPES = ("number", "integer", "boolean")
+COLUMN_TYPES = ("number", "integer", "boolean")
 """Kinds that are types of a data package too; all others are text."""
 OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
 """Columns that hold several numbers, `all`, and what a paper calls its units."""
@@ -166,14 +166,14 @@ def of(name: str) -> Column:
     return COLUMNS.get(name, Column(name))
 
 
-def kind_of(table: str, column: str) -> str:
+def kind_of_column(table: str, column: str) -> str:
     """The kind of the cells of a table's column; empty: free text."""
     return OTHERWISE.get((table, column), of(column).kind)
 
 
 def of_runs(factors: Iterable[str], lanes: bool = False) -> tuple[str, ...]:
     """Columns of runs.csv in their order; `lanes`: whether there is one of lanes."""
-    return (*names(RUN), *((LANE,) if lanes else ()), *factors, *names(MEASURED))
+    return (*column_names(RUN), *((LANE,) if lanes else ()), *factors, *column_names(MEASURED_COLUMNS))
 
 
 def factors_of(columns: Iterable[str]) -> list[str]:

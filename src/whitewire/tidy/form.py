@@ -13,20 +13,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from whitewire.records import checked, reasons
+from whitewire.records import reasons
+from whitewire.records.checked import CELL_KINDS, is_of_kind, parse_table
 from whitewire.records.samples import Torn
 from whitewire.text import quoted
 from whitewire.tidy import columns as declared
-from whitewire.tidy.columns import BY_ITSELF, JUDGED, TYPES, kind_of, of_runs
+from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, kind_of_column, of_runs
 from whitewire.tidy.tables import TABLES
 
-MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
+_MOST_BYTES, MOST_UNPACKED, MOST_LINE = 1 << 27, 1 << 29, 1 << 20
 """Most bytes of a table that is held in memory, of any other one, and of a line."""
-CHUNK = 500_000
+_CHUNK = 500_000
 """Cells that are looked at together."""
 OWN = {"runs.csv": of_runs((), lanes=True), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
-NEEDED: Mapping[str, tuple[str, ...]] = {
+NEEDED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.NEEDED,
     "floors.csv": ("block", "floor", "workload", "job", "number", "seconds", "valid"),
     "unavailable.csv": ("run_id", "reason"),
@@ -35,7 +36,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
 }
 """Columns without which the tables that are judged and compared cannot be read; old ones may lack others."""
-FILLED: Mapping[str, tuple[str, ...]] = {
+_FILLED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.FILLED,
     "floors.csv": ("block", "floor", "number", "valid"),
     "unavailable.csv": ("run_id", "reason"),
@@ -44,16 +45,16 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "asked.csv": ("block", "claim"),
 }
 """Columns of them in which every row has a value."""
-NO_NUMBER = ("", "nan", "NaN")
+_NO_NUMBER = ("", "nan", "NaN")
 """The mark for a missing number."""
 
 
 def text_of(content: bytes, name: str) -> str:
-    """Text of the file `name` with a table of at most MOST_BYTES. Raises Torn."""
+    """Text of the file `name` with a table of at most _MOST_BYTES. Raises Torn."""
     try:
         unpacked = gunzip(content) if name.endswith(".gz") else content
-        if len(unpacked) > MOST_BYTES:
-            raise Torn(f"found more than {MOST_BYTES} bytes, expected at most so many")
+        if len(unpacked) > _MOST_BYTES:
+            raise Torn(f"found more than {_MOST_BYTES} bytes, expected at most so many")
         return unpacked.decode()
     except UnicodeDecodeError as error:
         raise Torn(f"byte {error.start}: found bytes that are not UTF-8, expected text") from None
@@ -62,12 +63,12 @@ def text_of(content: bytes, name: str) -> str:
 
 
 def gunzip(content: bytes) -> bytes:
-    """Content of a gzip archive, cut off after MOST_BYTES. Raises OSError, EOFError, zlib.error."""
+    """Content of a gzip archive, cut off after _MOST_BYTES. Raises OSError, EOFError, zlib.error."""
     with gzip.open(io.BytesIO(content)) as file:
-        return file.read(MOST_BYTES + 1)
+        return file.read(_MOST_BYTES + 1)
 
 
-def check(content: bytes, name: str, columns: Collection[str]) -> None:
+def check_cells(content: bytes, name: str, columns: Collection[str]) -> None:
     """Raises Torn where a cell of a table is not of its column's kind; `columns`: those that the table has by itself,
     all others are levels of factors. It is read piece by piece."""
     with io.BytesIO(content) as raw, gzip.open(raw) if name.endswith(".gz") else raw as stream:
@@ -79,8 +80,8 @@ def check(content: bytes, name: str, columns: Collection[str]) -> None:
             names = next(reader, [])
             if twice := [column for column, count in Counter(names).items() if count > 1]:
                 raise Torn(f"line 1: found the column {quoted(twice[0])} twice, expected it once")
-            kinds = [kind_of(name, column) if column in columns else "line" for column in names]
-            line, most = 2, max(CHUNK // max(len(names), 1), 1)
+            kinds = [kind_of_column(name, column) if column in columns else "line" for column in names]
+            line, most = 2, max(_CHUNK // max(len(names), 1), 1)
             while chunk := list(itertools.islice(reader, most)):
                 _check_chunk(chunk, names, kinds, line)
                 line += len(chunk)
@@ -106,21 +107,21 @@ def _check_chunk(chunk: list[list[str]], names: list[str], kind_of: list[str], f
     if other is not None:
         raise Torn(f"line {first + other}: found {len(chunk[other])} cells, expected {len(names)}")
     for name, kind, cells in zip(names, kind_of, zip(*chunk, strict=True), strict=True):
-        bad = {cell for cell in {*cells} if cell and kind and not checked.is_of(cell, kind)}
+        bad = {cell for cell in {*cells} if cell and kind and not is_of_kind(cell, kind)}
         if bad:
             at = next(number for number, cell in enumerate(cells) if cell in bad)
-            expected = checked.KINDS[kind]
+            expected = CELL_KINDS[kind]
             raise Torn(f"line {first + at}: {name}: found {quoted(cells[at])}, expected {expected}")
 
 
 def rows(content: bytes, name: str) -> list[dict[str, str]]:
     """Rows of the tidy table `name`. Raises Torn where it is not as its readers need it."""
-    return checked.table(text_of(content, name), NEEDED.get(name, ()), FILLED.get(name, ()), kinds(name))
+    return parse_table(text_of(content, name), NEEDED_COLUMNS.get(name, ()), _FILLED.get(name, ()), kinds(name))
 
 
 def kinds(name: str) -> dict[str, str]:
     """Columns of the tidy table `name` that hold no text, and of which kind their cells are."""
-    return {column: kind for column in OWN.get(name, ()) if (kind := kind_of(name, column)) in TYPES}
+    return {column: kind for column in OWN.get(name, ()) if (kind := kind_of_column(name, column)) in COLUMN_TYPES}
 
 
 def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] | None = None) -> pd.DataFrame:
@@ -129,7 +130,7 @@ def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] |
     Any other text is text: levels of a factor may be called `none`, `null` or `NA`. Raises ValueError, OSError.
     """
     columns = pd.read_csv(path, nrows=0).columns
-    missing = {column: NO_NUMBER if column in numbers else NO_NUMBER[:1] for column in columns}
+    missing = {column: _NO_NUMBER if column in numbers else _NO_NUMBER[:1] for column in columns}
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=missing, low_memory=False)
 
 

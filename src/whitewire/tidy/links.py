@@ -12,23 +12,24 @@ from whitewire import atomic
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
+from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper, cells_of, without_servers
 from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
 from whitewire.records import checked, links, outliers
-from whitewire.records.links import HostsRecord, LinksRecord
-from whitewire.records.outliers import Outlier
+from whitewire.records.links import HostsRecord, LinksRecord, read_hosts, read_links
+from whitewire.records.outliers import Outlier, outliers_of_folder
 from whitewire.tidy.columns import LANE
-from whitewire.tidy.tables import OF_LINKS, Cells, as_csv, flag, package
+from whitewire.tidy.tables import LINKS_COLUMNS, Cells, as_csv, flag, package
 
-FOLDER = "tables"
+_FOLDER = "tables"
 """Below results/<testbed>/links."""
 
 
-def tables(folder: Path) -> None:
+def write_links_tables(folder: Path) -> None:
     """Read the record in results/<testbed>/links, write tables below it. Raises UserError, naming what is not whole."""
-    record = links.read(folder)
-    hosts, found = links.hosts(folder), outliers.of_folder(folder)
+    record = read_links(folder)
+    hosts, found = read_hosts(folder), outliers_of_folder(folder)
     rows: dict[str, Iterable[Cells]] = {
         "hosts.csv": _hosts(hosts, lane_of(load_testbed(record["plan"]["testbed"]))),
         "fabrics.csv": _fabrics(record),
@@ -43,12 +44,12 @@ def tables(folder: Path) -> None:
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
         "fit.csv": _fit(record, found),
     }
-    made = {name: as_csv(OF_LINKS[name], content, name) for name, content in rows.items()}
-    target = folder / FOLDER
+    made = {name: as_csv(LINKS_COLUMNS[name], content, name) for name, content in rows.items()}
+    target = folder / _FOLDER
     target.mkdir(exist_ok=True)
     for name, content in made.items():
         atomic.write(target / name, content)
-    described = package(f"{record['plan']['testbed']}-links", OF_LINKS, (), made)
+    described = package(f"{record['plan']['testbed']}-links", LINKS_COLUMNS, (), made)
     atomic.write(target / checked.PACKAGE, atomic.as_json(described))
 
 
@@ -122,7 +123,7 @@ def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
     plan = record["plan"]
     config = load_testbed(plan["testbed"])
     roles = lane_roles(config) if lane_of(config) else plan["roles"]
-    for name in project.papers():
+    for name in paper_names():
         try:
             paper = load_paper(project.paper_path(name), fabric_names(config))
         except UserError as fault:

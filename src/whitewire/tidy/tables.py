@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from whitewire import atomic, estimands, workloads
+from whitewire import atomic, workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -20,29 +20,34 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.design.scale import of_another_k, scale_of
 from whitewire.errors import OF_VALUES, Faults, UserError
+from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
 from whitewire.records import asked, metrics, overhead, scale_candidate
+from whitewire.records.asked import asked_of_block, iso_time
 from whitewire.records.checked import (
     PACKAGE,
     RDMA_ALL,
-    Block,
+    CheckedBlock,
     DriveRow,
     ProbeRow,
-    drive_rows,
     probe_rows,
-    rdma_rows,
     read_block,
+    read_drive_rows,
+    read_rdma_rows,
 )
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import BlockRecord, left_of, read_overheads, read_runs
 from whitewire.records.metrics import Metric
+from whitewire.records.overhead import job_seconds
 from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
+from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tidy import columns
-from whitewire.tidy.columns import BY_ITSELF, JUDGED, LANE
+from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names, kind_of_column
+from whitewire.workloads import run_proofs, workload_of
 from whitewire.workloads.base import Workload
 
 Cells = Mapping[str, object]
@@ -65,7 +70,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
     "scale.csv": ("experiment", "testbed", "kind", "k", "data_fraction", "rung"),
 }  # fmt: skip
-OF_LINKS: dict[str, tuple[str, ...]] = {
+LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "hosts.csv": ("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system", "clock_ms",
                   "congestion_control", LANE),
     "fabrics.csv": ("fabric", "rate", "full_scale_rate", "shared", "depth", "at_once", "seconds", "streams"),
@@ -87,7 +92,7 @@ OF_LINKS: dict[str, tuple[str, ...]] = {
 """Tables of a testbed's links. The tables that a paper has too are without its column `block`."""
 
 
-def tidy(paper: str, results: Path) -> None:
+def tidy_paper(paper: str, results: Path) -> None:
     """Read results/design.csv and results/raw, write results/tidy. Raises UserError naming a file that is not whole."""
     results = Path(results)
     testbed = results.parent.name
@@ -153,7 +158,7 @@ def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, t
     return list(rows), list(_overheads(known))
 
 
-def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[Cells]]:
+def of_block(paper: Paper, name: str, block: CheckedBlock) -> tuple[list[Cells], list[Cells]]:
     """Rows of runs.csv and floors.csv of a block that was read, by its name."""
     runs = _with_all_overheads({name: block}, block.runs)
     lanes = in_lanes(record for _, record in runs)
@@ -161,7 +166,7 @@ def of_block(paper: Paper, name: str, block: Block) -> tuple[list[Cells], list[C
     return list(rows), list(_overheads(block.overheads))
 
 
-def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
+def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, CheckedBlock]:
     """All blocks of a design as they are below results/raw, by name, with their faults."""
     found: dict[str, list[DesignRow]] = {}
     for row in rows:
@@ -169,14 +174,14 @@ def read_blocks(results: Path, rows: Sequence[DesignRow]) -> dict[str, Block]:
     return {name: read_block(results / "raw" / name, own) for name, own in found.items()}
 
 
-def _wanted(read: Mapping[str, Block], rows: Sequence[DesignRow]) -> list[tuple[Path, RunRecord]]:
+def _wanted(read: Mapping[str, CheckedBlock], rows: Sequence[DesignRow]) -> list[tuple[Path, RunRecord]]:
     """Runs that the design has in their block: an earlier design may have had them in another one too."""
     block_of = {row["run_id"]: row["block"] for row in rows}
     return [each for name, block in read.items() for each in block.runs if block_of.get(each[1]["run_id"]) == name]
 
 
 def _with_all_overheads(
-    read: Mapping[str, Block], runs: Sequence[tuple[Path, RunRecord]]
+    read: Mapping[str, CheckedBlock], runs: Sequence[tuple[Path, RunRecord]]
 ) -> list[tuple[Path, RunRecord]]:
     """Runs with the medians over all valid overhead runs of their block, where a run knew only those before it."""
     known = {
@@ -215,7 +220,7 @@ def _overheads(records: Sequence[RunRecord]) -> Iterable[Cells]:
         base |= {"time": f"{record['start'] - first:.3f}", "wire_bytes": _number(worker_wire(record))}
         if "outside" in record:
             base["outside"] = _number(record["outside"])
-        for job, seconds in overhead.seconds_of(record).items():
+        for job, seconds in job_seconds(record).items():
             yield base | {"job": job, "seconds": _number(seconds)}
 
 
@@ -230,7 +235,7 @@ def in_lanes(records: Iterable[RunRecord]) -> bool:
 
 def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: bool = False) -> Iterable[Cells]:
     """Rows of runs.csv of one attempt; `lanes`: the table has a column of lanes."""
-    own = (*columns.names(columns.RUN), *((LANE,) if lanes else ()))
+    own = (*column_names(columns.RUN), *((LANE,) if lanes else ()))
     base: dict[str, object] = dict.fromkeys(columns.of_runs(factors, lanes), "")
     base |= {name: cell for name, cell in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
@@ -245,8 +250,8 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: 
         for path in (samples, folder / "host-cpu.csv", folder / "waited.csv")
         if path.exists()
     }
-    scale, workload = record["scale"], workloads.of(record["workload"])
-    for name, value in workloads.metrics(record, files).items():
+    scale, workload = record["scale"], workload_of(record["workload"])
+    for name, value in workloads.run_metrics(record, files).items():
         metric = _declared(name, workload)
         row = base | {"metric": name, "value": _number(value), "unit": metric.unit}
         full = metric.full_scale(value, workload.on_yarn, scale["k"], scale["data_fraction"])
@@ -336,7 +341,7 @@ def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
 
 def _treatments(_: Path, record: RunRecord) -> Iterable[Cells]:
     """What a run was asked to have, beside what it had."""
-    for proof in workloads.proofs(record):
+    for proof in run_proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
             "varies": flag(proof.factor in record["factors"]), "level": record["factors"].get(proof.factor, ""),
@@ -383,14 +388,14 @@ def _probes(block: Path) -> Iterable[Cells]:
 def _drives(block: Path) -> Iterable[Cells]:
     """fio's curves of a site's drives and mounts."""
     for path in sorted(block.glob("drives*/drives.json")):
-        for row in drive_rows(path):
+        for row in read_drive_rows(path):
             yield {"block": block.name, **row}
 
 
 def _rdma(block: Path) -> Iterable[Cells]:
     """perftest's rows, as the measure stage wrote them."""
     for path in sorted(block.glob("probes*/rdma.csv")):
-        for row in rdma_rows(path):
+        for row in read_rdma_rows(path):
             yield {"block": block.name, **row}
 
 
@@ -403,7 +408,7 @@ def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
     return []
 
 
-def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) -> Iterable[Cells]:
+def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignRow]) -> Iterable[Cells]:
     """Runs of the design that were not made, though they could have been: no claim needs them, or time was up."""
     made = {record["run_id"] for block in read.values() for _, record in block.runs if record["valid"]}
     reasons = {run_id: why for block in read.values() if block.finished
@@ -415,12 +420,12 @@ def _left(paper: Paper, read: Mapping[str, Block], rows: Sequence[DesignRow]) ->
                    "why_code": why.code}  # fmt: skip
 
 
-def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells]:
+def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:
     """What each claim asked, since when, and when the first attempt at the block's runs of its cells began.
 
     Of a block without asked.json a row per claim without digest.
     """
-    noted = {name: asked.read(raw / name) for name in read}
+    noted = {name: asked_of_block(raw / name) for name in read}
     judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
         begun = [
@@ -436,14 +441,14 @@ def _asked(paper: Paper, raw: Path, read: Mapping[str, Block]) -> Iterable[Cells
             yield row | ({JUDGED: judged.get(claim, "")} if judged else {})
 
 
-def _judged(paper: Paper, read: Mapping[str, Block], judgements: Sequence[str]) -> dict[str, int]:
+def _judged(paper: Paper, read: Mapping[str, CheckedBlock], judgements: Sequence[str]) -> dict[str, int]:
     """Of claims that got runs after they had been judged, how many of each cell there were at the last of these
     `judgements`."""
     valid = [record for block in read.values() for _, record in block.runs if record["valid"]]
     found: dict[str, int] = {}
     for claim in paper.claims if judgements else ():
-        cells = estimands.of(claim["test"]).needed()
-        begun = [(cell_id(record["experiment"], record["factors"]), asked.moment(record["start"]))
+        cells = estimand_of(claim["test"]).needed()
+        begun = [(cell_id(record["experiment"], record["factors"]), iso_time(record["start"]))
                  for record in valid if _is_of(cells, record["experiment"], record["factors"])]  # fmt: skip
         last = max((start for _, start in begun), default="")
         if earlier := [at for at in judgements if at < last]:
@@ -455,9 +460,9 @@ def _judged(paper: Paper, read: Mapping[str, Block], judgements: Sequence[str]) 
 
 def _first(test: Mapping[str, Any], begun: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
     """Begin of the first run that a test needs; empty without any."""
-    cells = estimands.of(test).needed()
+    cells = estimand_of(test).needed()
     starts = [start for experiment, levels, start in begun if _is_of(cells, experiment, levels)]
-    return asked.moment(min(starts)) if starts else ""
+    return iso_time(min(starts)) if starts else ""
 
 
 def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) -> bool:
@@ -465,12 +470,12 @@ def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) ->
     return any(experiment == name and where.items() <= levels.items() for name, where in cells)
 
 
-def _marks(block: Block) -> Sequence[str]:
+def _marks(block: CheckedBlock) -> Sequence[str]:
     """Parts of the testbed that were beyond their bound while the block was measured."""
     return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
 
 
-def _candidate(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
+def _candidate(read: Mapping[str, CheckedBlock], paper: Paper, raw: Path) -> int:
     """Index of the scale candidate of the blocks. UserError where they differ, or the paper has no such one.
 
     Where none is finished it is the one that their measurement has settled on.
@@ -482,7 +487,7 @@ def _candidate(read: Mapping[str, Block], paper: Paper, raw: Path) -> int:
             f"block.json: rung: found {numbers}, expected the same in all blocks: remove those with another k"
         )
     for name, number in found.items():
-        if why := scale_candidate.beyond(number, paper.candidate_count):
+        if why := candidate_fault(number, paper.candidate_count):
             raise UserError(f"{shown(raw / name / 'block.json')}: {why}: remove the block, and it is measured again")
         return number
     raises_k = any(effort_of(name) != "smoke" for name in read)
@@ -530,10 +535,10 @@ def package(title: str, own: Mapping[str, Sequence[str]], factors: Sequence[str]
     """
 
     def field(table: str, name: str) -> dict:
-        kind = columns.kind_of(table, name)
+        kind = kind_of_column(table, name)
         otherwise = f"level of the factor {name}" if name in factors else name.replace("_", " ")
         text = columns.of(name).meaning or otherwise
-        return {"name": name, "type": kind if kind in columns.TYPES else "string", "description": text}
+        return {"name": name, "type": kind if kind in COLUMN_TYPES else "string", "description": text}
 
     resources = []
     for name, names in own.items():

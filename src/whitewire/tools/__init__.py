@@ -29,6 +29,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def shown(text: str, most: int = 100) -> str:
+def in_one_line(text: str, most: int = 100) -> str:
     """A text quoted for a message: in one line, at most `most` characters, 'nothing' if empty."""
     return repr(" ".join(text.split())[:most] or "nothing")

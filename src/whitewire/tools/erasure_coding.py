@@ -9,7 +9,7 @@ from whitewire.units import KIB
 
 MOST_KIB = 4096
 """HDFS accepts cells of whole KiB only, up to 4 MiB."""
-NAME = re.compile(r"(?P<codec>RS|RS-LEGACY|XOR)-(?P<data>[1-9]\d?)-(?P<parity>[1-9]\d?)-(?P<kib>[1-9]\d{0,3})k")
+_NAME = re.compile(r"(?P<codec>RS|RS-LEGACY|XOR)-(?P<data>[1-9]\d?)-(?P<parity>[1-9]\d?)-(?P<kib>[1-9]\d{0,3})k")
 BUILT_IN = ("RS-3-2-1024k", "RS-6-3-1024k", "RS-10-4-1024k", "RS-LEGACY-6-3-1024k", "XOR-2-1-1024k")
 """Policies that are part of HDFS."""
 
@@ -26,7 +26,7 @@ class Policy:
     @classmethod
     def of(cls, name: str) -> Policy | None:
         """The policy with a name like RS-3-2-1024k; None for an invalid name."""
-        found = NAME.fullmatch(name)
+        found = _NAME.fullmatch(name)
         if not found or int(found["kib"]) > MOST_KIB or (found["codec"] == "XOR" and found["parity"] != "1"):
             return None
         return cls(found["codec"], int(found["data"]), int(found["parity"]), int(found["kib"]) * KIB)

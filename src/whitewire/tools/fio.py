@@ -13,9 +13,9 @@ from whitewire.tools import Unreadable, documents, is_number
 
 # --- command lines ---
 
-BLOCK = 65536
+FIO_BLOCK = 65536
 """Bytes per call: the size of a packet of HDFS."""
-OPERATIONS = ("write", "read", "randwrite", "randread")
+FIO_OPERATIONS = ("write", "read", "randwrite", "randread")
 MODES = ("direct", "buffered")
 ENGINE = "libaio"
 """fio's I/O engine for mode direct; a separate package in some distributions (fio-engine-libaio)."""
@@ -32,7 +32,7 @@ def sequential(folder: str, operation: str, mode: str, size: int) -> list[str]:
     A write ends when all data are on the drive (fsync).
     """
     return [
-        "fio", "--name=probe", f"--directory={folder}", f"--rw={operation}", f"--bs={BLOCK}", f"--size={size}",
+        "fio", "--name=probe", f"--directory={folder}", f"--rw={operation}", f"--bs={FIO_BLOCK}", f"--size={size}",
         "--ioengine=psync", f"--direct={1 if mode == 'direct' else 0}", "--end_fsync=1", "--invalidate=0",
         "--output-format=json",
     ]  # fmt: skip
@@ -49,9 +49,9 @@ def layout(path: str, mode: str, size: int, seconds: float) -> list[str]:
 def point(path: str, operation: str, mode: str, block: int, depth: int, size: int, seconds: float) -> list[str]:
     """One point of a drive's curve, for `seconds` on the first `size` bytes of a file or device written by layout().
 
-    `operation`: one of OPERATIONS; `block`: bytes per call; `depth`: concurrent calls, which are asynchronous calls of
-    one thread in mode direct, and one call in each of `depth` threads in mode buffered (Linux has no asynchronous calls
-    through the page cache).
+    `operation`: one of FIO_OPERATIONS; `block`: bytes per call; `depth`: concurrent calls, which are asynchronous calls
+    of one thread in mode direct, and one call in each of `depth` threads in mode buffered (Linux has no asynchronous
+    calls through the page cache).
     """
     threads = depth if mode == "buffered" else 1
     job = _command(path, operation, mode, block, depth, size, threads)
@@ -89,7 +89,7 @@ def _duration(seconds: float) -> str:
 
 
 @dataclass(frozen=True)
-class Result:
+class FioResult:
     """Results of one job (or a group reported as one) in one direction.
 
     bandwidth: MB/s (10^6 bytes); iops: 1/s; ios: completed calls; bytes: moved by them; latency: mean time from a
@@ -104,7 +104,7 @@ class Result:
     percentiles: Mapping[float, float]
 
 
-def parse(raw: bytes, operation: str) -> float:
+def fio_bandwidth(raw: bytes, operation: str) -> float:
     """Bandwidth in MB/s (10^6 bytes) of a one-job `write` or `read`. Raises Unreadable.
 
     Warnings may precede the JSON.
@@ -115,7 +115,7 @@ def parse(raw: bytes, operation: str) -> float:
         raise Unreadable(_not_whole(raw, operation)) from None
 
 
-def measurement(raw: bytes, operation: str) -> Result:
+def measurement(raw: bytes, operation: str) -> FioResult:
     """Bandwidth, rate and latencies of a one-job `write`, `read`, `randwrite` or `randread`. Raises Unreadable."""
     direction = operation.removeprefix("rand")
     job = _job(raw)
@@ -137,7 +137,7 @@ def measurement(raw: bytes, operation: str) -> Result:
         raise Unreadable(_not_whole(raw, operation)) from None
     if not percentiles:
         raise Unreadable("fio: clat_ns without percentiles")
-    return Result(bandwidth, iops, ios, moved, mean, percentiles)
+    return FioResult(bandwidth, iops, ios, moved, mean, percentiles)
 
 
 def _job(raw: bytes) -> Mapping[str, Any]:
@@ -170,7 +170,7 @@ def _finished(report: Mapping[str, Any], raw: bytes) -> Mapping[str, Any]:
 
 ROUNDED_MS, ROUNDED_SHARE = 1, 0.01
 """Tolerance between bandwidth and bytes over time (ms; relative), as fio rounds times to ms and bandwidths to KiB."""
-UNKNOWN = (2**64 - 1, 2**63 - 1, 2**32 - 1)
+_UNKNOWN = (2**64 - 1, 2**63 - 1, 2**32 - 1)
 """fio's values, besides 0, for what it has not counted: the initial value of a minimum, the largest number."""
 
 
@@ -186,7 +186,7 @@ def _bandwidth(did: Mapping[str, Any]) -> float:
 
 
 def _above_zero(name: str, value: Any) -> Any:
-    if not is_number(value) or value <= 0 or value in UNKNOWN:
+    if not is_number(value) or value <= 0 or value in _UNKNOWN:
         raise Unreadable(f"fio: {name} {value!r}, expected more than 0")
     return value
 

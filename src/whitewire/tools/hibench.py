@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from whitewire.units import MIB
 
 PROFILES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
-ROW_BYTES = 100
+_ROW_BYTES = 100
 """Bytes of a row of `terasort`, whose sizes are numbers of rows."""
-SIZES: dict[str, tuple[int, ...]] = {
+PROFILE_SIZES: dict[str, tuple[int, ...]] = {
     "sort": (32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000),
     "terasort": (32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000),
     "wordcount": (32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000),
@@ -28,7 +28,7 @@ DFSIOE = ((16, 1), (32, 10), (64, 10), (256, 100), (512, 400), (2048, 1000))
 SLEEP = ((3, 3), (30, 30), (90, 45), (90, 45), (90, 45), (10, 10))
 """Configured `seconds` of (map, reduce) tasks in the order of PROFILES. SleepJob reads the values as milliseconds, and
 ignores those of reduce tasks, whose option (-mr) it does not know."""
-MICRO = (*SIZES, "dfsioe", "sleep")
+MICRO = (*PROFILE_SIZES, "dfsioe", "sleep")
 """The micro workloads that Hadoop's own jars contain too."""
 NEEDS_NO_JARS = ("sort", "terasort", "wordcount", "sleep")
 """Programs that HiBench runs from Hadoop's jars only; all others need jars from HiBench's build."""
@@ -39,7 +39,7 @@ RELEASES = {
     "nutchindexing": ("hibench.nutch.release", "hadoopbench/nutchindexing/target/apache-{}-bin.tar.gz"),
 }  # fmt: skip
 """Programs that unpack another project's release: the key in hibench.conf with its name, and its archive's path."""
-JARS = {"pagerank": "hibench.pagerank.pegasus.dir"}
+JAR_KEYS = {"pagerank": "hibench.pagerank.pegasus.dir"}
 """Programs whose jobs are in a separate jar: the key of its path in the program's configuration."""
 SCALED = "whitewire"
 """Name of the profile with scaled sizes; HiBench accepts any profile that its configuration defines."""
@@ -48,9 +48,9 @@ DATA_FOLDER = "whitewire/HiBench"
 REPORT = "hibench.report"
 REPORT_FORMATS = '"%-12s %-10s %-8s %-20s %-20s %-20s %-20s\\n"'
 """HiBench's own format; its shell interprets \\n and the quotes."""
-PLAIN = re.compile(r"[A-Za-z0-9._/:@%+,=-]*")
+PLAIN_VALUE = re.compile(r"[A-Za-z0-9._/:@%+,=-]*")
 """Values that HiBench's shell, which quotes nothing, leaves unchanged."""
-NAMES = re.compile(r"[A-Za-z0-9.-]+(?: [A-Za-z0-9.-]+)*")
+_NAMES = re.compile(r"[A-Za-z0-9.-]+(?: [A-Za-z0-9.-]+)*")
 """Host names separated by spaces, the only values that HiBench quotes."""
 
 
@@ -74,7 +74,7 @@ class Hadoop:
 
 
 @dataclass(frozen=True)
-class Job:
+class HiBenchJob:
     """One run: a program and its profile, numbers of tasks, hosts; `sizes` replaces the profile's sizes."""
 
     program: str
@@ -93,7 +93,7 @@ class NotPlain(ValueError):
 # --- sizes --------------------------------------------------------------------------------------------
 
 
-def file_bytes(program: str, profile: str) -> int:
+def profile_file_bytes(program: str, profile: str) -> int:
     """Bytes of the input at full scale; for `dfsioe` of one file, for `sleep` 0. Raises KeyError for other names."""
     number = PROFILES.index(profile) if profile in PROFILES else None
     if number is None or program not in MICRO:
@@ -102,10 +102,10 @@ def file_bytes(program: str, profile: str) -> int:
         return 0
     if program == "dfsioe":
         return DFSIOE[number][1] * MIB
-    return SIZES[program][number] * (ROW_BYTES if program == "terasort" else 1)
+    return PROFILE_SIZES[program][number] * (_ROW_BYTES if program == "terasort" else 1)
 
 
-def files(profile: str) -> int:
+def dfsioe_files(profile: str) -> int:
     """Number of files of `dfsioe`."""
     return DFSIOE[PROFILES.index(profile)][0]
 
@@ -130,28 +130,28 @@ def sizes(program: str, profile: str, size: int) -> dict[str, object]:
             raise ValueError(f"{size} bytes per file of dfsioe, expected a multiple of 1 MiB (1048576)")
         values: dict[str, object] = {}
         for operation in ("read", "write"):
-            values[f"{key}.{operation}.number_of_files"] = files(profile)
+            values[f"{key}.{operation}.number_of_files"] = dfsioe_files(profile)
             values[f"{key}.{operation}.file_size"] = size // MIB
         return values
-    if program not in SIZES:
+    if program not in PROFILE_SIZES:
         raise ValueError(f"{program} has no size that a scale factor could divide, expected one of {', '.join(MICRO)}")
-    return {f"{key}.datasize": size // ROW_BYTES if program == "terasort" else size}
+    return {f"{key}.datasize": size // _ROW_BYTES if program == "terasort" else size}
 
 
 # --- configuration ------------------------------------------------------------------------------------
 
 
-def render(values: Mapping[str, object]) -> str:
+def _render(values: Mapping[str, object]) -> str:
     """Lines of a HiBench configuration file. Raises NotPlain for values that its unquoting scripts would break."""
     for key, value in values.items():
-        if not (NAMES if key.endswith(".hostnames") else PLAIN).fullmatch(str(value)):
+        if not (_NAMES if key.endswith(".hostnames") else PLAIN_VALUE).fullmatch(str(value)):
             raise NotPlain(f"{key}: found {str(value)!r}, expected no blank, quote or other sign that a shell reads")
     return "".join(f"{key}\t{value}\n" for key, value in values.items())
 
 
 def hadoop_conf(hadoop: Hadoop) -> str:
     """The text of hadoop.conf, with all values, so that HiBench does not search for any."""
-    return render(
+    return _render(
         {
             "hibench.hadoop.home": hadoop.home,
             "hibench.hadoop.executable": hadoop.executable,
@@ -166,7 +166,7 @@ def hadoop_conf(hadoop: Hadoop) -> str:
     )
 
 
-def hibench_conf(base: str, hadoop: Hadoop, job: Job, report: str) -> str:
+def hibench_conf(base: str, hadoop: Hadoop, job: HiBenchJob, report: str) -> str:
     """The text of hibench.conf: the tree's own (`base`), then this run's settings; `report`: folder of the report."""
     own = {
         "hibench.scale.profile": SCALED if job.sizes else job.profile,
@@ -180,13 +180,13 @@ def hibench_conf(base: str, hadoop: Hadoop, job: Job, report: str) -> str:
         "hibench.report.name": REPORT,
         **job.sizes,
     }
-    return f"{base.rstrip()}\n\n# set by Whitewire\n{render(own)}hibench.report.formats\t{REPORT_FORMATS}\n"
+    return f"{base.rstrip()}\n\n# set by Whitewire\n{_render(own)}hibench.report.formats\t{REPORT_FORMATS}\n"
 
 
 # --- command lines ------------------------------------------------------------------------------------
 
 
-def script(path: str, seconds: float) -> list[str]:
+def script_command(path: str, seconds: float) -> list[str]:
     """The command that runs one of HiBench's scripts and ends it, with its children, after `seconds`."""
     return ["timeout", "--kill-after=10", str(max(1, round(seconds))), "bash", path]
 

@@ -15,7 +15,7 @@ from typing import TypedDict
 
 from whitewire.tools import Unreadable
 
-NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Report(TypedDict):
     result: dict[str, float] | None
 
 
-def parse(text: str) -> list[Row]:
+def report_rows(text: str) -> list[Row]:
     """All rows of a report, in order. Raises Unreadable, naming an invalid line."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -64,13 +64,13 @@ def _row(columns: Sequence[str], number: int) -> Row:
     if not shape or not re.fullmatch(r"\d\d:\d\d:\d\d", columns[2]) or not columns[3].isdecimal():
         raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns)[:80]!r}, expected type, date, time, "
                          "bytes, seconds, bytes/s and bytes/s per node")  # fmt: skip
-    if not all(NUMBER.fullmatch(column) for column in columns[4:]):
+    if not all(_NUMBER.fullmatch(column) for column in columns[4:]):
         raise Unreadable(f"hibench.report: line {number}: found {' '.join(columns[4:])[:60]!r}, expected numbers")
     rates: list[int] | list[None] = [int(float(column)) for column in columns[5:]] or [None, None]
     return Row(columns[0], f"{columns[1]} {columns[2]}", int(columns[3]), float(columns[4]), *rates)
 
 
-def metrics(reports: Sequence[Report]) -> dict[str, float]:
+def report_metrics(reports: Sequence[Report]) -> dict[str, float]:
     """Metric → value for the rows of a run: `report_time`, `report_bytes`, `report_throughput`, the same per node
     `report_node_throughput`, and the number of nodes `report_nodes`, which is their ratio.
 
@@ -110,7 +110,7 @@ TELLING = (
 """Patterns for the decisive line in a failed script's output, the most specific first."""
 
 
-def job_ids(output: str) -> list[str]:
+def job_ids_of_script(output: str) -> list[str]:
     """The jobs that a script's commands submitted, in order; `job_local…`: jobs that ran without YARN.
 
     Source: the output of Hadoop's JobSubmitter and Job, and of Hive's client.
@@ -197,7 +197,7 @@ def profiles(conf: str) -> list[str]:
     return list(dict.fromkeys(key[2] for key in keys if key and (key[1], key[3]) in sizes))
 
 
-def version(pom: str, conf: str = "") -> str:
+def hibench_release(pom: str, conf: str = "") -> str:
     """The release, from the tree's pom.xml, else from the names of the jars in hibench.conf; `unknown` otherwise."""
     found = re.search(r"<artifactId>hibench</artifactId>\s*(?:<packaging>\w+</packaging>\s*)?<version>([^<\s]+)<", pom)
     found = found or re.search(r"/hibench-common-(\d[\w.-]*?)-jar-with-dependencies\.jar", conf)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from whitewire.tools import Unreadable, shown
+from whitewire.tools import Unreadable, in_one_line
 
 UNKNOWN_TIMES = (0, -1)
 """Hadoop's values for times that are in the future or were not recorded; jobs that succeeded have all times."""
@@ -34,7 +34,7 @@ class Task(TypedDict):
     merge_end: NotRequired[float]
 
 
-class Job(TypedDict):
+class _Job(TypedDict):
     """A job. Times in seconds since 1970; `maps` and `reduces`: numbers of tasks."""
 
     id: str
@@ -53,7 +53,7 @@ POLICY, RPC, YARN_POLICY = "mapreduce.jobhistory.http.policy", "mapreduce.jobhis
 WEB = {"http": "mapreduce.jobhistory.webapp.address", "https": "mapreduce.jobhistory.webapp.https.address"}
 """The setting with the address of the server's web pages, by scheme, which POLICY selects."""
 HTTPS = "HTTPS_ONLY"
-DEFAULTS = {
+HISTORY_DEFAULTS = {
     POLICY: "HTTP_ONLY", YARN_POLICY: "HTTP_ONLY", RPC: "0.0.0.0:10020",
     WEB["http"]: "0.0.0.0:19888", WEB["https"]: "0.0.0.0:19890",
 }  # fmt: skip
@@ -62,7 +62,7 @@ EVERY_ADDRESS = ("0.0.0.0", "::", "[::]", "")
 """Wildcard addresses: a server listens on them, but cannot be reached by them."""
 
 
-def server(configured: Callable[[str], str]) -> tuple[str, str]:
+def history_server(configured: Callable[[str], str]) -> tuple[str, str]:
     """(`name:port` of a site's server, the setting that contains it).
 
     `configured` returns a setting of the site. A wildcard address (0.0.0.0) gets the host of the server's other
@@ -94,11 +94,11 @@ def _address(text: str, key: str) -> tuple[str, str]:
 
 def fault_of_address(settings: Mapping[str, str]) -> str:
     """Why the settings of a mapred-site.xml lack the server's address; empty if they have it, or use variables."""
-    found = {key: settings.get(key, default) for key, default in DEFAULTS.items()}
+    found = {key: settings.get(key, default) for key, default in HISTORY_DEFAULTS.items()}
     if any("${" in value for value in found.values()):
         return ""
     try:
-        server(found.__getitem__)
+        history_server(found.__getitem__)
     except Unreadable as error:
         return str(error)
     return ""
@@ -118,10 +118,10 @@ def refusal(code: str, target: str, body: str) -> str:
             return ""
     except ValueError:
         pass
-    return f"found {shown(body)}, expected the answer of a MapReduce history server"
+    return f"found {in_one_line(body)}, expected the answer of a MapReduce history server"
 
 
-def job(answers: Mapping[str, Any]) -> Job:
+def job(answers: Mapping[str, Any]) -> _Job:
     """A job's record: times, numbers of tasks, counters by name, and one entry per attempt.
 
     `answers`: the server's `job`, `counters` and `attempts` (one answer per task). Raises Unreadable.
@@ -153,19 +153,19 @@ def job(answers: Mapping[str, Any]) -> Job:
         raise Unreadable("history server: found an answer of another form, expected that of a job") from None
 
 
-def settings(answer: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
+def settings_of_answer(answer: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
     """The named settings of a job, as text, from the server's answer about its configuration; missing ones are omitted.
 
     The server converts values that look like numbers or booleans. Raises Unreadable.
     """
     try:
         listed = several(answer["conf"]["property"])
-        return {entry["name"]: text(entry["value"]) for entry in listed if entry["name"] in names}
+        return {entry["name"]: setting_text(entry["value"]) for entry in listed if entry["name"] in names}
     except (KeyError, TypeError):
         raise Unreadable("history server: found an answer of another form, expected a job's configuration") from None
 
 
-def text(value: object) -> str:
+def setting_text(value: object) -> str:
     """A setting's value as Hadoop writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -17,7 +17,7 @@ FDR10 and FDR 64 in 66; from EDR on, the nominal rate is the data rate (InfiniBa
 ETHERNET_LANE = {1: 2.5, 2: 5.0, 4: 10.0, 8: 10.0, 16: 14.0, 32: 25.0, 64: 50.0, 128: 100.0, 256: 200.0}
 """Data rate of an Ethernet lane in Gbit/s by the same codes, to which the kernel maps it (ib_get_eth_speed)."""
 
-LINE = re.compile(r"\s*([A-Za-z_]+|GID\[\s*\d+\]):\s*(.*?)\s*")
+_LINE = re.compile(r"\s*([A-Za-z_]+|GID\[\s*\d+\]):\s*(.*?)\s*")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gid:
 
 
 @dataclass
-class Port:
+class DevicePort:
     """A port of a device. `transport` is "InfiniBand" or "iWARP", `link_layer` "InfiniBand" or "Ethernet"."""
 
     device: str
@@ -54,16 +54,16 @@ class Port:
         return None if lane is None or lanes is None else lanes * lane * 1e3 / 8
 
 
-def parse(raw: bytes) -> list[Port]:
+def device_ports(raw: bytes) -> list[DevicePort]:
     """All ports of all devices, from the output of `ibv_devinfo -v`. Raises Unreadable."""
-    ports: list[Port] = []
+    ports: list[DevicePort] = []
     expected: dict[str, int] = {}
     device = transport = ""
     ended = True
     for line in raw.decode(errors="replace").splitlines():
         # An empty line ends a port.
         ended = ended or not line.strip()
-        match = LINE.fullmatch(line)
+        match = _LINE.fullmatch(line)
         if match is None:
             continue
         key, value = match.groups()
@@ -78,7 +78,7 @@ def parse(raw: bytes) -> list[Port]:
         elif key == "transport":
             transport = value.partition(" (")[0]
         elif key == "port" and value.isdecimal():
-            ports.append(Port(device, transport, int(value)))
+            ports.append(DevicePort(device, transport, int(value)))
         elif ports:
             _attribute(ports[-1], key, value)
     if not ports:
@@ -99,7 +99,7 @@ def _ports(device: str, value: str) -> int:
     return int(value)
 
 
-def _attribute(port: Port, key: str, value: str) -> None:
+def _attribute(port: DevicePort, key: str, value: str) -> None:
     if key == "state":
         port.state = value.partition(" (")[0]
     elif key == "link_layer":

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from whitewire.tools import Unreadable, documents, is_number, shown
+from whitewire.tools import Unreadable, documents, in_one_line, is_number
 
 # --- command lines ---
 
 
-def server(address: str) -> list[str]:
+def iperf3_server(address: str) -> list[str]:
     """A server at one address of its host, which reports without delay that it listens."""
     return ["iperf3", "--server", "--bind", address, "--forceflush"]
 
@@ -24,7 +24,7 @@ INTERVAL_S = "0.1"
 """Shortest report interval that iperf3 accepts, in seconds."""
 
 
-def client(server: str, streams: int, size: int) -> list[str]:
+def iperf3_client(server: str, streams: int, size: int) -> list[str]:
     """Send `size` bytes in total to a server over `streams` TCP streams; JSON on standard output.
 
     From 3.16 on, iperf3 checks only at the end of an interval whether all bytes are sent. Intervals are short, and a
@@ -32,15 +32,15 @@ def client(server: str, streams: int, size: int) -> list[str]:
     on, the receiver counts whole blocks only. Blocks are a small part of a stream's bytes, and consist of whole
     segments, since partly filled frames lower the goodput of slow links.
     """
-    segments = max(LEAST_SEGMENTS // streams, size // (BLOCKS * streams) // SEGMENT, 1)
-    block = min(LARGEST_BLOCK, segments * SEGMENT)
+    segments = max(LEAST_SEGMENTS // streams, size // (BLOCKS * streams) // _SEGMENT, 1)
+    block = min(LARGEST_BLOCK, segments * _SEGMENT)
     return [
         "iperf3", "--client", server, "--json", "--parallel", str(streams), "--bytes", str(size),
         "--bitrate", ANY_RATE, "--interval", INTERVAL_S, "--length", str(block),
     ]  # fmt: skip
 
 
-SEGMENT = 1448
+_SEGMENT = 1448
 """Bytes of TCP payload in a full frame of standard size, with time stamps."""
 BLOCKS = 512
 """Least number of blocks that a stream sends, if it has enough segments for that."""
@@ -53,7 +53,7 @@ LARGEST_BLOCK = 131072
 
 def one_segment(server: str) -> list[str]:
     """Send one segment to an idle server; only the round-trip time in the report is meaningful."""
-    size = str(SEGMENT)
+    size = str(_SEGMENT)
     return ["iperf3", "--client", server, "--json", "--bytes", size, "--length", size, "--interval", INTERVAL_S]
 
 
@@ -77,14 +77,14 @@ UNFIT = {
 }
 """Releases whose short tests are not accurate, as (first, first fixed release), and why."""
 
-UNKNOWN: dict[str, tuple[float, ...]] = {
+_UNKNOWN: dict[str, tuple[float, ...]] = {
     "retransmits": (-1, 2**32 - 1, 2**32 - 2, 2**64 - 1),
     "mean_rtt": (0, -1, 2**32 - 1),
     "host_total": (-1,),
     "remote_total": (-1,),
 }
 """Values that iperf3 was seen to write when it, or the system, does not know a value; see _known() for the rule."""
-SIGN = 2**31
+_SIGN = 2**31
 """Counters from this value on are negative numbers stored as unsigned: differences to an unknown value."""
 
 
@@ -112,10 +112,10 @@ class LinkResult:
     @property
     def retransmit_share(self) -> float:
         """Retransmitted segments as a share of those sent."""
-        return self.retransmits * SEGMENT / self.sent if self.sent else 0.0
+        return self.retransmits * _SEGMENT / self.sent if self.sent else 0.0
 
 
-def unfit(version: str) -> str:
+def unfit_iperf3(version: str) -> str:
     """Why a release cannot be used, from `iperf3 --version` or the version in a report; empty if it can."""
     for (first, end), why in UNFIT.items():
         if first <= (_release(version) or end) < end:
@@ -129,7 +129,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
-def parse(raw: bytes) -> LinkResult:
+def iperf3_result(raw: bytes) -> LinkResult:
     """One client's TCP test in one direction; text around its report is ignored. Raises Unreadable."""
     report = _without_error(raw)
     try:
@@ -173,7 +173,7 @@ def round_trip(raw: bytes) -> float:
 def _fit(start: dict[str, Any]) -> None:
     """Raise Unreadable for a test by an unfit release, or with a pause at its end, which would count as time."""
     version, test = str(start.get("version", "")), start.get("test_start", {})
-    if why := unfit(version):
+    if why := unfit_iperf3(version):
         raise Unreadable(why)
     if _release(version) >= THREADED and test.get("bytes") and not test.get("target_bitrate"):
         raise Unreadable(f"iperf3: found --bytes alone with {version}, which ends in a pause; expected --bitrate too")
@@ -194,7 +194,7 @@ def _cpu(output: dict[str, Any]) -> tuple[float, ...]:
 def _known(holder: dict[str, Any], name: str) -> float:
     """A number of a report; NaN if it is unknown or missing."""
     value = _number(holder, name) if name in holder else math.nan
-    return value if value not in UNKNOWN[name] and 0 <= value < SIGN else math.nan
+    return value if value not in _UNKNOWN[name] and 0 <= value < _SIGN else math.nan
 
 
 def _without_error(raw: bytes) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _report(raw: bytes) -> dict[str, Any]:
     text = raw.decode(errors="replace")
     found = documents(text)
     if not found:
-        raise Unreadable(f"iperf3: found {shown(text)} ({len(raw)} bytes), expected a whole report in JSON")
+        raise Unreadable(f"iperf3: found {in_one_line(text)} ({len(raw)} bytes), expected a whole report in JSON")
     if any(one != found[0] for one in found):
         raise Unreadable(f"iperf3: found {len(found)} reports that differ, expected one")
     return found[0]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from whitewire.tools import Unreadable, shown
+from whitewire.tools import Unreadable, in_one_line
 
 MEGABITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 OFFLOADS = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
@@ -65,7 +65,7 @@ def counted(said: str) -> dict[str, Counted]:
         name, _, counters = line.partition(":")
         fields = counters.split()
         if len(fields) != 16 or not all(field.isdigit() for field in fields):
-            raise Unreadable(f"/proc/net/dev: found {shown(line)}, expected a device with 16 counters")
+            raise Unreadable(f"/proc/net/dev: found {in_one_line(line)}, expected a device with 16 counters")
         found[name.strip()] = Counted(int(fields[0]), int(fields[1]), int(fields[8]), int(fields[9]))
     return found
 
@@ -93,7 +93,7 @@ def _rates(said: str) -> list[tuple[str, float]]:
             continue
         match = re.match(r"class \w+ (\S+) .*?\brate (\d+)([KMGT]?)bit\b", line)
         if match is None:
-            raise Unreadable(f"tc: found {shown(line)}, expected a class with its rate")
+            raise Unreadable(f"tc: found {in_one_line(line)}, expected a class with its rate")
         found.append((match[1], int(match[2]) * MEGABITS[match[3]]))
     return found
 
@@ -119,7 +119,7 @@ def limit(said: str) -> float:
     # Root classes do not borrow from each other, and htb passes unclassified packets at full speed.
     passes = any(line[1] == "htb" and re.search(r"\bdefault (?:0x)?0\b", " ".join(line)) for line in lines)
     if roots != {line[1] for line in shapers} or len(rates) != 1 or passes:
-        raise Unreadable(f"tc: found {shown(' '.join(shapers[0]))}, expected a rate of the whole device")
+        raise Unreadable(f"tc: found {in_one_line(' '.join(shapers[0]))}, expected a rate of the whole device")
     return rates[0]
 
 
@@ -166,7 +166,7 @@ def carrier_changes(said: str) -> dict[str, int]:
     return found
 
 
-def offloads(said: str) -> str:
+def parse_offloads(said: str) -> str:
     """Parse `ethtool -k …`: `on` if packets may exceed frames both when sent and when received, `off` if neither,
     else `mixed`. Raises Unreadable.
 
@@ -176,7 +176,7 @@ def offloads(said: str) -> str:
     for name in OFFLOADS:
         match = re.search(rf"(?m)^{name}: (on|off)\b", said)
         if match is None:
-            raise Unreadable(f"ethtool: found {shown(said)}, expected {name}")
+            raise Unreadable(f"ethtool: found {in_one_line(said)}, expected {name}")
         found[name] = match[1]
     if found[OFFLOADS[1]] == found[OFFLOADS[2]] == "on":
         return "on"
@@ -194,7 +194,7 @@ def driver(said: str) -> dict[str, str]:
         DRIVER[name]: value.strip() for name, value in pairs if name in DRIVER and value.strip() not in ("", "N/A")
     }
     if "driver" not in found:
-        raise Unreadable(f"ethtool: found {shown(said)}, expected a driver")
+        raise Unreadable(f"ethtool: found {in_one_line(said)}, expected a driver")
     return found
 
 
@@ -208,7 +208,7 @@ def _rows(said: str, tool: str) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         rows = []
     if not rows or not all(isinstance(row, dict) for row in rows):
-        raise Unreadable(f"{tool}: found {shown(said)}, expected a list in JSON")
+        raise Unreadable(f"{tool}: found {in_one_line(said)}, expected a list in JSON")
     return rows
 
 

@@ -8,7 +8,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from whitewire.tools import Unreadable, shown
+from whitewire.tools import Unreadable, in_one_line
 
 AUDIT = re.compile(
     r"^(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(?P<ms>\d{3}) INFO FSNamesystem\.audit: allowed=true\t.*?"
@@ -24,11 +24,11 @@ REPLICATED = re.compile(r"(replicated: replication=[0-9]+,)?")
 CODED = re.compile(r"erasure-coded: policy=(?P<policy>[^\s,]+),")
 PLACE = r"(?:blk_-[0-9]+:)?(?:DatanodeInfoWithStorage\[)?([0-9a-fA-F.:]*[0-9a-fA-F]):[0-9]+(?:,[^][]*\])?"
 """A DataNode with a replica, or with the named block of a group; Hadoop 2.6 and older print its address only."""
-BLOCK = re.compile(
+_BLOCK = re.compile(
     rf"(?P<index>[0-9]+)\. BP-\S+ len=(?P<length>[0-9]+) .*?repl=[0-9]+\s+\[(?P<places>(?:{PLACE}(?:, {PLACE})*)?)\]"
 )
 UNDER_REPLICATED = re.compile(r"Target Replicas is ([0-9]+) but found ([0-9]+) (?:live )?replica")
-END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
+_END = re.compile(r"^The filesystem under path .* is \S+\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def stamped(stat: str, folder: str) -> list[Operation]:
 RACK, MEMBER = re.compile(r"Rack: (\S+)"), re.compile(r"\s+([0-9a-fA-F.:]+):[0-9]+\b.*")
 
 
-def racks(topology: str) -> dict[str, list[str]]:
+def racks_of_report(topology: str) -> dict[str, list[str]]:
     """Rack → addresses of its DataNodes, from `dfsadmin -printTopology`. Raises Unreadable."""
     found: dict[str, list[str]] = {}
     rack = ""
@@ -80,7 +80,7 @@ def racks(topology: str) -> dict[str, list[str]]:
         elif rack and (member := MEMBER.fullmatch(line)):
             found[rack].append(member[1])
     if not found or not all(found.values()):
-        raise Unreadable(f"dfsadmin -printTopology: found {shown(topology)}, expected racks and their DataNodes")
+        raise Unreadable(f"dfsadmin -printTopology: found {in_one_line(topology)}, expected racks and their DataNodes")
     return found
 
 
@@ -88,12 +88,12 @@ def volumes(report: str) -> int:
     """Number of a DataNode's active volumes, from `dfsadmin -getVolumeReport`. Raises Unreadable."""
     match = re.search(r"^Active Volumes : ([0-9]+)\s*$", report, re.MULTILINE)
     if match is None:
-        raise Unreadable(f"dfsadmin -getVolumeReport: found {shown(report)}, expected the active volumes")
+        raise Unreadable(f"dfsadmin -getVolumeReport: found {in_one_line(report)}, expected the active volumes")
     return int(match[1])
 
 
 @dataclass(frozen=True)
-class Block:
+class FsckBlock:
     """One block: file, position in it, bytes, addresses of the DataNodes with a replica.
 
     In an erasure-coded file (`policy`) it is a block group: bytes of data, DataNodes with one of its blocks.
@@ -106,14 +106,14 @@ class Block:
     policy: str = ""
 
 
-def blocks(fsck: str, coded: bool = False) -> list[Block]:
+def fsck_blocks(fsck: str, coded: bool = False) -> list[FsckBlock]:
     """All blocks in the output of `fsck -files -blocks -locations` of Hadoop 2 and 3.
 
     Other lines are ignored. `coded`: allow erasure-coded files. Raises Unreadable for a file with missing blocks or one
     that is not closed, and, without `coded`, for one that is not replicated.
     """
     files: dict[str, re.Match[str]] = {}
-    found: dict[str, list[Block]] = {}
+    found: dict[str, list[FsckBlock]] = {}
     path = ""
     for line in map(str.strip, fsck.splitlines()):
         if file := FILE.fullmatch(line):
@@ -123,20 +123,22 @@ def blocks(fsck: str, coded: bool = False) -> list[Block]:
             _closed(file, coded)
             files[path], found[path] = file, []
         elif re.match(r"\S+\. BP-", line):
-            block = BLOCK.fullmatch(line)
+            block = _BLOCK.fullmatch(line)
             if block is None or not path:
                 raise Unreadable(
-                    f"fsck: {path or 'no file'}: found block {shown(line)}, expected its length and places"
+                    f"fsck: {path or 'no file'}: found block {in_one_line(line)}, expected its length and places"
                 )
             places = tuple(re.findall(PLACE, block["places"]))
             policy = CODED.fullmatch(files[path]["kept"])
             found[path].append(
-                Block(path, int(block["index"]), int(block["length"]), places, policy["policy"] if policy else "")
+                FsckBlock(path, int(block["index"]), int(block["length"]), places, policy["policy"] if policy else "")
             )
         elif re.match(r"/.* bytes, ", line):
-            raise Unreadable(f"fsck: found {shown(line)}, expected a file's path, bytes and blocks")
-    if not END.search(fsck):
-        raise Unreadable(f"fsck: found {shown(fsck[-150:], 150)} at its end, expected 'The filesystem under path …'")
+            raise Unreadable(f"fsck: found {in_one_line(line)}, expected a file's path, bytes and blocks")
+    if not _END.search(fsck):
+        raise Unreadable(
+            f"fsck: found {in_one_line(fsck[-150:], 150)} at its end, expected 'The filesystem under path …'"
+        )
     for path, file in files.items():
         _whole(file, found[path])
     return [block for listed in found.values() for block in listed]
@@ -166,7 +168,7 @@ def packets(jmx: str) -> int:
         (bean,) = json.loads(jmx)["beans"]
         return int(bean["PacketsReceived"])
     except (ValueError, KeyError, TypeError):
-        raise Unreadable(f"DataNode: found {shown(jmx)}, expected its activity with PacketsReceived") from None
+        raise Unreadable(f"DataNode: found {in_one_line(jmx)}, expected its activity with PacketsReceived") from None
 
 
 def _closed(file: re.Match[str], may_be_coded: bool) -> None:
@@ -177,16 +179,16 @@ def _closed(file: re.Match[str], may_be_coded: bool) -> None:
         raise Unreadable(f"fsck: {path}: found erasure coding with {coded['policy']}, expected replicas "
                          "(hdfs ec -setPolicy -replicate)")  # fmt: skip
     if not coded and not REPLICATED.fullmatch(kept):
-        raise Unreadable(f"fsck: {path}: found {shown(kept)}, expected 'replicated: replication=…'")
+        raise Unreadable(f"fsck: {path}: found {in_one_line(kept)}, expected 'replicated: replication=…'")
     if file["state"]:
-        raise Unreadable(f"fsck: {path}: found {shown(file['state'])}, expected a closed file")
+        raise Unreadable(f"fsck: {path}: found {in_one_line(file['state'])}, expected a closed file")
     if not all(re.fullmatch("[0-9]+", file[name]) for name in ("bytes", "blocks")):
         raise Unreadable(
             f"fsck: {path}: found {file['bytes']} bytes, {file['blocks']} block(s), expected whole numbers"
         )
 
 
-def _whole(file: re.Match[str], listed: list[Block]) -> None:
+def _whole(file: re.Match[str], listed: list[FsckBlock]) -> None:
     """Raise Unreadable unless the number and the bytes of a file's blocks agree with its line."""
     number, length = len(listed), sum(block.length for block in listed)
     if [block.index for block in listed] != list(range(int(file["blocks"]))) or length != int(file["bytes"]):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whitewire.tools import Unreadable, shown
+from whitewire.tools import Unreadable, in_one_line
 
-OPERATIONS = ("create_write", "open_read", "rename", "delete")
-HEADER = "-------------- NNBench -------------- :"
-LINES = {
+NNBENCH_OPERATIONS = ("create_write", "open_read", "rename", "delete")
+_HEADER = "-------------- NNBench -------------- :"
+_LINES = {
     "operation": "Test Operation",
     "maps": "Maps to run",
     "operations": "Successful file operations",
@@ -25,7 +25,7 @@ TRANSACTIONS = {"create_write": 2}
 
 
 @dataclass(frozen=True)
-class Result:
+class NNBenchResult:
     """A result. `operations`: successful operations of all maps; `late`: maps that missed the common start.
 
     `first`, `second`: total milliseconds of all calls (`second`: of the closes after create_write); `longest`:
@@ -47,7 +47,7 @@ class Result:
         return self.operations * TRANSACTIONS.get(self.operation, 1) / (self.longest / 1e3)
 
 
-def arguments(operation: str, maps: int, files: int, folder: str, start: int, block: int) -> Sequence[str]:
+def nnbench_arguments(operation: str, maps: int, files: int, folder: str, start: int, block: int) -> Sequence[str]:
     """Arguments for `maps` map tasks with one operation on `files` empty files each, from `start` (s since 1970) on."""
     return [
         "-operation", operation, "-maps", str(maps), "-reduces", "1", "-numberOfFiles", str(files), "-baseDir", folder,
@@ -56,22 +56,26 @@ def arguments(operation: str, maps: int, files: int, folder: str, start: int, bl
     ]  # fmt: skip
 
 
-def parse(text: str) -> Result:
+def nnbench_result(text: str) -> NNBenchResult:
     """The last result in NNBench's output. Raises Unreadable, naming a missing or invalid line."""
-    _, header, last = text.rpartition(HEADER)
+    _, header, last = text.rpartition(_HEADER)
     if not header:
         raise Unreadable("NNBench: it did not say its result")
-    said = {name: _said(last, name) for name in LINES}
+    said = {name: _said(last, name) for name in _LINES}
     operation = said.pop("operation")
-    if operation not in OPERATIONS:
-        raise Unreadable(f"NNBench: operation: found {shown(operation)}, expected one of {', '.join(OPERATIONS)}")
+    if operation not in NNBENCH_OPERATIONS:
+        raise Unreadable(
+            f"NNBench: operation: found {in_one_line(operation)}, expected one of {', '.join(NNBENCH_OPERATIONS)}"
+        )
     numbers = {name: _number(name, value) for name, value in said.items()}
     whole = {name: int(numbers[name]) for name in ("maps", "operations", "late", "exceptions")}
-    return Result(operation, **whole, first=numbers["first"], second=numbers["second"], longest=numbers["longest"])
+    return NNBenchResult(
+        operation, **whole, first=numbers["first"], second=numbers["second"], longest=numbers["longest"]
+    )
 
 
 def _said(text: str, name: str) -> str:
-    found = re.search(rf": +{re.escape(LINES[name])}: *(\S.*?)\s*$", text, re.MULTILINE)
+    found = re.search(rf": +{re.escape(_LINES[name])}: *(\S.*?)\s*$", text, re.MULTILINE)
     if not found:
         raise Unreadable(f"NNBench: it did not say {name}")
     return found[1]
@@ -79,5 +83,5 @@ def _said(text: str, name: str) -> str:
 
 def _number(name: str, said: str) -> float:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?(E[0-9]+)?", said):
-        raise Unreadable(f"NNBench: {name}: found {shown(said)}, expected a number")
+        raise Unreadable(f"NNBench: {name}: found {in_one_line(said)}, expected a number")
     return float(said)

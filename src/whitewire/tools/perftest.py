@@ -22,7 +22,7 @@ BANDWIDTH = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
 LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
 TESTS = (*BANDWIDTH, *LATENCY)
 
-SIZES = tuple(4**power for power in range(1, 12))
+MESSAGE_SIZES = tuple(4**power for power in range(1, 12))
 """Message sizes in bytes: 4 B to 4 MiB, in steps of a factor of 4."""
 
 TCP_PORT = 18515
@@ -40,8 +40,8 @@ def iterations(test: str, size: int) -> int:
     return max(1000, min(10_000, 2**30 // size))
 
 
-def server(test: str, size: int, count: int, tcp_port: int, device: str, port: int, gid_index: int | None = None,
-           rdma_cm: bool = False) -> list[str]:  # fmt: skip
+def perftest_server(test: str, size: int, count: int, tcp_port: int, device: str, port: int,
+                    gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
     """The server of a test. If its output is a file, it prints nothing before its end.
 
     `gid_index` is needed on Ethernet (RoCE), `rdma_cm` on iWARP, whose connections need rdma_cm.
@@ -58,13 +58,13 @@ def server(test: str, size: int, count: int, tcp_port: int, device: str, port: i
     return argv
 
 
-def client(address: str, test: str, size: int, count: int, tcp_port: int, device: str, port: int,
-           gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
+def perftest_client(address: str, test: str, size: int, count: int, tcp_port: int, device: str, port: int,
+                    gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
     """The client, which connects to the server's `address`, measures and prints; device and GID index are its own."""
-    return [*server(test, size, count, tcp_port, device, port, gid_index, rdma_cm), address]
+    return [*perftest_server(test, size, count, tcp_port, device, port, gid_index, rdma_cm), address]
 
 
-def version() -> list[str]:
+def version_command() -> list[str]:
     """Print the version; the exit status is not 0 even so."""
     return [TESTS[0], "--version"]
 
@@ -79,7 +79,7 @@ def devices() -> list[str]:
     return ["ibv_devinfo", "-v"]
 
 
-def interfaces() -> list[str]:
+def list_interfaces() -> list[str]:
     """List the network interfaces with their addresses, as JSON."""
     return ["ip", "-json", "address", "show"]
 
@@ -99,7 +99,7 @@ TITLES = {
     "ib_read_lat": "RDMA_Read Latency Test",
     "ib_send_lat": "Send Latency Test",
 }
-UNITS = {"MB/sec": 2**20, "MiB/sec": 2**20, "Gb/sec": 1e9 / 8}
+_UNITS = {"MB/sec": 2**20, "MiB/sec": 2**20, "Gb/sec": 1e9 / 8}
 """Bytes per unit of bandwidth. "MB", the name until release 24.07, always meant 2^20 bytes."""
 
 BANDWIDTH_HEADING = re.compile(r"#bytes +#iterations +BW peak\[(\S+)\] +BW average\[(\S+)\] +MsgRate\[Mpps\]")
@@ -107,7 +107,7 @@ LATENCY_HEADING = re.compile(
     r"#bytes +#iterations +t_min\[usec\] +t_max\[usec\] +t_typical\[usec\] +t_avg\[usec\] +t_stdev\[usec\] +"
     r"99% percentile\[usec\] +99\.9% percentile\[usec\]"
 )
-RULE = re.compile(r"-{60,}")
+_RULE = re.compile(r"-{60,}")
 BANDWIDTH_CELLS = ("peak", "average", "message rate")
 LATENCY_CELLS = ("minimum", "maximum", "typical", "average", "deviation", "p99", "p99.9")
 """Names of a row's cells after message bytes and iterations."""
@@ -142,12 +142,12 @@ class Latency:
 def bandwidth(raw: bytes, test: str) -> list[Bandwidth]:
     """The rows of a one-way bandwidth test over a number of iterations. Raises Unreadable."""
     unit, rows = _table(raw, test, BANDWIDTH_HEADING, BANDWIDTH_CELLS)
-    if unit not in UNITS:
-        raise Unreadable(f"perftest: bandwidth in {unit}, expected one of {', '.join(UNITS)}")
+    if unit not in _UNITS:
+        raise Unreadable(f"perftest: bandwidth in {unit}, expected one of {', '.join(_UNITS)}")
     found = []
     for size, count, (peak, average, rate) in rows:
         _same_bandwidth(size, average, rate, unit, test)
-        most, mean = (float(cell) * UNITS[unit] / 1e6 for cell in (peak, average))
+        most, mean = (float(cell) * _UNITS[unit] / 1e6 for cell in (peak, average))
         found.append(Bandwidth(size, count, most, mean, float(rate) * 1e6))
     return found
 
@@ -181,7 +181,7 @@ def _table(
         raise Unreadable(f"perftest: {test}: columns {header_line!r}, expected those of a test by iterations")
     if len(set(match.groups())) > 1:
         raise Unreadable(f"perftest: {test}: peak and average in different units: {header_line!r}")
-    rule = next((line for line in lines if RULE.fullmatch(line.strip())), None)
+    rule = next((line for line in lines if _RULE.fullmatch(line.strip())), None)
     rows = []
     for line in lines[starts[-1] + 1 :]:
         if line == rule:
@@ -218,7 +218,7 @@ def _same_bandwidth(size: int, average: str, rate: str, unit: str, test: str) ->
         half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
         return (float(cell) - half) * factor * 0.999, (float(cell) + half) * factor * 1.001
 
-    low, high = span(average, UNITS[unit])
+    low, high = span(average, _UNITS[unit])
     least, most = span(rate, 1e6 * size)
     if high < least or most < low:
         raise Unreadable(

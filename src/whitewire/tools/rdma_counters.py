@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from whitewire.tools import Unreadable
 
-WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
+_WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
 WORD = 4
 """Octets per unit of those counters."""
 AT_ITS_END = 2**32 - 1
 """Value at which a counter of 32 bits stays, 16 GiB of data."""
-BYTES = {
+_BYTES = {
     "sent": ("tx_bytes", "ip4OutOctets", "ip6OutOctets"),
     "received": ("rx_bytes", "ip4InOctets", "ip6InOctets"),
 }
@@ -38,7 +38,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Port:
+class PortCounters:
     """Traffic of a host's port (`name`: device/number, empty: the interface has none) and of its kernel's TCP.
 
     `segments`: TCP segments with data, sent for the first time (TCPOrigDataSent).
@@ -50,8 +50,8 @@ class Port:
     segments: int
 
 
-def parse(said: str) -> Port:
-    """Parse the output of shell.PORT: `rdma PORT COUNTER VALUE` lines, and the lines of /proc/net/netstat.
+def port_counters(said: str) -> PortCounters:
+    """Parse the output of shell.PORT_SCRIPT: `rdma PORT COUNTER VALUE` lines, and the lines of /proc/net/netstat.
 
     Several ports of one interface, such as those of a bond, are added up. Raises Unreadable.
     """
@@ -69,7 +69,7 @@ def parse(said: str) -> Port:
             if not (len(rest) == 3 and rest[2].isdecimal()):
                 raise Unreadable(f"{rest[1]}: found {' '.join(rest[2:])[:40]!r}, expected a whole number")
             counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
-            if rest[1] in WORDS.values() and int(rest[2]) == AT_ITS_END:
+            if rest[1] in _WORDS.values() and int(rest[2]) == AT_ITS_END:
                 ended.add(rest[1])
         elif first == "TcpExt:":
             tables.append(rest)
@@ -77,16 +77,16 @@ def parse(said: str) -> Port:
         segments = int(dict(zip(*tables, strict=True))["TCPOrigDataSent"])
     except (KeyError, ValueError, TypeError):
         raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer") from None
-    sent, received = (Moved() if WORDS[way] in ended else moved(counters, way) for way in WAYS)
-    return Port(" ".join(dict.fromkeys(names)), sent, received, segments)
+    sent, received = (Moved() if _WORDS[way] in ended else moved_by_port(counters, way) for way in WAYS)
+    return PortCounters(" ".join(dict.fromkeys(names)), sent, received, segments)
 
 
-def moved(counters: Mapping[str, int], way: str) -> Moved:
+def moved_by_port(counters: Mapping[str, int], way: str) -> Moved:
     """Bytes and packets in one direction, from those counters that the driver has."""
-    if WORDS[way] in counters:
-        count: int | None = WORD * counters[WORDS[way]]
+    if _WORDS[way] in counters:
+        count: int | None = WORD * counters[_WORDS[way]]
     else:
-        count = _sum(counters, BYTES[way])
+        count = _sum(counters, _BYTES[way])
     return Moved(count, _sum(counters, PACKETS[way]))
 
 

@@ -9,7 +9,7 @@ from whitewire.tools import Unreadable
 INCLUDE = "{http://www.w3.org/2001/XInclude}include"
 
 
-def settings(text: str, name: str) -> dict[str, str] | None:
+def parse_site_xml(text: str, name: str) -> dict[str, str] | None:
     """Name → value (the last one of a repeated name); None for a file that includes others.
 
     Raises Unreadable, with the file's name and the line, for invalid XML.

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from whitewire.tools import Unreadable, shown
+from whitewire.tools import Unreadable, in_one_line
 
 MEGA = 0x100000
 """Bytes of TestDFSIO's MB (TestDFSIO.java)."""
 
 
 @dataclass(frozen=True)
-class Result:
+class DfsioResult:
     """A result in bytes/s. `throughput`: all bytes over the sum of the tasks' times; `rate_mean`, `rate_deviation`:
     mean and standard deviation of the tasks' rates; `seconds`: the job's time as TestDFSIO measures it.
     """
@@ -26,32 +26,32 @@ class Result:
     seconds: float
 
 
-HEADER = "----- TestDFSIO ----- :"
+_HEADER = "----- TestDFSIO ----- :"
 """The beginning of each result."""
-LINES = {
+_LINES = {
     "files": "Number of files",
     "throughput": "Throughput mb/sec",
     "rate_mean": "Average IO rate mb/sec",
     "rate_deviation": "IO rate std deviation",
     "seconds": "Test exec time sec",
 }
-NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?"
 INFINITE = ("Infinity", "∞", "?", "\ufffd")
 """Java's texts for infinity, by release and output encoding. A task of less than a millisecond has an infinite rate,
 and then the deviation is NaN."""
 
 
-def parse(text: str) -> Result:
+def testdfsio_result(text: str) -> DfsioResult:
     """The last result in TestDFSIO's output. Raises Unreadable, naming a missing or invalid line."""
-    _, header, last = text.rpartition(HEADER)
+    _, header, last = text.rpartition(_HEADER)
     if not header:
         raise Unreadable("TestDFSIO: it did not say its result")
-    said = {name: _said(last, name) for name in LINES}
+    said = {name: _said(last, name) for name in _LINES}
     files, mean = said["files"], _rate("rate_mean", said["rate_mean"])
     if not re.fullmatch("[0-9]+", files):
         raise Unreadable(f"TestDFSIO: files: found {files!r}, expected a whole number")
     deviation = "Infinity" if mean == math.inf and said["rate_deviation"] == "NaN" else said["rate_deviation"]
-    return Result(
+    return DfsioResult(
         int(files),
         _rate("throughput", said["throughput"]) * MEGA,
         mean * MEGA,
@@ -62,7 +62,7 @@ def parse(text: str) -> Result:
 
 def _said(text: str, name: str) -> str:
     """The text after a line's label; "Throughput" must not match "Total Throughput"."""
-    lines = re.findall(rf"(?:^|[^\w\s])[^\S\n]*{LINES[name]}[^\S\n]*:(.*)$", text, re.MULTILINE)
+    lines = re.findall(rf"(?:^|[^\w\s])[^\S\n]*{_LINES[name]}[^\S\n]*:(.*)$", text, re.MULTILINE)
     found = {line.strip() for line in lines}
     if not found:
         raise Unreadable(f"TestDFSIO: it did not say {name}")
@@ -76,8 +76,8 @@ def _rate(name: str, said: str) -> float:
 
 
 def _number(name: str, said: str) -> float:
-    if not re.fullmatch(NUMBER, said):
-        raise Unreadable(f"TestDFSIO: {name}: found {shown(said)}, expected a number with a decimal point")
+    if not re.fullmatch(_NUMBER, said):
+        raise Unreadable(f"TestDFSIO: {name}: found {in_one_line(said)}, expected a number with a decimal point")
     return float(said)
 
 
@@ -103,8 +103,8 @@ def task_values(output: str) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for kind, name, said in re.findall(r"^([fl]):(\w+)\s+(.*)$", output, re.MULTILINE):
-        if not re.fullmatch("[0-9]+" if kind == "l" else f"{NUMBER}|Infinity|NaN", said.strip()):
-            raise Unreadable(f"TestDFSIO: {name}: found {shown(said)}, expected a number")
+        if not re.fullmatch("[0-9]+" if kind == "l" else f"{_NUMBER}|Infinity|NaN", said.strip()):
+            raise Unreadable(f"TestDFSIO: {name}: found {in_one_line(said)}, expected a number")
         if found.setdefault(name, float(said)) != float(said):
             raise Unreadable(f"TestDFSIO: {name}: found {found[name]} and {said}, expected one value")
     if not {"size", "time", "rate", "tasks"} <= set(found):

@@ -11,19 +11,21 @@ from typing import Any
 import pandas as pd
 
 from whitewire import budget
-from whitewire.analysis import prospects
+from whitewire.analysis.prospects import prospect_lines
+from whitewire.budget import time_in_words
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import effort_of, most_hosts
+from whitewire.design.rows import effort_of, hosts_of_rows
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, FAILED, OTHERS
 from whitewire.records.run import DesignRow
 from whitewire.report import comparison
-from whitewire.workflow import outlook, speed
-from whitewire.workflow.missing import START_UP_S, lacking, least, seconds_of
+from whitewire.workflow import speed
+from whitewire.workflow.missing import START_UP_S, lacking, least, seconds_lacking
+from whitewire.workflow.outlook import outlook_lines
 from whitewire.workflow.plan import Plan
 
 REPORT_S = 40.0
@@ -50,7 +52,7 @@ def print_plan() -> None:
             + (f", {_about(*_here(plan, name, left, testbed, (low, high)))}" if left else "")
             + f"; hosts: {_hosts(paper, plan.designs[name], testbed)}"
         )
-        for line in outlook.lines(paper, plan.designs[name], testbed):
+        for line in outlook_lines(paper, plan.designs[name], testbed):
             print(line)
         for line in _claims_ahead(plan, name, testbed, (low, high)):
             print(line)
@@ -66,7 +68,7 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
     judged = _judged(root() / "results" / plan.testbed / name, plan.effort)
     analyses = paper.analyses(plan.effort)
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
-    yield from prospects.lines(
+    yield from prospect_lines(
         paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
     )
 
@@ -96,16 +98,16 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     # Lanes that no other block needs make rounds of the same one.
     count = max(plan.lanes, plan.in_all[0])
     ends = (min(within, each) for each in (shorter * plan.lanes / count, longer))
-    took = " to ".join(dict.fromkeys(map(budget.words, ends)))
+    took = " to ".join(dict.fromkeys(map(time_in_words, ends)))
     runs = sum(map(len, left.values()))
     side_by_side = f"{count} lane{'s' if count > 1 else ''}"
     work = f"at most {runs} runs to make: about {took} of measuring on {side_by_side} ({source})"
     limit = f", which ends after {plan.budget} (BUDGET)" if math.isfinite(within) else ""
     if within < soonest:
-        first = f"the {budget.words(soonest)} that first interim analyses of all claims take"
+        first = f"the {time_in_words(soonest)} that first interim analyses of all claims take"
         limit += f", before {first}: the last papers may have none"
     first = "verdict" if plan.claim else "first report"
-    return f"{work}{limit}; {first} after about {budget.words(min(shortest, within) + REPORT_S)}"
+    return f"{work}{limit}; {first} after about {time_in_words(min(shortest, within) + REPORT_S)}"
 
 
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:
@@ -127,7 +129,7 @@ def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 
     def here(made: Iterable[Sequence[DesignRow]], pace: float) -> float:
-        return sum(START_UP_S + pace * (seconds_of(paper, own, testbed) - START_UP_S) for own in made if own)
+        return sum(START_UP_S + pace * (seconds_lacking(paper, own, testbed) - START_UP_S) for own in made if own)
 
     return here((least(paper, own) for own in blocks), paces[0]), here(blocks, paces[1])
 
@@ -148,5 +150,5 @@ def _about(low: float, high: float) -> str:
 
 def _hosts(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> str:
     """Hosts of each role that the runs need at most: `1 namenode, 5 datanode, 1 client`."""
-    most = most_hosts(paper, rows, servers=capabilities_of(testbed).starts_file_system)
+    most = hosts_of_rows(paper, rows, servers=capabilities_of(testbed).starts_file_system)
     return ", ".join(f"{count} {role}" for role, count in most.items())

@@ -7,22 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import workloads
-from whitewire.analysis import sweeps
+from whitewire.analysis.sweeps import check_sweeps
 from whitewire.cluster.built_hibench import on_this_machine
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names
-from whitewire.design import amounts, shapes, treatments
+from whitewire.design.amounts import check_amounts
 from whitewire.design.rows import check_number, levels_of
 from whitewire.design.scale import scale_of
+from whitewire.design.shapes import check_shapes
+from whitewire.design.treatments import check_treatments
 from whitewire.errors import UserError
 from whitewire.measure import groups
 from whitewire.paths import shown
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 from whitewire.tools import hibench
+from whitewire.workloads import workload_of
 
 MOST_ID = 200
 """Characters of a run's id."""
@@ -34,10 +36,10 @@ def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
     if paper.id != path.stem:
         raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{path.stem}", the name of the file')
     check_number(paper)
-    sweeps.check(paper)
-    amounts.check(paper, testbed)
-    treatments.check(paper, testbed)
-    shapes.check(paper, testbed)
+    check_sweeps(paper)
+    check_amounts(paper, testbed)
+    check_treatments(paper, testbed)
+    check_shapes(paper, testbed)
     groups.check_slots(paper, testbed)
     return paper
 
@@ -59,7 +61,7 @@ def check_programs(paper: Paper, rows: Iterable[DesignRow], testbed: Mapping[str
     """
     wanted: dict[tuple[str, str], None] = {}
     for row in rows:
-        if not workloads.of(row["workload"]).of_suite:
+        if not workload_of(row["workload"]).of_suite:
             continue
         name, levels, effort = row["experiment"], levels_of(paper, row), row["effort"]
         parameters, scale = paper.parameters(name, levels), scale_of(paper, name, effort, levels, testbed)

@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import workloads
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.text import canonical, quoted, suggestion
+from whitewire.workloads import workload_of
 
-PARTS = HOME / "paper" / "parts"
+_PARTS = HOME / "paper" / "parts"
 DERIVED = ("puts", "total_puts")
 """Columns that documents have beside the factors: puts of a client and of all."""
 LOOSE = r"[A-Za-z0-9_-]+"
@@ -30,7 +30,7 @@ SORTS = {"V": "values", "C": "claims", "A": "audit", "K": "controls"}
 """Kinds of objects by the letter of their ids."""
 IDS = {"published": "values", "published_value": "values", "experiment_of": "experiments"}
 """Functions whose `id` is the id of one of these."""
-LEVELS = ("where", "relative_to")
+_LEVELS = ("where", "relative_to")
 """Arguments that name levels by factor."""
 
 Fault = tuple[int, str, Any, str, Collection[str]]
@@ -41,7 +41,7 @@ class NotLooked(RuntimeError):
     """R could not read the code, for want of a package or such; the message is its own."""
 
 
-def check(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> str:
+def check_documents(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> str:
     """Raises UserError for the first fault of the papers' documents; returns what was not looked at, or nothing.
 
     `rscript` is the program; without it that on the PATH is taken.
@@ -53,7 +53,7 @@ def check(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> s
         return f"R is not installed: the code of {names} was not looked at"
     files = {path: [path, *sorted((HOME / "paper" / "R" / "papers" / path.stem).glob("*.R"))] for _, path in papers}
     try:
-        found = asked([file for group in files.values() for file in group], program)
+        found = _asked([file for group in files.values() for file in group], program)
     except NotLooked as error:
         return f"R said {str(error)!r}: the code of {names} was not looked at"
     for paper, path in papers:
@@ -97,10 +97,10 @@ def in_text(paper: Paper, text: str) -> Iterator[Fault]:
                 if option not in options:
                     yield line, f"{label}: {option}", "nothing", "a line `#| " + option + ': "…"`', options
         child = options.get("child", "")
-        if child.startswith("parts/") and not (PARTS.parent / child).is_file():
-            yield line, "child", child, "a file of paper/parts", [f"parts/{p.name}" for p in PARTS.glob("*.qmd")]
+        if child.startswith("parts/") and not (_PARTS.parent / child).is_file():
+            yield line, "child", child, "a file of paper/parts", [f"parts/{p.name}" for p in _PARTS.glob("*.qmd")]
     targets = {*headings, *labels}
-    for part in PARTS.glob("*.qmd"):
+    for part in _PARTS.glob("*.qmd"):
         below = part.read_text(encoding="utf-8").splitlines()
         targets |= {*_ids_of_headings(below), *(options.get("label", "") for _, options in _chunks(below))}
     for line, name in _references(lines):
@@ -140,7 +140,7 @@ def _references(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 # --- what the code names ----------------------------------------------------------------------------
 
 
-def asked(files: Sequence[Path], rscript: str) -> dict[str, list[dict[str, Any]]]:
+def _asked(files: Sequence[Path], rscript: str) -> dict[str, list[dict[str, Any]]]:
     """Calls in the code of documents: the output of paper/calls.R, cached until one of its files changes."""
     read = [*files, *sorted((HOME / "paper").rglob("*.R"))]
     parts = [f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}" for file in read]
@@ -262,7 +262,7 @@ def _of_experiments(
     paper: Paper, experiments: Sequence[Mapping[str, Any]], given: Mapping[str, Any]
 ) -> Iterator[Named]:
     """Metrics that none of the experiments has, and factors and levels that none has."""
-    known = list(dict.fromkeys(m for e in experiments for m in workloads.of(e["workload"]).metric_names))
+    known = list(dict.fromkeys(m for e in experiments for m in workload_of(e["workload"]).metric_names))
     names = ", ".join(experiment["id"] for experiment in experiments)
     for argument in ("metric", "metrics"):
         for metric in _each(given.get(argument)):
@@ -277,7 +277,7 @@ def _of_experiments(
         for factor in _each(given.get(argument)):
             if factor not in factors and factor not in DERIVED:
                 yield argument, factor, f"a factor of {names}", factors
-    for argument in LEVELS:
+    for argument in _LEVELS:
         where = given.get(argument)
         if not isinstance(where, Mapping) or not where:
             continue

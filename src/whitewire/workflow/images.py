@@ -49,10 +49,10 @@ class Images:
 
 def can_make(image: str) -> bool:
     """Whether all files of an image are there: those of HiBench come by `make hibench`."""
-    return all((root() / file).exists() for file in made_of(image) if not file.endswith(".sif"))
+    return all((root() / file).exists() for file in image_made_of(image) if not file.endswith(".sif"))
 
 
-def made_of(image: str) -> list[str]:
+def image_made_of(image: str) -> list[str]:
     """Files that an image is made of."""
     return recipes.made_of(HOME, image)
 

@@ -14,7 +14,7 @@ from whitewire.design.rows import levels_of
 from whitewire.measure.overheads import FURTHER, OVERHEAD_RUNS
 from whitewire.records.run import DesignRow
 
-START_S = 600
+_START_S = 600
 """For each time that a block brings services up: probes, starts, warm-up."""
 NO_NEEDS = (1, 60)
 """Nodes and minutes of a block that is not a scheduler's job; nobody reads them."""
@@ -55,5 +55,5 @@ def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
         own = [row for row in rows if row["block"] == block]
         seconds[block] += all_overheads_seconds(paper, own, testbed, OVERHEAD_RUNS + FURTHER)
     return {
-        block: (hosts[block], math.ceil((2 * seconds[block] + START_S * len(starts[block])) / 60)) for block in hosts
+        block: (hosts[block], math.ceil((2 * seconds[block] + _START_S * len(starts[block])) / 60)) for block in hosts
     }

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whitewire import estimands
 from whitewire.description.paper import Paper
 from whitewire.design.durations import all_overheads_seconds, expected_seconds
+from whitewire.estimands import estimand_of
 from whitewire.measure.overheads import OVERHEAD_RUNS
 from whitewire.paths import root
 from whitewire.records.checked import block_record
@@ -37,7 +37,7 @@ def lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, secon
         if finished and {row["run_id"] for row in own} <= {*finished["runs"]}:
             busy = disturbed(results / "raw" / block, finished) if os.environ.get("AGAIN") else []
             left = left_of(finished)
-            continued = again or busy or goes_on(finished, seconds)
+            continued = again or busy or goes_on_with(finished, seconds)
             later = {name for name, why in left.items() if continued and why.kind.again}
             own = [row for row in own if row["run_id"] in later.union(busy)]
         found += [row for row in own if not _journalled(results, row)]
@@ -48,7 +48,7 @@ def _journalled(results: Path, row: DesignRow) -> bool:
     return (results / "raw" / str(row["block"]) / "runs" / str(row["run_id"]) / "run.json").is_file()
 
 
-def goes_on(record: BlockRecord, seconds: float | None) -> bool:
+def goes_on_with(record: BlockRecord, seconds: float | None) -> bool:
     """Whether a start goes on with a finished block: after one for a single claim, or after one that might measure for
     another time, which old records do not say."""
     left = [why for why in left_of(record).values() if why.kind.again]
@@ -78,17 +78,17 @@ def waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRo
     found: dict[str, dict[str, float]] = {}
     for block, rows in lacking.items():
         paper = block.partition("/")[0]
-        found.setdefault(paper, {})[block] = seconds_of(papers[paper], least(papers[paper], rows), testbed)
+        found.setdefault(paper, {})[block] = seconds_lacking(papers[paper], least(papers[paper], rows), testbed)
     times = {paper: sum(blocks.values()) for paper, blocks in found.items()}
     shortest = min(times, key=lambda paper: times[paper], default="")
     order = sorted(times, key=lambda paper: (paper != shortest, times[paper] / max(1, by_runs(papers[paper]))))
     return {block: seconds for paper in order for block, seconds in found[paper].items()}
 
 
-def whole(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
+def seconds_by_block(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> dict[str, float]:  # fmt: skip
     """Seconds that all runs should take which blocks lack, by block."""
-    return {block: seconds_of(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
+    return {block: seconds_lacking(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
 
 
 def least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
@@ -99,10 +99,10 @@ def least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
 
 def by_runs(paper: Paper) -> int:
     """Number of a paper's claims that rest on runs."""
-    return sum(1 for claim in paper.claims if "test" in claim and estimands.of(claim["test"]).needed())
+    return sum(1 for claim in paper.claims if "test" in claim and estimand_of(claim["test"]).needed())
 
 
-def seconds_of(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
+def seconds_lacking(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
     """Seconds that runs and their overhead runs should take, and the start before them."""
     if not rows:
         return 0.0

@@ -13,22 +13,22 @@ from typing import Any
 import yaml
 
 from whitewire import atomic, printed, quantities
-from whitewire.description.files import dotted, validate
-from whitewire.description.names import unfit
+from whitewire.description.files import dotted, validate_by_schema
+from whitewire.description.names import unfit_name
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
-from whitewire.printed import Ratio
+from whitewire.printed import PrintedRatio
 from whitewire.records.metrics import TABLE, unit_of
 from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.checked_paper import checked_paper
 
 TEMPLATE = HOME / "docs" / "template"
-TESTBED = "emulated"
+_TESTBED = "emulated"
 MADE_UP = "made-up-2026"
-GO_ON = """\
+_GO_ON = """\
 `make docs` writes every key to build/docs/keys.md. Go on by
 # docs/use/add-a-paper.md: further values and claims, the testbed as it is printed, an audit, your own experiments.
 """
@@ -41,13 +41,13 @@ TO_DO = {
 RELATIVE = 0.1
 MOST_RATIO = 20
 """A ratio above it, or below one over it, is confirmed: most are misread percentages."""
-KINDS = {"ratio": "ratio", "value": "threshold", "not_testable": "qualitative"}
-NEEDED = {
+_KINDS = {"ratio": "ratio", "value": "threshold", "not_testable": "qualitative"}
+_NEEDED = {
     "ratio": ("workload", "metric", "printed", "fabric", "over"),
     "value": ("workload", "metric", "printed", "fabric"),
     "not_testable": ("missing",),
 }
-SUMMARY = "```{r}\n#| child: parts/summary.qmd\n"
+_SUMMARY = "```{r}\n#| child: parts/summary.qmd\n"
 """The first piece of a document, above which it says that it is a draft while something is to be done."""
 EXPERIMENTS = """\
 # The experiments {#sec-experiments}
@@ -76,33 +76,33 @@ class Begun:
     scale: str = ""
 
 
-OF_TIME: Metrics = {"completion_time": ("completion_time_net", "completion_time")}
-OF_JOBS: Metrics = {**OF_TIME, "throughput": ("throughput_net", "throughput")}
+_OF_TIME: Metrics = {"completion_time": ("completion_time_net", "completion_time")}
+_OF_JOBS: Metrics = {**_OF_TIME, "throughput": ("throughput_net", "throughput")}
 OF_FILES: Metrics = {name: (name,) for name in ("write_throughput", "read_throughput")}
 ROWS = "size_bytes: 100 GB, block_size_bytes: 128 MiB, replication: 2"
-BYTES = "{k: 100, bytes: {smoke: 12 MB, quick: 24 MB, full: 48 MB}, splits: 6}"
-WORKLOADS = {
+_BYTES = "{k: 100, bytes: {smoke: 12 MB, quick: 24 MB, full: 48 MB}, splits: 6}"
+FIRST_EXPERIMENTS = {
     "hdfs_put": Begun("ingest", "Four parallel puts", {name: (name,) for name in ("throughput", "completion_time")}),
     "testdfsio": Begun(
-        "testdfsio", "TestDFSIO", {**OF_FILES, **OF_TIME},
+        "testdfsio", "TestDFSIO", {**OF_FILES, **_OF_TIME},
         "{size_bytes: 10 GB, block_size_bytes: 128 MiB, replication: 2, maps: 3}",
         "{k: 100, bytes: {smoke: 4 MB, quick: 8 MB, full: 16 MB}, splits: 4}",
     ),
-    "teragen": Begun("teragen", "TeraGen", OF_JOBS, f"{{{ROWS}, maps: 6}}", BYTES),
-    "terasort": Begun("terasort", "TeraSort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
-    "sort": Begun("sort", "Sort", OF_JOBS, f"{{{ROWS}, reduces: 3}}", BYTES),
-    "wordcount": Begun("wordcount", "WordCount", OF_JOBS, f"{{{ROWS}, reduces: 1}}", BYTES),
+    "teragen": Begun("teragen", "TeraGen", _OF_JOBS, f"{{{ROWS}, maps: 6}}", _BYTES),
+    "terasort": Begun("terasort", "TeraSort", _OF_JOBS, f"{{{ROWS}, reduces: 3}}", _BYTES),
+    "sort": Begun("sort", "Sort", _OF_JOBS, f"{{{ROWS}, reduces: 3}}", _BYTES),
+    "wordcount": Begun("wordcount", "WordCount", _OF_JOBS, f"{{{ROWS}, reduces: 1}}", _BYTES),
 }  # fmt: skip
 """Workloads that a claim may begin with; others are written into the paper by hand."""
 
 
-def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
+def write_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     """Write config/papers/<id>.yaml and paper/<id>.qmd; return both. `source` is where the answers come from.
 
     Raises UserError, and writes nothing, where an answer is wrong or one of the files is there.
     """
     _check(answers, source)
-    if why := unfit(answers["id"], "papers"):
+    if why := unfit_name(answers["id"], "papers"):
         raise UserError(f"{source}: id: found {quoted(answers['id'])}, {why}")
     paths = root() / "config" / "papers" / f"{answers['id']}.yaml", root() / "paper" / f"{answers['id']}.qmd"
     for path in paths:
@@ -115,17 +115,17 @@ def new_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     return paths
 
 
-def read(path: Path) -> Answers:
+def read_answers(path: Path) -> Answers:
     """Answers from a file."""
     return load_yaml(path)
 
 
 def _check(answers: Answers, source: str) -> None:
-    validate(answers, "new-paper", source)
-    fabrics = fabric_names(load_testbed(TESTBED))
+    validate_by_schema(answers, "new-paper", source)
+    fabrics = fabric_names(load_testbed(_TESTBED))
     exhibits = [exhibit["id"] for exhibit in answers["exhibits"]] + ["text"]
     for index, claim in enumerate(answers["claims"]):
-        for key in NEEDED[claim["form"]]:
+        for key in _NEEDED[claim["form"]]:
             if key not in claim:
                 raise UserError(f"{source}: claims[{index}].{key}: found nothing, expected it for form {claim['form']}")
         for key, known in (("exhibit", exhibits), ("fabric", fabrics), ("over", fabrics)):
@@ -136,7 +136,7 @@ def _check(answers: Answers, source: str) -> None:
                     f"{source}: {place}: found {quoted(claim[key])}, expected one of {', '.join(known)}{near}"
                 )
         if claim["form"] != "not_testable":
-            metrics = WORKLOADS[claim["workload"]].metrics
+            metrics = FIRST_EXPERIMENTS[claim["workload"]].metrics
             if claim["metric"] not in metrics:
                 found = f"found {quoted(claim['metric'])}, expected {one_of(metrics)} of {claim['workload']}"
                 raise UserError(f"{source}: claims[{index}].metric: {found}")
@@ -163,7 +163,7 @@ def _check_links(answers: Answers, source: str) -> None:
 
 def _links(fabric: str) -> str:
     """Properties of a network of the emulated testbed."""
-    return canonical(load_testbed(TESTBED)["fabrics"][fabric])
+    return canonical(load_testbed(_TESTBED)["fabrics"][fabric])
 
 
 def _try(text: str, name: str, source: str) -> None:
@@ -171,7 +171,7 @@ def _try(text: str, name: str, source: str) -> None:
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         path = Path(folder) / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
-        testbed = load_testbed(TESTBED)
+        testbed = load_testbed(_TESTBED)
         try:
             checked_paper(path, testbed)
         except UserError as error:
@@ -181,17 +181,17 @@ def _try(text: str, name: str, source: str) -> None:
 # --- the paper --------------------------------------------------------------------------------------
 
 
-def kind_of(metric: str) -> str:
+def _kind_of(metric: str) -> str:
     """Whether a metric is a rate or a time, as in `printed`."""
     return printed.TIME if TABLE[metric].scaling == "time" else printed.RATE
 
 
-def ratio_of(claim: Mapping[str, Any]) -> Ratio:
+def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:
     """The ratio that a claim's printed number is read as.
 
     Raises ValueError where it has none, or several or an unusual one that `reads_as` does not confirm.
     """
-    found = {str(each): each for each in printed.ratios(claim["printed"], kind_of(claim.get("metric", printed.RATE)))}
+    found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim.get("metric", printed.RATE)))}
     if said := claim.get("reads_as"):
         if said not in found:
             raise ValueError(f"found reads_as {quoted(said)}, expected {one_of(found)}{suggestion(said, found)}")
@@ -206,7 +206,7 @@ def ratio_of(claim: Mapping[str, Any]) -> Ratio:
     return ratio
 
 
-def unusual(ratio: Ratio) -> bool:
+def unusual(ratio: PrintedRatio) -> bool:
     """Whether a ratio is so large or small that it was probably misread."""
     return not 1 / MOST_RATIO <= ratio.low <= ratio.high <= MOST_RATIO
 
@@ -221,15 +221,15 @@ def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
         quantities.converted(text, unit)
         found = quantities.amount(text)
         return (found[0] if found and quantities.factor(found[1], unit) == 1 else text), unit
-    ratio = ratio_of(claim)
+    ratio = _ratio_of(claim)
     ends = [int(end) if float(end).is_integer() else end for end in (ratio.low, ratio.high)]
     return ends[0] if ends[0] == ends[1] else ends, "x"
 
 
-def reading(claim: Mapping[str, Any]) -> str:
+def _reading(claim: Mapping[str, Any]) -> str:
     """The reading of a claim's printed number: `"50 % faster" reads as 1.5 times`."""
     if claim["form"] == "ratio":
-        return f"{quoted(claim['printed'])} reads as {ratio_of(claim)}"
+        return f"{quoted(claim['printed'])} reads as {_ratio_of(claim)}"
     unit = unit_of(claim.get("metric", printed.RATE))
     value = quantities.converted(claim["printed"], unit)
     return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {unit}"
@@ -238,7 +238,7 @@ def reading(claim: Mapping[str, Any]) -> str:
 def readings(answers: Answers) -> list[str]:
     """The readings of all claims with a number, by key."""
     measured = ((index, claim) for index, claim in enumerate(answers["claims"]) if claim["form"] != "not_testable")
-    return [f"claims[{index}].printed: {reading(claim)}" for index, claim in measured]
+    return [f"claims[{index}].printed: {_reading(claim)}" for index, claim in measured]
 
 
 def paper_text(answers: Answers) -> str:
@@ -258,7 +258,7 @@ def paper_text(answers: Answers) -> str:
         "claims": as_yaml({"claims": list(_claims(answers))}) + "\n",
         **dict.fromkeys(("constants", "audit", "sweeps"), ""),
     }
-    head = f"# {' '.join(answers['title'].split())}, as data. {GO_ON}"
+    head = f"# {' '.join(answers['title'].split())}, as data. {_GO_ON}"
     parts = [head]
     for key, comment, body in template:
         if key in own:
@@ -281,13 +281,13 @@ def sections(text: str) -> list[tuple[str, str, str]]:
 def _by_workload(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Begun, list[Mapping[str, Any]]]]:
     """Each workload's experiment, and the claims on it."""
     for name in dict.fromkeys(claim["workload"] for claim in measured):
-        yield WORKLOADS[name], [claim for claim in measured if claim["workload"] == name]
+        yield FIRST_EXPERIMENTS[name], [claim for claim in measured if claim["workload"] == name]
 
 
 def _experiments(body: str, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The template's experiment once for each workload."""
     template = body.removeprefix("experiments:\n").rstrip() + "\n"
-    workloads = {begun.id: name for name, begun in WORKLOADS.items()}
+    workloads = {begun.id: name for name, begun in FIRST_EXPERIMENTS.items()}
     for begun, claims in _by_workload(measured):
         text = template
         own = {"- id": begun.id, "  title": f"{begun.title} against link rate", "  workload": workloads[begun.id]}
@@ -370,10 +370,10 @@ def _claims(answers: Answers) -> Iterator[dict[str, Any]]:
     for name, value, claim in _numbered(answers):
         exhibit, testable = claim.get("exhibit", "text"), claim["form"] != "not_testable"
         why = f"To do: say why {RELATIVE:.0%} is the tolerance that the sentence lets a reader expect"
-        if testable and claim["form"] == "ratio" and ratio_of(claim).bound == printed.UP_TO:
+        if testable and claim["form"] == "ratio" and _ratio_of(claim).bound == printed.UP_TO:
             why += ", and which cells are tried, as the paper says up to (estimand maximum_ratio)"
         yield {
-            "id": name, "statement": claim["statement"], "kind": KINDS[claim["form"]],
+            "id": name, "statement": claim["statement"], "kind": _KINDS[claim["form"]],
             "basis": exhibit, "exhibits": [exhibit],
             "routes": ["emulated", "measured"] if testable else ["not_testable"],
             "why": why if testable else f"No testbed here has {claim['missing']}", "test": _test(claim, value),
@@ -383,7 +383,7 @@ def _claims(answers: Answers) -> Iterator[dict[str, Any]]:
 def _test(claim: Mapping[str, Any], value: str) -> dict[str, Any]:
     if claim["form"] == "not_testable":
         return {"estimand": "none", "missing": claim["missing"], "testbed": f"one with {claim['missing']}"}
-    begun = WORKLOADS[claim["workload"]]
+    begun = FIRST_EXPERIMENTS[claim["workload"]]
     metric, *also = begun.metrics[claim["metric"]]
     own = {"metric": metric} | ({"also": also} if also else {})
     cells = {
@@ -395,10 +395,10 @@ def _test(claim: Mapping[str, Any], value: str) -> dict[str, Any]:
         judged = {"relation": "within", "expected": expected, "relative": RELATIVE}
         return {"estimand": "share", **own, "cell": cells["fabric"], "over": over, **judged}
     sides = {"numerator": cells["fabric"], "denominator": cells["over"]}
-    return {"estimand": "ratio", **own, **sides, **_asks(ratio_of(claim), expected), "no_effect": 1}
+    return {"estimand": "ratio", **own, **sides, **_asks(_ratio_of(claim), expected), "no_effect": 1}
 
 
-def _asks(ratio: Ratio, expected: str) -> dict[str, Any]:
+def _asks(ratio: PrintedRatio, expected: str) -> dict[str, Any]:
     """Test of a ratio: a number within a tolerance, a range between its ends, or a bound."""
     if ratio.low != ratio.high:
         ends = {"lower": ratio.low, "upper": ratio.high}
@@ -432,7 +432,7 @@ def document_text(answers: Answers) -> str:
     cited = f" [@{answers['id']}]" if answers.get("source") else ""
     verdicts = re.search(r"```\{r\}\n#\| child: parts/verdicts.qmd\n```\n", by_name["paper"])
     claimed = f"# What the paper claimed {{#sec-paper}}\n\nThe paper{cited} says: `r claims_sentence()`\n\n"
-    opening = opening.replace(SUMMARY, f"`r draft_note()`\n\n{SUMMARY}")
+    opening = opening.replace(_SUMMARY, f"`r draft_note()`\n\n{_SUMMARY}")
     text = title + opening + claimed + (verdicts[0] if verdicts else "") + "\n"
     text += re.sub(r"^## .*", "", by_name["exhibits"], flags=re.MULTILINE | re.DOTALL)
     text += "".join(_exhibit(answers, exhibit["id"]) for exhibit in answers["exhibits"])
@@ -455,8 +455,8 @@ def _exhibit(answers: Answers, exhibit: str) -> str:
 def _limits(answers: Answers, template: str) -> str:
     """Limits of the paper's own runs; the table of drives where there are runs."""
     if measured := [claim for claim in answers["claims"] if claim["form"] != "not_testable"]:
-        first = WORKLOADS[measured[0]["workload"]].id
-        template = template.replace(f'"{WORKLOADS["hdfs_put"].id}"', f'"{first}"')
+        first = FIRST_EXPERIMENTS[measured[0]["workload"]].id
+        template = template.replace(f'"{FIRST_EXPERIMENTS["hdfs_put"].id}"', f'"{first}"')
         return EXPERIMENTS + re.sub(r"^- \*\*No adapter\..*\n", "", template, flags=re.MULTILINE)
     closing = template[template.rindex("```{r}") :]
     return "# Limitations {#sec-limits}\n\nNothing is measured yet.\n\n" + closing
@@ -503,17 +503,17 @@ def ask() -> Answers:
             name = one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
         answers["exhibits"].append({"id": name, "caption": one("  What it shows")})
     exhibits = [exhibit["id"] for exhibit in answers["exhibits"]] + ["text"]
-    fabrics = fabric_names(load_testbed(TESTBED))
+    fabrics = fabric_names(load_testbed(_TESTBED))
     answers["claims"] = []
     while len(answers["claims"]) == 0 or (statement := one("Next claim in one sentence, or nothing", pattern="")):
         if not answers["claims"]:
             statement = one("First claim in one sentence")
-        claim = {"statement": statement, "form": one("  Its form: ratio, value or not_testable", among=list(NEEDED))}
+        claim = {"statement": statement, "form": one("  Its form: ratio, value or not_testable", among=list(_NEEDED))}
         claim["exhibit"] = one("  Exhibit that shows it", "text", among=exhibits)
         if claim["form"] == "not_testable":
             claim["missing"] = one("  What the testbed lacks")
         else:
-            claim["workload"] = one(f"  Its workload ({', '.join(WORKLOADS)})", among=list(WORKLOADS))
+            claim["workload"] = one(f"  Its workload ({', '.join(FIRST_EXPERIMENTS)})", among=list(FIRST_EXPERIMENTS))
             claim |= _asked(one, claim)
             claim["fabric"] = one("  On which network", "10gbe", among=fabrics)
             if claim["form"] == "ratio":
@@ -524,7 +524,7 @@ def ask() -> Answers:
 
 def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
     """A number as printed and what it is of, asked until they have a reading, which is confirmed."""
-    metrics = list(WORKLOADS[claim["workload"]].metrics)
+    metrics = list(FIRST_EXPERIMENTS[claim["workload"]].metrics)
     while True:
         said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
         likely = next(
@@ -540,7 +540,7 @@ def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
 def _has_reading(claim: Mapping[str, Any]) -> bool:
     with suppress(ValueError):
         return bool(
-            reading(claim) if claim["form"] == "value" else printed.ratios(claim["printed"], kind_of(claim["metric"]))
+            _reading(claim) if claim["form"] == "value" else printed.ratios(claim["printed"], _kind_of(claim["metric"]))
         )
     return False
 
@@ -548,13 +548,13 @@ def _has_reading(claim: Mapping[str, Any]) -> bool:
 def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
     """`reads_as` where a number has several readings or an unusual one. Raises ValueError where none is meant."""
     again = ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it")
-    found: list[Ratio] = []
+    found: list[PrintedRatio] = []
     if claim["form"] == "value":
         again = ValueError("then with the unit that the paper means, such as 118 MiB/s")
     else:
-        found = printed.ratios(claim["printed"], kind_of(claim["metric"]))
+        found = printed.ratios(claim["printed"], _kind_of(claim["metric"]))
     if not found or (len(found) == 1 and not unusual(found[0])):
-        chosen, reads_as = one(f"  {reading(claim)}, right?", "yes", among=("yes", "no")), {}
+        chosen, reads_as = one(f"  {_reading(claim)}, right?", "yes", among=("yes", "no")), {}
     else:
         listed = {str(place): str(each) for place, each in enumerate(found, start=1)}
         named = ", ".join(f"{place}: {each}" for place, each in listed.items())

@@ -9,28 +9,30 @@ from pathlib import Path
 
 from whitewire import atomic
 from whitewire.description.capabilities import capabilities_of
-from whitewire.description.names import unfit
+from whitewire.description.names import unfit_name
 from whitewire.description.reading import decoded
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, SYSTEM_PATH, root, shown, temporary
 from whitewire.testbed.each import on_each
-from whitewire.testbed.site import facts, listing, preflight, shell
-from whitewire.testbed.site.facts import Facts
+from whitewire.testbed.site import listing, preflight, shell
+from whitewire.testbed.site.facts import Facts, parse_facts
 from whitewire.testbed.site.inventory import Place
 from whitewire.testbed.site.job import nodes_of
+from whitewire.testbed.site.listing import read_listing
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.opening import NotReady
 from whitewire.testbed.site.proposal import Site, proposal
 from whitewire.testbed.site.remote_host import Layout, RemoteHost
-from whitewire.testbed.site.schedulers import TABLE, of_job
+from whitewire.testbed.site.schedulers import SCHEDULERS, of_job
+from whitewire.testbed.site.shell import SITE_QUESTIONS
 from whitewire.testbed.site.ssh import SshHost
 from whitewire.text import quoted
 from whitewire.workflow.new_paper import sections
 
-KEPT = ("data_fraction", "limits", "probes")
+_KEPT = ("data_fraction", "limits", "probes")
 """Keys of the example that are no question of hosts."""
-MOST_BYTES = 10_000_000
+_MOST_BYTES = 10_000_000
 """Most bytes of a list of hosts."""
 ASKING = Layout(run="", work="/", data=(), path=SYSTEM_PATH, java="java")
 """Layout for questions, which write nothing on a host."""
@@ -58,22 +60,22 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
 def _listed(given: Path | None) -> tuple[str, str, list[Listed]]:
     """(kind of testbed, where its hosts are from, these). Raises UserError."""
     if given is not None:
-        form, listed = listing.read(_text(given), shown(given))
+        form, listed = read_listing(_text(given), shown(given))
         return "ssh", f"{shown(given)} ({form})", listed
     kind = of_job(os.environ)
     if not kind:
-        variables = ", ".join(scheduler.variable for scheduler in TABLE.values() if scheduler.variable)
+        variables = ", ".join(scheduler.variable for scheduler in SCHEDULERS.values() if scheduler.variable)
         known = ", ".join(form.called for form in listing.FORMS.values())
         raise UserError(
             f"site: found neither a list of hosts nor a job ({variables}), expected --from FILE with one of {known}"
         )
     nodes = enumerate(nodes_of({"kind": kind}), start=1)
-    return kind, f"this job of {TABLE[kind].name}", [Listed(node, f"node {number}") for number, node in nodes]
+    return kind, f"this job of {SCHEDULERS[kind].name}", [Listed(node, f"node {number}") for number, node in nodes]
 
 
 def _free(name: str) -> Path:
     """The file of a new testbed. Raises UserError where it is there, or for a name that is none."""
-    if why := unfit(name, "testbeds"):
+    if why := unfit_name(name, "testbeds"):
         raise UserError(f"site: found the name {quoted(name)}, {why}")
     path = root() / "config" / "testbeds" / f"{name}.yaml"
     if path.exists():
@@ -84,10 +86,10 @@ def _free(name: str) -> Path:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            found = file.read(MOST_BYTES + 1)
+            found = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UserError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    return decoded(found, path, MOST_BYTES, "text")
+    return decoded(found, path, _MOST_BYTES, "text")
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:
@@ -97,7 +99,7 @@ def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str,
     if capabilities_of({"kind": kind}).lists_hosts:
         hosts = [SshHost(place, ASKING, ssh_config or None) for place in places]
     else:
-        config, scheduler = {"ssh_config": ssh_config}, TABLE[kind]
+        config, scheduler = {"ssh_config": ssh_config}, SCHEDULERS[kind]
         nodes = scheduler.nodes(config, os.environ)
         hosts = [scheduler.host(place, ASKING, config, nodes) for place in places]
     answers = on_each(hosts, _ask, len(hosts))
@@ -112,7 +114,7 @@ def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str,
 def _ask(host: RemoteHost) -> Facts | str:
     """The facts of a host, or why there are none."""
     try:
-        return preflight.asked(host, shell.asking(shell.SITE), [ASKING.java], {}, facts.read)
+        return preflight.asked(host, shell.asking(SITE_QUESTIONS), [ASKING.java], {}, parse_facts)
     except NotReady as why:
         return str(why)
 
@@ -121,7 +123,7 @@ def _kept(kind: str) -> str:
     """The example's keys that are kept, with their comments; schedulers have one example."""
     name = "ssh" if capabilities_of({"kind": kind}).lists_hosts else "slurm"
     example = (HOME / "config" / "testbeds" / f"{name}.example.yaml").read_text(encoding="utf-8")
-    found = (comment + body for key, comment, body in sections(example) if key in KEPT)
+    found = (comment + body for key, comment, body in sections(example) if key in _KEPT)
     return "\n".join(f"{text.strip()}\n" for text in found)
 
 

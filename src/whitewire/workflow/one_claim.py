@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.analysis import judging, one_claim
-from whitewire.analysis.analyse import model_runs, write
+from whitewire.analysis.analyse import model_runs, write_analysis
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
+from whitewire.analysis.one_claim import claim_of
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.analysis.so_far import as_read
 from whitewire.description import names
+from whitewire.description.names import check_variables
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import write_csv
@@ -23,16 +25,17 @@ from whitewire.install.doctor import preflight
 from whitewire.paths import root, temporary
 from whitewire.records.checked import block_record
 from whitewire.report import one_claim as said
-from whitewire.tidy.tables import tidy
+from whitewire.report.one_claim import known_numbers, verdict_lines
+from whitewire.tidy.tables import tidy_paper
 from whitewire.workflow.ahead import outlook_of
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.start import run_workflow
 
 
-def run(options: Sequence[str]) -> int:
+def run_claim(options: Sequence[str]) -> int:
     """Print the cost of the claim of the environment and measure it with these options of Snakemake, or print its
     answer if nothing is to be measured; returns the exit status. Raises UserError."""
-    names.check({names.CLAIM: "", **os.environ})
+    check_variables({names.CLAIM: "", **os.environ})
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     (paper,) = plan.described.values()
@@ -47,7 +50,7 @@ def run(options: Sequence[str]) -> int:
 def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[str]:
     """The answer for a claim that needs no measurement; empty for another one."""
     if row := without_runs(paper, testbed, plan.effort, plan.claim):
-        yield from said.lines(paper, plan.claim, said.known(row))
+        yield from verdict_lines(paper, plan.claim, known_numbers(row))
         return
     makes = one_claim.made_at(paper, plan.claim)
     if plan.effort not in makes:
@@ -61,7 +64,7 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
     before = said.row_of(root() / "results" / plan.testbed, paper.id, plan.claim)
     row = None if before and open_still(before) else judged_now(plan, paper, testbed)
     if row and not open_still(row):
-        yield from said.lines(paper, plan.claim, row)
+        yield from verdict_lines(paper, plan.claim, row)
 
 
 def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -78,8 +81,8 @@ def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[
         write_csv(plan.designs[paper.id], paper, results / "design.csv")
         (results / "raw").symlink_to(raw)
         try:
-            tidy(paper.id, results)
-            write(paper, testbed, results, plan.seed, plan.budget)
+            tidy_paper(paper.id, results)
+            write_analysis(paper, testbed, results, plan.seed, plan.budget)
         except UserError:  # the block says so before it is measured further
             return None
         return said.row_of(results.parent, paper.id, plan.claim)
@@ -87,7 +90,7 @@ def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[
 
 def without_runs(paper: Paper, testbed: Mapping[str, Any], effort: str, name: str) -> Mapping[str, Any] | None:
     """The row of verdicts.csv of a claim that no run on a testbed can judge; None of one that runs judge."""
-    claim, status = one_claim.of(paper, name), status_on(testbed)
+    claim, status = claim_of(paper, name), status_on(testbed)
     alone = replace(paper, raw={**paper.raw, "claims": [claim]})
     runs = on_testbed(alone, testbed, effort, *as_read(alone, [], []))
     modelled = None

@@ -8,18 +8,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from whitewire import workloads
 from whitewire.analysis.guards import NET_SHARE
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
-from whitewire.design import cautions
+from whitewire.design.cautions import cautions_of_experiment
 from whitewire.design.durations import busy_cores, expected_seconds, overhead_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
 from whitewire.factors import parameter
-from whitewire.levels import said
+from whitewire.levels import level_in_words
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
+from whitewire.workloads import workload_of
 
 MOST_BUSY = 0.65
 """Share of the processors beyond which runs lack them (`limits.cpu_late_ms`)."""
@@ -28,7 +28,7 @@ TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
 """Multiples of the bytes, and number of larger k, that a proposal tries."""
 
 
-def lines(
+def outlook_lines(
     paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int | None = None
 ) -> Iterator[str]:
     """For each experiment what its runs move, and its slowest and fastest cell. Controls are like their origins."""
@@ -44,7 +44,7 @@ def lines(
             yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
         if capabilities_of(testbed).scales_rates:
             yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed, cores or os.cpu_count() or 1)
-            yield from (f"    caution: {words}" for words in cautions.of(paper, name))
+            yield from (f"    caution: {words}" for words in cautions_of_experiment(paper, name))
 
 
 def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any
 def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
     """Whether a run uses few enough processors, and has enough time beyond its jobs' startup overhead."""
     seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
-    workload, size = workloads.of(row["workload"]), files * scale.file_bytes
+    workload, size = workload_of(row["workload"]), files * scale.file_bytes
     busy = busy_cores(workload.on_yarn, size, seconds)
     if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
         return False
@@ -105,7 +105,7 @@ def _moves(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> str:
 def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: float, cores: int | None) -> str:
     levels, (scale, files) = levels_of(paper, row), _scaled(paper, row, testbed)
     parameters = paper.parameters(row["experiment"], levels)
-    workload = workloads.of(row["workload"])
+    workload = workload_of(row["workload"])
     size = files * scale.file_bytes
     copies, outputs = parameter(parameters, "replication"), parameter(parameters, "output_replication")
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
@@ -135,12 +135,12 @@ def _scaled(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> tuple[A
     """A run's scale, and how many files of that size it moves."""
     levels, effort = levels_of(paper, row), row["effort"]
     parameters = paper.parameters(row["experiment"], levels)
-    files = workloads.of(row["workload"]).files(parameters)
+    files = workload_of(row["workload"]).files(parameters)
     return scale_of(paper, row["experiment"], effort, levels, testbed), files
 
 
 def _levels(levels: Mapping[str, Any]) -> str:
-    return ", ".join(f"{factor} {said(factor, level)}" for factor, level in levels.items())
+    return ", ".join(f"{factor} {level_in_words(factor, level)}" for factor, level in levels.items())
 
 
 def _mb(size: float) -> str:

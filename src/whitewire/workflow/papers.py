@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from whitewire import budget
 from whitewire.analysis.so_far import judge_so_far
-from whitewire.budget import Budget
+from whitewire.budget import BUDGET_VARIABLE, Budget, time_in_words
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import claimed_cells, compared_cells, levels_of
 from whitewire.levels import cell_id
@@ -22,11 +22,11 @@ from whitewire.workflow.plan import GOES_ON, Plan
 from whitewire.workflow.start import run_workflow
 from whitewire.workflow.validation import validated
 
-LEAST_S = 180.0
+_LEAST_S = 180.0
 """Seconds of a budget with which it is worth going on: the start of a cluster takes half of them."""
 
 
-def run(options: Sequence[str]) -> int:
+def run_papers(options: Sequence[str]) -> int:
     """Check the configuration, run Snakemake with these options, and go on if time is left; returns the exit status.
     Raises UserError."""
     plan = validated()
@@ -34,12 +34,12 @@ def run(options: Sequence[str]) -> int:
     status = run_workflow(options, again(plan))
     seconds = budget.seconds_of(plan.budget)
     left = seconds - (time.monotonic() - clock)
-    if status or not LEAST_S <= left < math.inf or not (blocks := cut_short(plan, began)):
+    if status or not _LEAST_S <= left < math.inf or not (blocks := cut_short(plan, began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
-    print(f"papers: {budget.words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
+    print(f"papers: {time_in_words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
     handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds)
-    os.environ |= {GOES_ON: "yes", budget.VARIABLE: handed_on.text()}
+    os.environ |= {GOES_ON: "yes", BUDGET_VARIABLE: handed_on.text()}
     return run_workflow(options, [_file(plan, block) for block in blocks])
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whitewire.errors import UserError
 
-VARIABLE = "WHITEWIRE_PARENT"
+PARENT_VARIABLE = "WHITEWIRE_PARENT"
 """Names the file to a command. Without it a command is on its own."""
 
 _held: dict[Path, int] = {}
@@ -66,7 +66,7 @@ def _locked(path: Path) -> int:
 
 def follow() -> None:
     """Have this process killed when the workflow named in the environment has ended; what it started ends with it."""
-    path = os.environ.get(VARIABLE)
+    path = os.environ.get(PARENT_VARIABLE)
     if not path:
         return
     try:

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from whitewire import budget, lanes, workloads
-from whitewire.analysis import one_claim
-from whitewire.budget import Budget
+from whitewire import budget, lanes
+from whitewire.analysis.one_claim import rows_of_claim
+from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.project import document_path, load_config, paper_path, testbed_path
 from whitewire.description.testbed import check_lanes_hold, digest, lane_count, load_testbed
-from whitewire.design.rows import make_design, most_hosts, read_csv
+from whitewire.design.rows import hosts_of_rows, make_design, read_csv
 from whitewire.errors import UserError
 from whitewire.measure import scale_candidate
 from whitewire.measure.block_plan import BlockPlan
@@ -32,11 +32,13 @@ from whitewire.workflow import missing
 from whitewire.workflow.checked_paper import check_programs, check_unique, checked_paper
 from whitewire.workflow.images import Images, parent_of_containers
 from whitewire.workflow.job_needs import JobNeeds, job_needs
+from whitewire.workflow.missing import goes_on_with, seconds_by_block
+from whitewire.workloads import workload_of
 
-OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
+_OVERRIDES = ("papers", "testbed", "effort", "budget", "lanes", "outliers")
 GOES_ON = "WHITEWIRE_GOES_ON"
 """The environment variable of a start that goes on with blocks that it has finished: with those of its budget."""
-MOST_LANES = 8
+_MOST_LANES = 8
 """Lanes that are taken unasked: more were never tried."""
 MACHINE = 840
 """A measurement's share of the machine (resource `measuring`) where it has all of it: divisible by 1 to 8."""
@@ -103,7 +105,7 @@ class Plan:
         again = again or bool(config["claim"])
         lacking = missing.by_block(asked, config["testbed"], again, budget.seconds_of(config["budget"]))
         goes_on = bool(os.environ.get(GOES_ON))
-        handed_on = Budget.read(os.environ[budget.VARIABLE]).expected if goes_on else None
+        handed_on = Budget.read(os.environ[BUDGET_VARIABLE]).expected if goes_on else None
         waiting = handed_on if handed_on is not None else missing.waiting(described, lacking, testbed)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed) if waiting else 0.0)
         return cls(
@@ -112,7 +114,7 @@ class Plan:
             digest(testbed), JobNeeds(needs), described=described, left_out=left_out,
             watch=parent_of_containers(deployment), begins=begins, budget=config["budget"], claim=config["claim"],
             lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
-            whole=partial(missing.whole, described, lacking, testbed), goes_on=goes_on,
+            whole=partial(seconds_by_block, described, lacking, testbed), goes_on=goes_on,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -181,7 +183,7 @@ class Plan:
             if not _is_design(root() / design, self.designs[name]):
                 found.append(design)
         for block in self.block_files:
-            if (record := block_record(root() / block)) and missing.goes_on(record, seconds):
+            if (record := block_record(root() / block)) and goes_on_with(record, seconds):
                 found.append(block)
         return found
 
@@ -221,7 +223,7 @@ def _read(config: Mapping[str, Any], testbed: Mapping[str, Any]
             raise UserError(f"paper/{name}.qmd: no such file: every paper has a document")
         designs[name] = make_design(paper, testbed, config["effort"], config["seed"])
         check_unique(designs[name], shown(path))
-        needed = most_hosts(paper, designs[name], servers=False)
+        needed = hosts_of_rows(paper, designs[name], servers=False)
         check_lanes_hold(testbed, needed, shown(testbed_path(config["testbed"])), name)
         left_out[name] = check_programs(paper, designs[name], testbed)
     return described, designs, left_out
@@ -230,9 +232,10 @@ def _read(config: Mapping[str, Any], testbed: Mapping[str, Any]
 def _override(given: Mapping[str, Any]) -> None:
     """Put values of --config over those of the configuration. Raises UserError."""
     for name, value in given.items():
-        if name not in OVERRIDES:
+        if name not in _OVERRIDES:
             raise UserError(
-                f'--config: found the key "{name}", expected one of {", ".join(OVERRIDES)}{suggestion(name, OVERRIDES)}'
+                f'--config: found the key "{name}", expected one of {", ".join(_OVERRIDES)}'
+                f"{suggestion(name, _OVERRIDES)}"
             )
         # Through the environment, so that the stages' commands see the same.
         os.environ[name.upper()] = " ".join(value) if isinstance(value, list) else str(value)
@@ -259,7 +262,7 @@ def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], floa
         asked = lane_count(testbed)
     if isinstance(asked, int):
         return asked, asked
-    memory = max(1, min(lanes.held_by_memory(), MOST_LANES))
+    memory = max(1, min(lanes.held_by_memory(), _MOST_LANES))
     return lanes.carried(len(os.sched_getaffinity(0)), busy(), memory), memory
 
 
@@ -268,7 +271,7 @@ def _asked(claim: str, described: Mapping[str, Paper], designs: Mapping[str, Seq
     """The rows of designs that a start is asked for: those of a claim and its controls where it names one."""
     if not claim:
         return designs
-    return {name: one_claim.rows_of(described[name], claim, rows) for name, rows in designs.items()}
+    return {name: rows_of_claim(described[name], claim, rows) for name, rows in designs.items()}
 
 
 def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
@@ -277,9 +280,11 @@ def _busy(described: Mapping[str, Paper], designs: Mapping[str, Sequence[DesignR
     runs = [BlockPlan(described[name], testbed, row["effort"]).run(row)
             for name, rows in designs.items() for row in rows]  # fmt: skip
     seconds = sum(run.expected_seconds for run in runs)
-    return sum(scale_candidate.load(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
+    return (
+        sum(scale_candidate.busy_processors(run) * run.expected_seconds for run in runs) / seconds if seconds else 0.0
+    )
 
 
 def _of_suite(designs: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
     """Whether any run is a HiBench program."""
-    return any(workloads.of(row["workload"]).of_suite for rows in designs.values() for row in rows)
+    return any(workload_of(row["workload"]).of_suite for rows in designs.values() for row in rows)

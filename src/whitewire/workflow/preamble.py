@@ -7,14 +7,14 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 
-from whitewire import budget, lanes, lock
-from whitewire.budget import Budget
+from whitewire import budget, lock
+from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.testbed import load_testbed
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.paths import HOME, root
-from whitewire.workflow import parent_watch
 from whitewire.workflow.missing import by_runs
+from whitewire.workflow.parent_watch import PARENT_VARIABLE
 from whitewire.workflow.plan import Plan
 
 
@@ -27,18 +27,18 @@ def preamble(plan: Plan) -> str:
     """
     scripts, fallback = (shlex.quote(str(HOME / "workflow" / name)) for name in ("scripts", "fallback"))
     path = f'PATH={scripts}:"$PATH":{fallback}'
-    handed_on = "" if plan.begins and not plan.goes_on else os.environ.get(budget.VARIABLE, "")
-    os.environ[budget.VARIABLE] = text = (
+    handed_on = "" if plan.begins and not plan.goes_on else os.environ.get(BUDGET_VARIABLE, "")
+    os.environ[BUDGET_VARIABLE] = text = (
         handed_on
         or Budget.of(budget.seconds_of(plan.budget), plan.waiting, _claims(plan), plan.lanes, plan.whole()).text()
     )
-    exported = {budget.VARIABLE: text, lock.INSIDE: "snakemake"}
-    exported |= {parent_watch.VARIABLE: str(plan.watch)} if plan.watch else {}
+    exported = {BUDGET_VARIABLE: text, lock.INSIDE: "snakemake"}
+    exported |= {PARENT_VARIABLE: str(plan.watch)} if plan.watch else {}
     if plan.begins and plan.in_all[1] > 1:
         count, most = plan.in_all
         on_a_site = not capabilities_of(load_testbed(plan.testbed)).shares_processors
         folder = root() / ".cache" / "lanes"
-        exported[lanes.VARIABLE] = Lanes.of(count, folder, [*plan.waiting], most, on_a_site).text()
+        exported[LANES_VARIABLE] = Lanes.of(count, folder, [*plan.waiting], most, on_a_site).text()
     return "; ".join([path, *(f"export {name}={shlex.quote(value)}" for name, value in exported.items())])
 
 

@@ -9,17 +9,17 @@ import grimp
 
 from whitewire.paths import HOME
 
-PACKAGE = "whitewire"
+_PACKAGE = "whitewire"
 
 
 @cache
 def _graph() -> grimp.ImportGraph:
-    return grimp.build_graph(PACKAGE, cache_dir=None)
+    return grimp.build_graph(_PACKAGE, cache_dir=None)
 
 
 def modules(stage: str) -> set[str]:
     """Names of all modules that a stage's module (`tidy.tables`) needs, its own too."""
-    name = f"{PACKAGE}.{stage}"
+    name = f"{_PACKAGE}.{stage}"
     return {name} | _graph().find_upstream_modules(name)
 
 
@@ -33,6 +33,6 @@ def program(stage: str) -> list[str]:
     return found
 
 
-def files(*patterns: str) -> list[str]:
+def program_files(*patterns: str) -> list[str]:
     """Files of the repository that match, as paths from its top."""
     return sorted(str(path.relative_to(HOME)) for p in patterns for path in HOME.glob(p) if path.is_file())

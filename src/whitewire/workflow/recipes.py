@@ -10,7 +10,7 @@ from whitewire.errors import UserError
 
 RECIPES, IMAGES = "containers", ".cache/containers"
 """Folders of the definitions and of the images made from them, below the top of the repository."""
-HEADER = ("Bootstrap", "From")
+_HEADER = ("Bootstrap", "From")
 SECTIONS = ("arguments", "labels", "files", "post", "environment", "test")
 
 
@@ -43,7 +43,7 @@ class Recipe:
         return re.sub(r"\{\{ *(\w+) *\}\}", lambda match: values[match[1]], self.sections.get(section, ""))
 
 
-def load(path: Path) -> Recipe:
+def _load(path: Path) -> Recipe:
     """Read a definition file. Raises UserError for a header or section that is not known or not there."""
     header: dict[str, str] = {}
     sections: dict[str, list[str]] = {}
@@ -62,10 +62,10 @@ def load(path: Path) -> Recipe:
             current.append(line)
         elif line.strip() and not line.startswith("#"):
             key, separator, value = line.partition(":")
-            if key not in HEADER or not separator:
-                raise UserError(f"{path}: line {number}: found {line!r}, expected {' or '.join(HEADER)}")
+            if key not in _HEADER or not separator:
+                raise UserError(f"{path}: line {number}: found {line!r}, expected {' or '.join(_HEADER)}")
             header[key] = value.strip()
-    missing = [key for key in HEADER if not header.get(key)]
+    missing = [key for key in _HEADER if not header.get(key)]
     if missing:
         raise UserError(f"{path}: {missing[0]}: found nothing, expected a header")
     return Recipe(path.stem, header, {name: _dedented(text) for name, text in sections.items()})
@@ -73,7 +73,7 @@ def load(path: Path) -> Recipe:
 
 def made_of(top: Path, name: str) -> list[str]:
     """Files that an image is made of, from the repository's top: recipe, what it copies, the image it starts from."""
-    recipe = load(top / RECIPES / f"{name}.def")
+    recipe = _load(top / RECIPES / f"{name}.def")
     base = [f"{IMAGES}/{recipe.base}.sif"] if recipe.base else []
     return [f"{RECIPES}/{name}.def", *recipe.pairs("files"), *base]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from whitewire.description.testbed import load_testbed
 from whitewire.measure import survey_plan
 from whitewire.paths import root
-from whitewire.records import links
-from whitewire.records.links import TransportPlan
+from whitewire.records.links import LINKS_FOLDER, TransportPlan
 from whitewire.text import canonical
 from whitewire.workflow.plan import Plan
 
@@ -30,29 +29,29 @@ def state(testbed: str, *patterns: str) -> str:
 
 def survey_effort(plan: Plan) -> str:
     """The effort at which links are measured: the user's, or a larger one at which they were measured before."""
-    return survey_plan.effort_there(root() / "results" / plan.testbed / links.FOLDER, plan.description, plan.effort)
+    return survey_plan.effort_there(root() / "results" / plan.testbed / LINKS_FOLDER, plan.description, plan.effort)
 
 
-def transports(testbed: str) -> list[TransportPlan]:
+def measured_transports(testbed: str) -> list[TransportPlan]:
     """The testbed's transports that iperf3 measures: with others these are measured again."""
     return survey_plan.transports_of(load_testbed(testbed))
 
 
 def link_parts(testbed: str) -> list[str]:
     """Parts of what links carry, each of a rule of its own."""
-    return ["network", "drives", "rdma", *(["transports"] if transports(testbed) else [])]
+    return ["network", "drives", "rdma", *(["transports"] if measured_transports(testbed) else [])]
 
 
-def carried(plan: Plan, paper: str) -> list[str]:
+def transport_tables(plan: Plan, paper: str) -> list[str]:
     """What a report shows beside runs over a transport: tables of links, where the paper has runs and the testbed a
     transport."""
-    if not plan.designs.get(paper) or not transports(plan.testbed):
+    if not plan.designs.get(paper) or not measured_transports(plan.testbed):
         return []
     names = ("links/tables/rdma.csv", "links/tables/transports.csv", "logs/links-tables.done")
     return [f"results/{plan.testbed}/{name}" for name in names]
 
 
-def reference() -> list[str]:
+def reference_files() -> list[str]:
     """The file that describes the reference results, if the folder in use has them."""
     path = Path("results", "reference", "manifest.json")
     return [str(path)] if (root() / path).is_file() else []

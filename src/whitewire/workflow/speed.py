@@ -13,11 +13,11 @@ from whitewire.records.checked import block_record
 
 REFERENCE_S = 0.0185
 """CPU seconds of work() on the machine from which planned times come (an AMD EPYC of 2023, one of its processors)."""
-TRIES, LEAST, MOST = 5, 0.25, 10.0
+_TRIES, _LEAST, _MOST = 5, 0.25, 10.0
 """Tries of which the best counts, and the bounds of what is taken for a machine's speed."""
-STEP = 0.5
+_STEP = 0.5
 """Steps of a machine's speed, so that small differences between two calls change nothing."""
-MODEL, ONE_BLOCK = 0.4, 0.2
+_MODEL, ONE_BLOCK = 0.4, 0.2
 """Errors of planned times: of the model alone (blocks of the reference took 0.8 to 1.3 of it on an idle machine), and
 from a single finished block."""
 FEW = 4
@@ -37,11 +37,11 @@ def pace(results: Path) -> tuple[float, float, str]:
     `results` is a testbed's folder.
     """
     records = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
-    found = sorted(pace for record in records if LEAST <= (pace := record.get("pace") or 0.0) <= MOST)
+    found = sorted(pace for record in records if _LEAST <= (pace := record.get("pace") or 0.0) <= _MOST)
     if not found:
-        slower = STEP * round(min(work() for _ in range(TRIES)) / REFERENCE_S / STEP)
-        low, high = _within(min(MOST, max(1.0, slower)), MODEL)
-        return low, high, f"by the model alone, ±{MODEL:.0%}"
+        slower = _STEP * round(min(work() for _ in range(_TRIES)) / REFERENCE_S / _STEP)
+        low, high = _within(min(_MOST, max(1.0, slower)), _MODEL)
+        return low, high, f"by the model alone, ±{_MODEL:.0%}"
     if len(found) == 1:
         low, high = _within(found[0], ONE_BLOCK)
     elif len(found) < FEW:

@@ -10,8 +10,8 @@ from whitewire.description.project import document_path
 from whitewire.description.testbed import load_testbed
 from whitewire.install.doctor import preflight
 from whitewire.paths import shown
-from whitewire.workflow import documents
 from whitewire.workflow.ahead import outlook_of
+from whitewire.workflow.documents import check_documents
 from whitewire.workflow.plan import Plan
 
 
@@ -20,7 +20,7 @@ def validated() -> Plan:
     claims; returns the plan. Raises UserError."""
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
-    if left_out := documents.check([(paper, document_path(name)) for name, paper in plan.described.items()]):
+    if left_out := check_documents([(paper, document_path(name)) for name, paper in plan.described.items()]):
         print(f"whitewire: {left_out}", file=sys.stderr)
     preflight(testbed)
     for name, lines in plan.left_out.items():

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from whitewire import factors
+from whitewire.factors import factor_proofs
 from whitewire.factors.base import Proof
 from whitewire.records import processors, reasons
 from whitewire.records.metrics import Found
+from whitewire.records.processors import processor_faults, processor_metrics
 from whitewire.records.reasons import Reason
 from whitewire.records.run import Clock, RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
-from whitewire.workloads.hibench import HiBench
+from whitewire.workloads.hibench import HiBenchWorkload
 from whitewire.workloads.nnbench import NNBench
 from whitewire.workloads.read_loop import ReadLoop
 from whitewire.workloads.rereplicate import Rereplicate
@@ -27,7 +28,7 @@ from whitewire.workloads.teravalidate import TeraValidate
 from whitewire.workloads.testdfsio import TestDfsio
 from whitewire.workloads.wordcount import WordCount
 
-TABLE: dict[str, Workload] = {
+WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for workload in (
         HdfsPut(),
@@ -42,29 +43,29 @@ TABLE: dict[str, Workload] = {
         Copy(),
         ReadLoop(),
         NNBench(),
-        HiBench(),
+        HiBenchWorkload(),
     )
 }
 
 
 def in_papers() -> list[str]:
     """Names of the workloads that a paper may ask for."""
-    return [workload.name for workload in TABLE.values() if workload.in_papers]
+    return [workload.name for workload in WORKLOADS.values() if workload.in_papers]
 
 
 def metric_names() -> list[str]:
     """Names of the metrics of all workloads."""
-    return list(dict.fromkeys(metric for workload in TABLE.values() for metric in workload.metric_names))
+    return list(dict.fromkeys(metric for workload in WORKLOADS.values() for metric in workload.metric_names))
 
 
-def of(name: str) -> Workload:
+def workload_of(name: str) -> Workload:
     """The workload of that name. KeyError for a name that the table lacks, which the schema refuses beforehand."""
-    return TABLE[name]
+    return WORKLOADS[name]
 
 
-def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
+def run_metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
     """Metrics of any run, from its record and its files by name."""
-    workload = of(record["workload"])
+    workload = workload_of(record["workload"])
     cpu = read_host_cpu(files["host-cpu.csv"]) if workload.on_yarn else ([], {})
     samples = read_samples(files["samples.csv"])
     waited = read_waited(files["waited.csv"]) if "waited.csv" in files else None
@@ -72,7 +73,7 @@ def metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
         name: processors.short_share(*busy, samples, waited) if busy else math.nan
         for name, busy in workload.while_busy(record).items()
     }
-    lack = processors.metrics(record, samples, waited) if waited else {}
+    lack = processor_metrics(record, samples, waited) if waited else {}
     return workload.metrics(record, samples, cpu) | short | lack
 
 
@@ -80,7 +81,7 @@ def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
     """Metrics of a run's processors; none if its hosts do not share processors, or for old results."""
     if "waited.csv" not in files:
         return {}
-    return processors.metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
+    return processor_metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
 
 
 def processors_needed(record: RunRecord, files: Mapping[str, str]) -> float:
@@ -88,11 +89,13 @@ def processors_needed(record: RunRecord, files: Mapping[str, str]) -> float:
     return processors.needed(record, read_waited(files["waited.csv"])) if "waited.csv" in files else 0.0
 
 
-def faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
+def run_faults(record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
     """Why a run does not count (empty: it is valid): disturbed, not as asked, or beyond the testbed's `limits`."""
-    unlike = [Reason("unlike", {"why": proof.fault}) for proof in proofs(record) if not proof.same]
-    lacking = clock_faults(record) + cache_faults(record) + processors.faults(record, found, limits)
-    return reasons.disturbed_by(record) + unlike + lacking + of(record["workload"]).faults(record, found, limits)
+    unlike = [Reason("unlike", {"why": proof.fault}) for proof in run_proofs(record) if not proof.same]
+    lacking = clock_faults(record) + cache_faults(record) + processor_faults(record, found, limits)
+    return (
+        reasons.disturbed_by(record) + unlike + lacking + workload_of(record["workload"]).faults(record, found, limits)
+    )
 
 
 STEP_S, SLEEP_S = 0.05, 1.0
@@ -122,6 +125,6 @@ def cache_faults(record: RunRecord) -> list[Reason]:
     return [Reason("caches", {"why": f"{warm[0]}{every}"})] if warm else []
 
 
-def proofs(record: RunRecord) -> list[Proof]:
+def run_proofs(record: RunRecord) -> list[Proof]:
     """Requested and reported level of every factor that a run's workload knows and its record reports."""
-    return factors.proofs(record, of(record["workload"]).factors) if "asked" in record else []
+    return factor_proofs(record, workload_of(record["workload"]).factors) if "asked" in record else []

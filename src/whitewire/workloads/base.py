@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 from whitewire import factors
 from whitewire.factors import parameter
 from whitewire.records import jobs, metrics
+from whitewire.records.jobs import job_faults, job_metrics
 from whitewire.records.metrics import Found
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
-from whitewire.tools import history
+from whitewire.tools.history import setting_text
 from whitewire.workloads.bench import Bench, Outcome
 
 DATA, OUTPUT = "/data", "/output"
@@ -71,7 +72,7 @@ def as_job(name: str, command: Outcome) -> Job:
 
 def generic_options(settings: Mapping[str, object]) -> list[str]:
     """Settings of one call as Hadoop's generic options (-D name=value)."""
-    return [f"-D{name}={history.text(value)}" for name, value in settings.items()]
+    return [f"-D{name}={setting_text(value)}" for name, value in settings.items()]
 
 
 class Workload:
@@ -83,7 +84,7 @@ class Workload:
 
     in_papers: ClassVar[bool] = True
     """Whether a paper's experiment may use it."""
-    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.ONE_JOB)
+    metric_names: ClassVar[tuple[str, ...]] = metrics.names_for_claims(metrics.ANY, metrics.JOBS, metrics.ONE_JOB)
     """Metrics of its runs that a claim or a control may use."""
     scales: ClassVar[bool] = True
     """Whether its rates, times and sizes have full-scale equivalents."""
@@ -222,8 +223,8 @@ class Workload:
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         """Metrics of a run; records/metrics.py declares them."""
-        return jobs.metrics(record, samples, cpu, self.own_metrics(record, samples))
+        return job_metrics(record, samples, cpu, self.own_metrics(record, samples))
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         """Why a run does not count (empty: it is valid), by the testbed's `limits`."""
-        return jobs.faults(record, found, limits, self.computes)
+        return job_faults(record, found, limits, self.computes)

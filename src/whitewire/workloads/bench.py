@@ -1,4 +1,4 @@
-"""Protocols of what a workload's run works with; `whitewire.measure.bench.Bench` implements them.
+"""Protocols of what a workload's run works with; `whitewire.measure.bench.StackBench` implements them.
 
 With them workloads need not import the measurement, the cluster or the testbed.
 """
@@ -33,7 +33,7 @@ class Outcome(Protocol):
     def why(self) -> str: ...
 
 
-class Scale(Protocol):
+class ScaledSizes(Protocol):
     """Bytes of the scaled run's files and blocks."""
 
     @property
@@ -217,7 +217,7 @@ class Bench(Protocol):
         """The run's settings of Hadoop."""
 
     @property
-    def scale(self) -> Scale: ...
+    def scale(self) -> ScaledSizes: ...
 
     @property
     def scaled(self) -> bool:

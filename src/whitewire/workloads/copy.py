@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
 from whitewire.records import metrics
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, names_for_claims
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -38,7 +38,7 @@ class Copy(Workload):
     computes: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.COPIES)
+    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.JOBS, metrics.COPIES)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return 2 * workers

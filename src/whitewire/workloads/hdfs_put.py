@@ -10,7 +10,7 @@ from whitewire.factors import parameter
 from whitewire.records import metrics
 from whitewire.records.metrics import Found
 from whitewire.records.result import Result
-from whitewire.records.run import Evidence, PlacedBlock, RunRecord
+from whitewire.records.run import EvidenceRecord, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
 from whitewire.tools.erasure_coding import Policy
 from whitewire.tools.namenode import Operation
@@ -21,7 +21,7 @@ from whitewire.workloads.without_jobs import WithoutJobs
 MOST_THREADS = 16
 
 
-def put(files: Sequence[str], target: str, settings: Mapping[str, object]) -> list[str]:
+def put_arguments(files: Sequence[str], target: str, settings: Mapping[str, object]) -> list[str]:
     """Arguments of `hdfs dfs` that copy all files to a folder of HDFS at once, one thread a file (to MOST_THREADS).
 
     `settings` are client settings of this call (Hadoop's generic option -D).
@@ -34,7 +34,7 @@ class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
     factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store"}
     modelled: ClassVar[bool] = True
-    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names(metrics.PUTS))
+    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.PUTS))
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameter(parameters, "replication")
@@ -58,7 +58,7 @@ class HdfsPut(WithoutJobs):
         operations = puts.operations(kept["namenode-audit.txt"])
         _check_written(bench, outcomes, operations, placement)
         stored = puts.stored(fsck)
-        packets: Evidence = {} if before is None or after is None else {"packets": after - before}
+        packets: EvidenceRecord = {} if before is None or after is None else {"packets": after - before}
         record: RunRecord = {
             **stored,
             "start": min(operation.start for operation in operations),

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from whitewire.errors import RunFailed
 from whitewire.factors import DRIVE, parameter
 from whitewire.records import jobs, metrics
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import REPORT_PARTS, Found, names_for_claims
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
-from whitewire.tools import hibench, hibench_report
-from whitewire.tools.hibench_report import Report
+from whitewire.tools import hibench
+from whitewire.tools.hibench import PROFILE_SIZES, dfsioe_files, profile_file_bytes
+from whitewire.tools.hibench_report import Report, report_metrics
 from whitewire.workloads import hibench_copy
 from whitewire.workloads.base import Workload
 from whitewire.workloads.bench import Bench, Suite
@@ -29,7 +30,7 @@ NATIVE: dict[str, Workload] = {
 """The workload of ours that runs each micro program without HiBench."""
 
 
-class HiBench(Workload):
+class HiBenchWorkload(Workload):
     name: ClassVar[str] = "hibench"
     needs: ClassVar[frozenset[str]] = frozenset({"program", "profile", "maps", "reduces"})
     reads: ClassVar[frozenset[str]] = frozenset({"output_replication"})
@@ -43,7 +44,7 @@ class HiBench(Workload):
     asks_again: ClassVar[bool] = False
     metric_names: ClassVar[tuple[str, ...]] = (
         *Workload.metric_names, *TestDfsio.metric_names,
-        *metrics.names(metrics.SUITE, *map(metrics.of_report, metrics.PARTS)),
+        *names_for_claims(metrics.SUITE, *map(metrics.of_report, REPORT_PARTS)),
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
@@ -51,18 +52,18 @@ class HiBench(Workload):
         if "size_bytes" in parameters:
             return parameters["size_bytes"]
         program, profile = parameters["program"], parameters["profile"]
-        return hibench.file_bytes(program, profile) if program in hibench.MICRO else 1
+        return profile_file_bytes(program, profile) if program in hibench.MICRO else 1
 
     def stands_for(self, parameters: Mapping[str, Any]) -> Workload:
         return NATIVE.get(parameters["program"], self)
 
     def files(self, parameters: Mapping[str, Any]) -> int:
-        return hibench.files(parameters["profile"]) if parameters["program"] == "dfsioe" else 1
+        return dfsioe_files(parameters["profile"]) if parameters["program"] == "dfsioe" else 1
 
     def measures_overhead(self, parameters: Mapping[str, Any], suite: bool) -> bool:
         """`dfsioe` of HiBench has no file below 1 MiB, `sleep` is startup overhead alone."""
         program = parameters["program"]
-        return program in hibench.SIZES or (program == "dfsioe" and not suite)
+        return program in PROFILE_SIZES or (program == "dfsioe" and not suite)
 
     def identity(self, testbed: Mapping[str, Any]) -> list[str]:
         """Distinguishes runs with HiBench from those with Hadoop's own jars, and runs of different trees."""
@@ -72,7 +73,7 @@ class HiBench(Workload):
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         """Metrics of HiBench's own report and, for a program with one job, those of any job."""
-        report = hibench_report.metrics(record["reports"])
+        report = report_metrics(record["reports"])
         return report | (jobs.one_job(record) if len(record["jobs"]) == 1 else {})
 
     def run(self, bench: Bench) -> Result:
@@ -91,7 +92,7 @@ def _native(bench: Bench) -> Result:
         "output_replication": _outputs(parameters),
     }
     if program == "dfsioe":
-        own["maps"] = hibench.files(profile)
+        own["maps"] = dfsioe_files(profile)
     if program == "sleep":
         own["map_ms"] = hibench.sleep_ms(profile)
     workload = NATIVE[program]
@@ -126,7 +127,7 @@ def _by_hibench(bench: Bench, suite: Suite) -> Result:
 
     result = bench.jobs.record(act, 0)
     size, dfsioe = bench.scale.file_bytes, program == "dfsioe"
-    user = size * hibench.files(bench.parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
+    user = size * dfsioe_files(bench.parameters["profile"]) if dfsioe else sum(report["bytes"] for report in reports)
     own: RunRecord = {
         "user_bytes": user, "output_replication": outputs, "reports": reports, "made_by": suite.made_by
     }  # fmt: skip

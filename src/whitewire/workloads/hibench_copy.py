@@ -14,11 +14,11 @@ from whitewire.paths import HIBENCH
 from whitewire.tools import hibench
 
 TREE, DESCRIPTION = "tree", "prepared.json"
-LEFT_OUT = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench/.*|(flink|storm|gearpump)bench/.*")
+NOT_COPIED = re.compile(r"(.*/)?(\.git|target|__pycache__|report)(/.*)?|sparkbench/.*|(flink|storm|gearpump)bench/.*")
 """Paths that are not copied: other frameworks' programs, and files that builds left."""
-PARTS = ("bin", "conf", "autogen/src", "pom.xml")
+_PARTS = ("bin", "conf", "autogen/src", "pom.xml")
 """Parts of a tree that runs use; its digest covers these."""
-COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
+PINNED_COMMIT = "53ac935f7a6f995176119835435cd58770cd6fec"
 """The last commit of HiBench's master, which is archived: the only state whose `dfsioe` builds for Hadoop 3."""
 
 
@@ -48,8 +48,8 @@ class Prepared:
             return f"{asked}: `make hibench` makes micro programs only; build a tree of your own (docs/use/hibench.md)"
         if program not in self.not_built:
             return ""
-        remedy = f"`make hibench` without HIBENCH= brings commit {COMMIT[:12]}, which has it"
-        if self.commit == COMMIT:
+        remedy = f"`make hibench` without HIBENCH= brings commit {PINNED_COMMIT[:12]}, which has it"
+        if self.commit == PINNED_COMMIT:
             remedy = "correct that and repeat `make hibench`"
         return f"{asked}: {self.not_built[program]}; {remedy}"
 
@@ -58,12 +58,12 @@ def prepared(folder: Path = HIBENCH) -> Prepared | None:
     """The prepared copy in a folder; None without one. Raises UserError for one that cannot be read."""
     path = folder / DESCRIPTION
     try:
-        return read(path.read_text(errors="replace"), str(path))
+        return parse_prepared(path.read_text(errors="replace"), str(path))
     except FileNotFoundError:
         return None
 
 
-def read(text: str, where: str) -> Prepared:
+def parse_prepared(text: str, where: str) -> Prepared:
     """A copy's description, from its JSON text. Raises UserError for other text."""
     try:
         return Prepared(**json.loads(text))
@@ -87,7 +87,7 @@ def identity(home: str) -> tuple[str, ...]:
     return (digest_of(tree),) if (tree / "bin" / "workloads").is_dir() else (home,)
 
 
-def described(home: str) -> dict[str, object]:
+def tree_description(home: str) -> dict[str, object]:
     """The tree at `home` for the environment's record: the description of a prepared copy, else its identity."""
     tree = Path(home)
     found = prepared(tree.parent) if tree.name == TREE else None
@@ -97,10 +97,10 @@ def described(home: str) -> dict[str, object]:
 def digest_of(tree: Path) -> str:
     """SHA-256 of the parts of a tree that runs use: of each file's path and content, in the order of paths."""
     found = hashlib.sha256()
-    for part in PARTS:
+    for part in _PARTS:
         paths = [tree / part] if (tree / part).is_file() else sorted((tree / part).rglob("*"))
         for path in paths:
-            if path.is_file() and not LEFT_OUT.fullmatch(str(path.relative_to(tree))):
+            if path.is_file() and not NOT_COPIED.fullmatch(str(path.relative_to(tree))):
                 name = path.relative_to(tree).as_posix()
                 found.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()

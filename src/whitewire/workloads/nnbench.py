@@ -12,12 +12,12 @@ from whitewire.records.metrics import Found
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
-from whitewire.tools import nnbench
+from whitewire.tools.nnbench import NNBENCH_OPERATIONS, NNBenchResult, nnbench_arguments, nnbench_result
 from whitewire.workloads.base import OF_TASKS, Workload, generic_options
 from whitewire.workloads.bench import Bench
 
-TOOL = "org.apache.hadoop.hdfs.NNBench"
-FOLDER = "/nnbench"
+_TOOL = "org.apache.hadoop.hdfs.NNBench"
+_FOLDER = "/nnbench"
 """Folder of its files, in the file system of the job."""
 BARRIER_S = 15
 """Seconds from a job's submission to the common start of its map tasks; a task that comes later does nothing."""
@@ -30,13 +30,13 @@ class NNBench(Workload):
     needs: ClassVar[frozenset[str]] = frozenset({"maps", "block_size_bytes"})
     reads: ClassVar[frozenset[str]] = OF_TASKS | {"operation"}
     size: ClassVar[str] = "files_per_map"
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": nnbench.OPERATIONS}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": NNBENCH_OPERATIONS}
     factors: ClassVar[frozenset[str]] = OF_TASKS | {
         "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
     }  # fmt: skip
     metric_names: ClassVar[tuple[str, ...]] = (
-        *metrics.names(metrics.CALLS), "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "worker_wire_bytes",
-        "tcp_retransmits", "queue_drops",
+        *metrics.names_for_claims(metrics.CALLS), "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores",
+        "worker_wire_bytes", "tcp_retransmits", "queue_drops",
     )  # fmt: skip
     has_overhead: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2 * BARRIER_S + 5
@@ -50,7 +50,7 @@ class NNBench(Workload):
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Files are closed by create_write only."""
-        writes = parameters.get("operation", nnbench.OPERATIONS[0]) == "create_write"
+        writes = parameters.get("operation", NNBENCH_OPERATIONS[0]) == "create_write"
         return tuple(metric for metric in self.metric_names if writes or metric != "close_latency_mean")
 
     def run(self, bench: Bench) -> Result:
@@ -58,18 +58,18 @@ class NNBench(Workload):
 
         Raises RunFailed when a job or a call of the NameNode failed, or a map task was late for the common start.
         """
-        bench.files.begin(FOLDER)
+        bench.files.begin(_FOLDER)
         parameters = bench.parameters
-        operation = parameters.get("operation", nnbench.OPERATIONS[0])
+        operation = parameters.get("operation", NNBENCH_OPERATIONS[0])
         maps, files = parameters["maps"], parameters["files_per_map"]
 
         def arguments(of: str) -> list[str]:
             start = int(bench.client.now()) + BARRIER_S
-            own = nnbench.arguments(of, maps, files, bench.files.path(FOLDER), start, bench.scale.block_bytes)
+            own = nnbench_arguments(of, maps, files, bench.files.path(_FOLDER), start, bench.scale.block_bytes)
             return [*generic_options(bench.jobs.options()), *own]
 
-        def checked(said: str) -> nnbench.Result:
-            result = nnbench.parse(said)
+        def checked(said: str) -> NNBenchResult:
+            result = nnbench_result(said)
             if result.late or result.exceptions or result.operations != maps * files:
                 raise RunFailed(
                     f"nnbench: {result.operations} of {maps * files} operations, {result.exceptions} exceptions, "
@@ -79,17 +79,17 @@ class NNBench(Workload):
 
         if operation != "create_write":
             bench.shaping.lift()
-            checked(bench.client.tool(TOOL, arguments("create_write"), "files for nnbench").output)
+            checked(bench.client.tool(_TOOL, arguments("create_write"), "files for nnbench").output)
 
         def act(kept: dict[str, str]) -> list[Job]:
-            job = bench.jobs.submit(TOOL, arguments(operation), operation, kept)
+            job = bench.jobs.submit(_TOOL, arguments(operation), operation, kept)
             return [job | {"nnbench": asdict(checked(kept[f"{operation}.txt"]))}]
 
-        return bench.jobs.record(act, 0, output=bench.files.path(FOLDER))
+        return bench.jobs.record(act, 0, output=bench.files.path(_FOLDER))
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         (job,) = record["jobs"]
-        said = nnbench.Result(**job["nnbench"])
+        said = NNBenchResult(**job["nnbench"])
         found: Found = {
             "operations_per_second": said.per_second,
             "latency_mean": said.first / said.operations,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from whitewire.factors import parameter
 from whitewire.records import metrics
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, names_for_claims
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
@@ -16,12 +16,12 @@ from whitewire.workloads.base import OUTPUT, Workload, as_job, generic_options
 from whitewire.workloads.bench import Bench
 from whitewire.workloads.copy import copy_in
 
-TOOL = "whitewire.ReadLoop"
-LOOPS = ("old", "old-on-new-client", "present")
+_TOOL = "whitewire.ReadLoop"
+_LOOPS = ("old", "old-on-new-client", "present")
 
 
-def read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments that read one file with one of LOOPS and a buffer of `buffer` bytes."""
+def _read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | None = None) -> list[str]:
+    """Arguments that read one file with one of _LOOPS and a buffer of `buffer` bytes."""
     return [*generic_options(settings or {}), path, loop, str(buffer)]
 
 
@@ -34,7 +34,7 @@ class ReadLoop(Workload):
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     io_buffer: ClassVar[str] = "reader"
-    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.JOBS, metrics.LOOPS)
+    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.JOBS, metrics.LOOPS)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return workers
@@ -53,8 +53,8 @@ class ReadLoop(Workload):
 
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
-            for loop in LOOPS:
-                outcome = bench.client.tool(TOOL, read(path, loop, buffer), loop)
+            for loop in _LOOPS:
+                outcome = bench.client.tool(_TOOL, _read(path, loop, buffer), loop)
                 kept[f"{loop}.txt"] = outcome.output + "\n"
                 found = dict(re.findall(r"(\w+)=([\d.]+)", outcome.output))
                 moved, credited, seconds = (float(found[name]) for name in ("bytes_read", "bytes_credited", "seconds"))

@@ -26,7 +26,7 @@ class Rereplicate(WithoutJobs):
     factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
     """Without the factors of clients, because only traffic between DataNodes is measured."""
     startup_s: ClassVar[float] = 3.0
-    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names(metrics.RECOVERY))
+    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.RECOVERY))
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameters.get("lost_replicas", 0)

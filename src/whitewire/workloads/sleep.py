@@ -10,7 +10,7 @@ from whitewire.records.run import Job
 from whitewire.workloads.base import Workload, generic_options
 from whitewire.workloads.bench import Bench
 
-TOOL = "org.apache.hadoop.mapreduce.SleepJob"
+SLEEP_TOOL = "org.apache.hadoop.mapreduce.SleepJob"
 
 
 def sleep(
@@ -37,6 +37,6 @@ class Sleep(Workload):
 
         def act(kept: dict[str, str]) -> list[Job]:
             arguments = sleep(parameters["maps"], parameters["reduces"], parameters["map_ms"], settings=options)
-            return [bench.jobs.submit(TOOL, arguments, "sleep", kept)]
+            return [bench.jobs.submit(SLEEP_TOOL, arguments, "sleep", kept)]
 
         return bench.jobs.record(act, 0)

@@ -11,17 +11,17 @@ from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.bench import Bench
 from whitewire.workloads.written import OfWritten
 
-WRITE, SORT = "org.apache.hadoop.examples.RandomWriter", "org.apache.hadoop.examples.Sort"
+_WRITE, _SORT = "org.apache.hadoop.examples.RandomWriter", "org.apache.hadoop.examples.Sort"
 
 
-def write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
+def _write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of RandomWriter: `total` bytes of random records by `maps` map tasks."""
     each = max(1, total // maps)
     own = {"mapreduce.randomwriter.totalbytes": each * maps, "mapreduce.randomwriter.bytespermap": each}
     return [*generic_options(own | dict(settings or {})), target]
 
 
-def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
+def _sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of Sort; a map task for each block of the source."""
     return [*generic_options(settings or {}), "-r", str(reduces), source, target]
 
@@ -45,5 +45,5 @@ class Sort(OfWritten):
     def run(self, bench: Bench) -> Result:
         """Sort of RandomWriter's data. Raises RunFailed when a job failed or records are missing."""
         reduces = bench.parameters["reduces"]
-        return self.two_steps(bench, "random", WRITE, write, lambda source, target, options: (
-            SORT, sort(source, target, reduces, options)))  # fmt: skip
+        return self.two_steps(bench, "random", _WRITE, _write, lambda source, target, options: (
+            _SORT, _sort(source, target, reduces, options)))  # fmt: skip

@@ -14,8 +14,8 @@ from whitewire.tools import codecs
 from whitewire.workloads.base import OF_SHUFFLE, Workload, generic_options
 from whitewire.workloads.bench import Bench
 
-PACKAGE = "org.apache.hadoop.examples.terasort"
-GENERATE, SORT, VALIDATE = f"{PACKAGE}.TeraGen", f"{PACKAGE}.TeraSort", f"{PACKAGE}.TeraValidate"
+_PACKAGE = "org.apache.hadoop.examples.terasort"
+GENERATE, SORT, VALIDATE = f"{_PACKAGE}.TeraGen", f"{_PACKAGE}.TeraSort", f"{_PACKAGE}.TeraValidate"
 ROW_BYTES = 100
 """Bytes of one TeraGen row."""
 SAMPLED_ROWS = 1000
@@ -39,7 +39,7 @@ def sort(source: str, target: str, reduces: int, settings: Mapping[str, object] 
     return [*generic_options(sample | dict(settings or {}) | {"mapreduce.job.reduces": reduces}), source, target]
 
 
-def validate(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
+def validate_arguments(source: str, report: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of TeraValidate, which checks that the rows below `source` are in order."""
     return [*generic_options(settings or {}), source, report]
 
@@ -72,7 +72,7 @@ class TeraSort(Workload):
     def run(self, bench: Bench) -> Result:
         """TeraSort, then TeraValidate of its output. Raises RunFailed when a job failed or a row is out of order."""
         bench.files.begin()
-        rows, options, source = rows_of(bench)
+        rows, options, source = shared_rows(bench)
         target = bench.files.output("sorted")
 
         def act(kept: dict[str, str]) -> list[Job]:
@@ -83,19 +83,19 @@ class TeraSort(Workload):
         bench.shaping.lift()
         report = bench.files.output("report")
         options |= bench.jobs.in_one_jvm()  # it is a check here, and not measured
-        bench.client.tool(VALIDATE, validate(target, report, options), "teravalidate")
-        check(bench, report)
+        bench.client.tool(VALIDATE, validate_arguments(target, report, options), "teravalidate")
+        check_sorted(bench, report)
         return result
 
 
-def rows_of(bench: Bench) -> tuple[int, dict[str, object], str]:
+def shared_rows(bench: Bench) -> tuple[int, dict[str, object], str]:
     """Number of rows, settings of the run's jobs, and the path of TeraGen's rows, which runs share."""
     rows, options = bench.scale.file_bytes // ROW_BYTES, bench.jobs.options()
     made = bench.jobs.input("rows", lambda path: (GENERATE, generate(rows, path, _generators(bench), options)))
     return rows, options, made
 
 
-def check(bench: Bench, report: str) -> None:
+def check_sorted(bench: Bench, report: str) -> None:
     """Raises RunFailed unless TeraValidate's report says that all rows are in order."""
     found = [line for line in bench.client.cat(f"{report}/part-r-00000").splitlines()
              if line.split("\t")[0] in ("error", "checksum")]  # fmt: skip

@@ -11,6 +11,7 @@ from whitewire.records.run import Job
 from whitewire.workloads import terasort
 from whitewire.workloads.base import OF_TASKS, Workload
 from whitewire.workloads.bench import Bench
+from whitewire.workloads.terasort import check_sorted, shared_rows, validate_arguments
 
 
 class TeraValidate(Workload):
@@ -36,7 +37,7 @@ class TeraValidate(Workload):
         Raises RunFailed when a job failed or a row is out of order.
         """
         bench.files.begin()
-        rows, options, source = terasort.rows_of(bench)
+        rows, options, source = shared_rows(bench)
         target, report = bench.files.output("sorted"), bench.files.output("report")
         bench.shaping.lift()
         maps, copies = bench.parameters["maps"], parameter(bench.parameters, "replication")
@@ -45,9 +46,9 @@ class TeraValidate(Workload):
 
         def act(kept: dict[str, str]) -> list[Job]:
             return [
-                bench.jobs.submit(terasort.VALIDATE, terasort.validate(target, report, options), "teravalidate", kept)
+                bench.jobs.submit(terasort.VALIDATE, validate_arguments(target, report, options), "teravalidate", kept)
             ]
 
         result = bench.jobs.record(act, rows * terasort.ROW_BYTES, input=target)
-        terasort.check(bench, report)
+        check_sorted(bench, report)
         return result

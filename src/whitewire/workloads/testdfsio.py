@@ -10,33 +10,34 @@ from whitewire.errors import RunFailed
 from whitewire.factors import parameter
 from whitewire.records import metrics
 from whitewire.records.jobs import beyond_overhead
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, names_for_claims
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
+from whitewire.tools.testdfsio import testdfsio_result
 from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
 from whitewire.workloads.bench import Bench
 
-TOOL = "org.apache.hadoop.fs.TestDFSIO"
-FOLDER = "/io"
+TESTDFSIO_TOOL = "org.apache.hadoop.fs.TestDFSIO"
+_FOLDER = "/io"
 """Folder of its files, in the file system of the job."""
 MIDDLE = (0.1, 0.9)
 """Range of an operation's bytes, as shares, over which its link use is measured: without start and end."""
 
 
-def write(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
+def write_arguments(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments that write `files` files of `size` bytes."""
     return _arguments("-write", files, size, settings)
 
 
-def read(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments that read the files that write() made."""
+def read_arguments(files: int, size: int, settings: Mapping[str, object] | None = None) -> list[str]:
+    """Arguments that read the files that write_arguments() made."""
     return _arguments("-read", files, size, settings)
 
 
 def _arguments(operation: str, files: int, size: int, settings: Mapping[str, object] | None) -> list[str]:
-    own = {"test.build.data": FOLDER} | dict(settings or {})
+    own = {"test.build.data": _FOLDER} | dict(settings or {})
     return [
         *generic_options(own), operation, "-nrFiles", str(files), "-size", f"{size}B",
         "-resFile", "/dev/null",  # it prints the same
@@ -58,7 +59,7 @@ SHORT_WHILE = {
 """Conditions of those rates that tasks share, by metric."""
 
 
-OPERATIONS: dict[str, tuple[str, ...]] = {
+_OPERATIONS: dict[str, tuple[str, ...]] = {
     "both": metrics.OPERATIONS, **{operation: (operation,) for operation in metrics.OPERATIONS}
 }  # fmt: skip
 """Operations that a run times, by the parameter `operation`; without it: both."""
@@ -66,12 +67,12 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 
 def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The operations that a run times, in their order."""
-    return OPERATIONS[parameters.get("operation", "both")]
+    return _OPERATIONS[parameters.get("operation", "both")]
 
 
 def names_of(operations: Iterable[str]) -> tuple[str, ...]:
     """Names of the metrics of a run that times these operations."""
-    return metrics.names(metrics.ANY, metrics.JOBS, *map(metrics.of_operation, operations))
+    return names_for_claims(metrics.ANY, metrics.JOBS, *map(metrics.of_operation, operations))
 
 
 class TestDfsio(Workload):
@@ -81,7 +82,7 @@ class TestDfsio(Workload):
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
     reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation"}
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(OPERATIONS)}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(_OPERATIONS)}
     factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation"}
     startup_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
@@ -118,9 +119,9 @@ class TestDfsio(Workload):
         `operation` may leave out one of the two: files that are only read are written before, unthrottled and anew for
         each run, so that their placement is random in each. Raises RunFailed when a job failed.
         """
-        bench.files.begin(FOLDER)
+        bench.files.begin(_FOLDER)
         files, size = bench.parameters["maps"], bench.scale.file_bytes
-        options = bench.jobs.options() | {"test.build.data": bench.files.path(FOLDER)}
+        options = bench.jobs.options() | {"test.build.data": bench.files.path(_FOLDER)}
 
         operations = timed(bench.parameters)
 
@@ -129,15 +130,15 @@ class TestDfsio(Workload):
             for operation in operations:
                 if operation == "read" and not bench.parameters.get("keep_caches"):
                     bench.files.drop_caches()
-                command = {"write": write, "read": read}[operation]
+                command = {"write": write_arguments, "read": read_arguments}[operation]
                 done.append(_job(bench, operation, command(files, size, options), kept))
             return done
 
         if "write" not in operations:
             bench.shaping.lift()
-            bench.client.tool(TOOL, write(files, size, options), "files to read")
+            bench.client.tool(TESTDFSIO_TOOL, write_arguments(files, size, options), "files to read")
 
-        result = bench.jobs.record(act, files * size, output=bench.files.path(f"{FOLDER}/io_data"))
+        result = bench.jobs.record(act, files * size, output=bench.files.path(f"{_FOLDER}/io_data"))
         for job in result.record["jobs"]:
             if int(job["testdfsio"]["size"]) != files * size:
                 raise RunFailed(f"{job['name']}: {job['testdfsio']['size']:.0f} bytes, expected {files * size}")
@@ -180,9 +181,9 @@ class TestDfsio(Workload):
 
 def _job(bench: Bench, operation: str, arguments: list[str], kept: dict[str, str]) -> Job:
     """The job of one operation, with the values and times of its tasks."""
-    job = bench.jobs.submit(TOOL, arguments, operation, kept)
-    said = testdfsio.parse(kept[f"{operation}.txt"])
-    shown = bench.client.cat(bench.files.path(f"{FOLDER}/io_{operation}/part-00000"))
+    job = bench.jobs.submit(TESTDFSIO_TOOL, arguments, operation, kept)
+    said = testdfsio_result(kept[f"{operation}.txt"])
+    shown = bench.client.cat(bench.files.path(f"{_FOLDER}/io_{operation}/part-00000"))
     kept[f"{operation}-result.txt"] = shown + "\n"
     kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)
     return job | {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from whitewire.factors import parameter
 from whitewire.records import metrics
 from whitewire.records.jobs import moved, segment
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, names_for_claims
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
@@ -28,7 +28,7 @@ class WithoutJobs(Workload):
     native: ClassVar[bool] = False
     has_overhead: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    metric_names: ClassVar[tuple[str, ...]] = metrics.names(metrics.ANY, metrics.CLIENTS)
+    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.CLIENTS)
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameter(parameters, "clients") * parameter(parameters, "puts_per_client")

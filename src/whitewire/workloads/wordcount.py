@@ -10,10 +10,10 @@ from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.bench import Bench
 from whitewire.workloads.written import OfWritten
 
-WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
+_WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
 
 
-def write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
+def _write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of RandomTextWriter: `total` bytes of sentences by `maps` map tasks, as plain text."""
     each = max(1, total // maps)
     own = {"mapreduce.randomtextwriter.totalbytes": each * maps, "mapreduce.randomtextwriter.bytespermap": each}
@@ -21,7 +21,7 @@ def write(target: str, total: int, maps: int, settings: Mapping[str, object] | N
     return [*generic_options(own | dict(settings or {})), *text, target]
 
 
-def count(source: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
+def _count(source: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
     """Arguments of WordCount; a map task for each block of the source."""
     return [*generic_options(settings or {}), source, target]
 
@@ -36,5 +36,5 @@ class WordCount(OfWritten):
 
     def run(self, bench: Bench) -> Result:
         """WordCount of RandomTextWriter's text. Raises RunFailed when a job failed."""
-        return self.two_steps(bench, "text", WRITE, write, lambda source, target, options: (
-            COUNT, count(source, target, options)))  # fmt: skip
+        return self.two_steps(bench, "text", _WRITE, _write, lambda source, target, options: (
+            COUNT, _count(source, target, options)))  # fmt: skip

@@ -13,7 +13,7 @@ from whitewire.workloads.base import OF_SHUFFLE, Workload
 from whitewire.workloads.bench import Bench
 
 Writer = Callable[[str, int, int, Mapping[str, object]], list[str]]
-Measured = Callable[[str, str, Mapping[str, object]], tuple[str, list[str]]]
+_Measured = Callable[[str, str, Mapping[str, object]], tuple[str, list[str]]]
 
 
 class OfWritten(Workload):
@@ -23,7 +23,7 @@ class OfWritten(Workload):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"map_output_compression": codecs.WORDS}
     factors: ClassVar[frozenset[str]] = Workload.factors | OF_SHUFFLE
 
-    def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: Measured) -> Result:
+    def two_steps(self, bench: Bench, kind: str, tool: str, write: Writer, measured: _Measured) -> Result:
         """Make an input in files of random length, one per map task, then run the job on it."""
         bench.files.begin()
         # The writers end a file with the record that exceeds its size: room for one more keeps the file in one block.

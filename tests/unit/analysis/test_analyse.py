@@ -14,22 +14,24 @@ import pytest
 import scipy
 
 from tests.support.papers import TESTBED, paper, runs, same_of
-from whitewire import factors, statistics
+from whitewire import statistics
 from whitewire.analysis import analyse, claims, controls, interim, judging
+from whitewire.analysis.analyse import write_analysis
 from whitewire.analysis.asked import AGAIN, BEFORE, Noted
 from whitewire.analysis.runs import Runs, at
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
-from whitewire.description.project import paper_path, papers
+from whitewire.description.project import paper_names, paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import FIRST, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
-from whitewire.estimands import of
+from whitewire.estimands import estimand_of
 from whitewire.estimands.curve_fit import aic_difference
 from whitewire.estimands.evidence import Sample
 from whitewire.estimands.maximum_ratio import MaximumRatio
-from whitewire.levels import text
+from whitewire.factors import FACTORS
+from whitewire.levels import level_text
 from whitewire.text import canonical
 from whitewire.tidy import columns
 
@@ -51,7 +53,7 @@ def complete():
 
 @pytest.fixture(scope="module")
 def judged(complete, modelled):
-    return analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    return analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
 
 
 def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
@@ -60,7 +62,7 @@ def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
 
 def test_a_complete_table_gives_every_claim_a_verdict(judged):
     verdicts, _ = judged
-    assert list(verdicts.columns) == analyse.VERDICT_COLUMNS
+    assert list(verdicts.columns) == analyse._VERDICT_COLUMNS
     assert list(verdicts["claim"]) == [c["id"] for c in LOADED.claims]
     judged_by = {claims.REPRODUCED, claims.DIRECTION, claims.NOT_REPRODUCED, claims.INCONCLUSIVE}
     assert set(verdicts["verdict"]) <= judged_by | {claims.NOT_TESTABLE, claims.CONSISTENT, claims.INCONSISTENT}
@@ -107,10 +109,10 @@ def test_further_readings_stand_beside_the_verdict(judged):
     verdicts, readings = judged
     assert list(readings.columns) == analyse.READING_COLUMNS
     of = readings[readings["claim"] == "E-C06"].set_index("reading")
-    assert set(of.index) == {"throughput_sum", analyse.MODEL, "without the DataNodes' memory in front of their drives"}
+    assert set(of.index) == {"throughput_sum", analyse._MODEL, "without the DataNodes' memory in front of their drives"}
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
     assert of.loc["throughput_sum", "expected"] == _claim(verdicts, "E-C06")["expected"] == 3.85
-    assert of.loc[analyse.MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
+    assert of.loc[analyse._MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
     assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
     assert (readings["claim"] == "E-C27").sum() == 1
     assert (readings["claim"] == "E-C29").sum() == 1  # a claim that is not testable may still have a reading
@@ -122,7 +124,7 @@ def test_a_reading_of_runs_is_of_the_testbed_that_made_them(complete, status):
     """Whatever the paper's YAML says: on real hosts the emulation's error widens no interval."""
     loaded = replace(LOADED, raw={**LOADED.raw, "claims": [claim for claim in LOADED.claims if claim["id"] == "E-C16"]})
     own = next(each for each in loaded.claims[0]["readings"] if each["route"] == "emulated")
-    _, readings = analyse.verdicts(loaded, Runs(complete, loaded), Runs(complete[:0], loaded), status)
+    _, readings = analyse._verdicts(loaded, Runs(complete, loaded), Runs(complete[:0], loaded), status)
     row = readings.set_index("reading").loc[own["title"]]
     assert row["route"] == status
     assert ("the emulation's own error" in row["reason"]) == (status == "emulated")
@@ -148,7 +150,7 @@ def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
 
 
 def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
-    table, _ = analyse.verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
+    table, _ = analyse._verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
     assert len(table) == 42
     by_route = table.groupby("route")["verdict"].agg(set).to_dict()
     assert by_route["emulated"] == {claims.INCONCLUSIVE}
@@ -160,7 +162,7 @@ def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
 
 def test_smoke_decides_the_headline_and_shows_estimates_of_others(modelled):
     smoke = Runs(runs(LOADED, "smoke"), LOADED)
-    table, _ = analyse.verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
+    table, _ = analyse._verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")
     headline, other = _claim(table, LOADED.raw["headline"]), _claim(table, "E-C42")
     assert (headline["verdict"], headline["n"]) == (claims.REPRODUCED, 6)
     assert headline["estimate"] == pytest.approx(3.9, rel=0.02)
@@ -176,51 +178,51 @@ def test_invalid_runs_never_count_and_are_reported(complete):
     table.loc[cell, "full_scale_value"] = 1e9
     found = Runs(table, LOADED)
     test = next(c["test"] for c in LOADED.claims if c["id"] == "E-C06")
-    evidence = of(test).evaluate(found, LOADED)
+    evidence = estimand_of(test).evaluate(found, LOADED)
     assert (evidence.n, evidence.n_invalid) == (5, 1)
     assert evidence.estimate == pytest.approx(3.9, rel=0.02)
     assert evidence.low < 3.9 < evidence.high
-    estimates = analyse.estimates(LOADED, found, "emulated")
+    estimates = analyse._estimates(LOADED, found, "emulated")
     row = estimates[(estimates["n_invalid"] == 1) & (estimates["metric"] == "throughput")].iloc[0]
     assert row["n"] == 5 and row["full_scale_median"] < 1000 and np.isnan(row["low"])
 
 
 def test_three_runs_a_cell_are_judged_and_two_are_not(complete, modelled):
     few = complete[complete["replicate"] <= 3]
-    row = _claim(analyse.verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    row = _claim(analyse._verdicts(LOADED, Runs(few, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.REPRODUCED and row["n"] == 3
     assert row["low"] < row["estimate"] < row["high"]
     assert "3 runs a cell)" in row["reason"]
     two = complete[complete["replicate"] <= 2]
-    row = _claim(analyse.verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
+    row = _claim(analyse._verdicts(LOADED, Runs(two, LOADED), Runs(modelled, LOADED), "emulated")[0], "E-C06")
     assert row["verdict"] == claims.INCONCLUSIVE and np.isnan(row["low"])
 
 
 def test_a_claim_says_where_it_compares_runs_of_several_starts(complete, modelled):
-    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated",
-                                noted=Noted(alone=["E-C02"]))  # fmt: skip
+    found, _ = analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated",
+                                 noted=Noted(alone=["E-C02"]))  # fmt: skip
     caution = "; caution: compares runs of several starts, as E-C02 was measured by itself"
     assert caution in _claim(found, "E-C01")["reason"]
     assert caution not in _claim(found, "E-C02")["reason"] + _claim(found, "E-C03")["reason"]
-    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    as_always, _ = analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(found["verdict"]) == list(as_always["verdict"])
     assert "several starts" not in "".join(as_always["reason"])
 
 
 def test_a_claim_that_was_judged_with_fewer_runs_says_with_how_many(complete, modelled):
     noted = Noted({"E-C06": BEFORE, "E-C08": BEFORE}, {"E-C06": 4})
-    found, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", noted=noted)
+    found, _ = analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated", noted=noted)
     again, before = _claim(found, "E-C06"), _claim(found, "E-C08")
     assert again["n"] == 6 and again["asked"] == AGAIN
     assert "; judged before with 4 runs of each cell" in again["reason"]
     assert before["asked"] == BEFORE and "judged before" not in before["reason"]
-    as_always, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+    as_always, _ = analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(found["verdict"]) == list(as_always["verdict"])
 
 
 def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
     mixed = complete.sample(frac=1, random_state=3)
-    table, _ = analyse.verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
+    table, _ = analyse._verdicts(LOADED, Runs(mixed, LOADED), Runs(modelled, LOADED), "emulated")
     assert list(table["verdict"]) == list(judged[0]["verdict"])
     assert table["estimate"].to_numpy(dtype=float) == pytest.approx(
         judged[0]["estimate"].to_numpy(dtype=float), nan_ok=True
@@ -228,12 +230,12 @@ def test_the_order_of_the_rows_does_not_matter(complete, modelled, judged):
 
 
 def test_on_real_hardware_the_route_is_measured(complete, modelled):
-    table, _ = analyse.verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
+    table, _ = analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "measured")
     assert set(table["route"]) == {"measured", "modelled", "arithmetic", claims.NOT_TESTABLE}
 
 
 def test_estimates_by_hand(complete):
-    table = analyse.estimates(LOADED, Runs(complete, LOADED), "emulated")
+    table = analyse._estimates(LOADED, Runs(complete, LOADED), "emulated")
     one = table[(table["experiment"] == "put-tuned") & (table["settings"] == "default")]
     row = one[one["metric"] == "throughput"].iloc[0]
     raw = complete[(complete["settings"] == "default") & (complete["metric"] == "throughput")]["value"]
@@ -250,7 +252,7 @@ def test_estimates_by_hand(complete):
 
 def test_three_runs_have_the_interval_of_their_own_scatter(complete):
     three = complete[complete["replicate"] <= 3]
-    table = analyse.estimates(LOADED, Runs(three, LOADED), "emulated")
+    table = analyse._estimates(LOADED, Runs(three, LOADED), "emulated")
     row = table[(table["settings"] == "default") & (table["metric"] == "throughput")].iloc[0]
     values = np.log(three[(three["settings"] == "default") & (three["metric"] == "throughput")]["full_scale_value"])
     half = scipy.stats.t.isf(0.025, 2) * values.std(ddof=1) / math.sqrt(3)
@@ -260,7 +262,7 @@ def test_three_runs_have_the_interval_of_their_own_scatter(complete):
     assert shares["few_low"].isna().all(), "a share may not exceed 1"
     for most in (2, 6):
         some = complete[complete["replicate"] <= most]
-        other = analyse.estimates(LOADED, Runs(some, LOADED), "emulated")
+        other = analyse._estimates(LOADED, Runs(some, LOADED), "emulated")
         rows = other[(other["settings"] == "default") & (other["metric"] == "throughput")]
         assert rows["few_low"].isna().all()
 
@@ -296,7 +298,7 @@ def test_curve_fit_separates_a_line_from_an_exponential():
 
 
 def test_levels_read_from_csv_match_those_of_the_paper():
-    assert [text(v) for v in (3, 3.0, "3", "3.0", "0.5gbe", None, float("nan"))] == [
+    assert [level_text(v) for v in (3, 3.0, "3", "3.0", "0.5gbe", None, float("nan"))] == [
         "3", "3", "3", "3", "0.5gbe", "", "",
     ]  # fmt: skip
 
@@ -304,20 +306,20 @@ def test_levels_read_from_csv_match_those_of_the_paper():
 def test_every_estimand_is_described():
     for claim in LOADED.claims:
         if claim["test"]["estimand"] != "none":
-            assert of(claim["test"]).describe()
+            assert estimand_of(claim["test"]).describe()
 
 
 def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
     monkeypatch.setattr(analyse, "CURVE", np.array([1.0, 10.0]))
-    monkeypatch.setattr(analyse, "DRAWS", 1)
+    monkeypatch.setattr(analyse, "_DRAWS", 1)
     with pytest.raises(UserError, match="no such file"):
-        analyse.write(LOADED, TESTBED, tmp_path, 1)
+        write_analysis(LOADED, TESTBED, tmp_path, 1)
     (tmp_path / "tidy").mkdir()
     complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
     scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
     scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
     emulated = load_testbed("emulated")
-    analyse.write(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
+    write_analysis(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
     folder = tmp_path / "analysis"
     read = {p.stem: pd.read_csv(p) for p in folder.glob("*.csv")}
     tables = {"estimates", "verdicts", "readings", "model", "model_as_run", "audit", "inverse", "sweeps", "similitude"}
@@ -343,7 +345,7 @@ def test_what_a_correction_says_precedes_the_further_readings(judged, complete, 
         )
         noisy["value"] = pd.to_numeric(noisy["value"]) * shake
         noisy["full_scale_value"] = pd.to_numeric(noisy["full_scale_value"]) * shake
-        tables.append(analyse.verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
+        tables.append(analyse._verdicts(LOADED, Runs(noisy, LOADED), Runs(modelled, LOADED), "emulated")[0])
     verdicts = pd.concat(tables)
     corrected = verdicts[verdicts["reason"].str.contains("Holm's correction")]
     both = corrected[corrected["reason"].str.contains("Further readings")]
@@ -420,7 +422,7 @@ def test_a_run_that_failed_outright_is_counted_as_left_out():
 def test_a_census_needs_every_cell_that_it_names(complete):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C31")
     part = complete[complete["experiment"] == claim["test"]["cells"][0]["experiment"]]
-    whole, lacking = (of(claim["test"]).evaluate(Runs(rows, LOADED), LOADED) for rows in (complete, part))
+    whole, lacking = (estimand_of(claim["test"]).evaluate(Runs(rows, LOADED), LOADED) for rows in (complete, part))
     assert whole.estimate == 3
     assert lacking.estimate is None and "no valid run of" in lacking.missing
 
@@ -436,21 +438,23 @@ def test_a_census_needs_every_cell_that_its_names_match(complete):
     cell = {"fabric": "10gbe", "clients": "3", "puts_per_client": "6"}
     one = (complete["experiment"] == "put-grid") & (complete[list(cell)].astype(str) == list(cell.values())).all(axis=1)
     but_one, alone = (Runs(complete[rows], LOADED) for rows in (~one, one))
-    lacking = of(CENSUS).evaluate(but_one, LOADED)
+    lacking = estimand_of(CENSUS).evaluate(but_one, LOADED)
     assert lacking.estimate is None and lacking.missing == "no valid run of put-grid 10gbe 3 6"
     assert len(interim.cells_of_test(but_one, CENSUS)) == 30
-    assert of(CENSUS).evaluate(alone, LOADED).missing.endswith("; nor of 26 more cells")
-    whole = of(CENSUS).evaluate(Runs(complete, LOADED), LOADED)
+    assert estimand_of(CENSUS).evaluate(alone, LOADED).missing.endswith("; nor of 26 more cells")
+    whole = estimand_of(CENSUS).evaluate(Runs(complete, LOADED), LOADED)
     assert (whole.estimate, whole.note) == (3, "")
     other_unit = {**CENSUS, "metric": "completion_time"}
-    assert of(other_unit).evaluate(Runs(complete, LOADED), LOADED).unit == of(other_unit).unit() == "s"
+    assert (
+        estimand_of(other_unit).evaluate(Runs(complete, LOADED), LOADED).unit == estimand_of(other_unit).unit() == "s"
+    )
 
 
 def test_a_census_asks_for_what_its_effort_makes_and_says_what_it_leaves_out():
     smoke = runs(LOADED, "smoke")
     grid = smoke[smoke["experiment"] == "put-grid"]
     made = len(grid[["fabric", "clients", "puts_per_client"]].drop_duplicates())
-    found = of(CENSUS).evaluate(Runs(smoke, LOADED), LOADED)
+    found = estimand_of(CENSUS).evaluate(Runs(smoke, LOADED), LOADED)
     count = len(cells_of(LOADED.experiments["put-grid"]))
     assert found.estimate == 3 and 0 < made < count
     assert found.note == f"{count - made} of the {count} cells are not made at this effort or on this testbed"
@@ -460,8 +464,12 @@ def test_an_experiment_of_another_effort_is_distinct_from_runs_that_failed(compl
     other = load_paper(paper_path("xyratex-lustre-2011"), EMULATED["fabrics"])
     tests = {claim["id"]: claim["test"] for claim in other.claims}
     none = Runs(complete, other)  # another paper's runs, at effort quick
-    assert of(tests["X-C07"]).evaluate(none, other).missing.endswith("that experiment is made at effort full only")
-    assert of(tests["X-C20"]).evaluate(none, other).missing.startswith("no valid run of testdfsio ")
+    assert (
+        estimand_of(tests["X-C07"])
+        .evaluate(none, other)
+        .missing.endswith("that experiment is made at effort full only")
+    )
+    assert estimand_of(tests["X-C20"]).evaluate(none, other).missing.startswith("no valid run of testdfsio ")
 
 
 def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs():
@@ -491,7 +499,7 @@ def test_all_tables_are_there_where_no_run_was_made(tmp_path):
     (tmp_path / "tidy" / "asked.csv").write_text(
         "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
     )
-    analyse.write(LOADED, EMULATED, tmp_path, 1)
+    write_analysis(LOADED, EMULATED, tmp_path, 1)
     rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
     assert len(wanted) == 10
@@ -522,7 +530,7 @@ def test_runs_of_no_effort_are_one_line(block, tmp_path):
     path.parent.mkdir()
     path.write_text(f"{RUN}r,{block},put-grid,1,throughput,1,MB/s,,,true\n")
     with pytest.raises(UserError) as raised:
-        analyse.write(LOADED, EMULATED, tmp_path, 1)
+        write_analysis(LOADED, EMULATED, tmp_path, 1)
     assert f"{path}: {BLOCKS[block]}" in str(raised.value)
 
 
@@ -536,7 +544,7 @@ def test_a_tidy_table_that_cannot_be_read_is_one_line(name, tmp_path, complete):
     path = tmp_path / "tidy" / (name if name in BROKEN else "scale.csv")
     path.write_text(text)
     with pytest.raises(UserError) as raised:
-        analyse.write(LOADED, EMULATED, tmp_path, 1)
+        write_analysis(LOADED, EMULATED, tmp_path, 1)
     assert f"{path}: {said}" in str(raised.value)
     assert "make it anew with `.venv/bin/whitewire tidy`" in str(raised.value)
     assert not (tmp_path / "analysis").exists()
@@ -559,7 +567,7 @@ def test_a_row_of_estimates_has_the_levels_of_the_paper_not_their_texts():
     found = ((name, spec["factors"]) for name, spec in other.experiments.items())
     name, factors = next(each for each in found if any(isinstance(level, int) for level in sum(each[1].values(), [])))
     levels = {factor: found[-1] for factor, found in factors.items()}
-    row = {"experiment": name} | {factor: text(level) for factor, level in levels.items()}
+    row = {"experiment": name} | {factor: level_text(level) for factor, level in levels.items()}
     assert analyse._levels(SimpleNamespace(paper=other), row) == levels
 
 
@@ -585,13 +593,13 @@ def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
 
 def test_a_reason_says_when_it_was_decided_and_what_is_lacking_before_the_further_readings(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
-    cells = [(name, canonical(levels)) for name, levels in of(claim["test"]).cells()]
+    cells = [(name, canonical(levels)) for name, levels in estimand_of(claim["test"]).cells()]
     left = pd.DataFrame([("r", *cell, "the budget ended") for cell in cells for _ in range(2)],
                         columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
 
     def reason(most):
         some = Runs(complete[complete["replicate"] <= most], LOADED, analyses=(3, 4, 6))
-        table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left)
+        table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left)
         row = table.set_index("claim").loc["E-C06"]
         return row["decided_after"], *row["reason"].partition(". Further readings")
 
@@ -635,7 +643,7 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
     row, said = NEEDED[name]
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
-    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
     left = pd.DataFrame([("r", *cells[0], "the budget ended", "budget_ended"), ("s", *cells[0], "decided", "decided")],
                         columns=["run_id", "experiment", "cell", "reason", "why_code"])  # fmt: skip
     lines = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
@@ -646,13 +654,13 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
 
 def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
-    cells = [(each, canonical(levels)) for each, levels in of(claim["test"]).cells()]
+    cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
     left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],
                         columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
     seen = []
     some = Runs(complete[complete["replicate"] <= 1], LOADED)
-    table, _ = analyse.verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
-                                outlook=lambda claim, row: seen.append((claim["id"], row["busy"])) or {})  # fmt: skip
+    table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
+                                 outlook=lambda claim, row: seen.append((claim["id"], row["busy"])) or {})  # fmt: skip
     effort = min(some.efforts)
     said = (f"other programs used the processors before {len(cells)} more runs of its cells: stop them, and AGAIN=busy "
             f"make papers PAPERS=emulex-2012 EFFORT={effort} makes them")  # fmt: skip
@@ -664,7 +672,7 @@ def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(compl
                                   {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
 def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
-    name, levels = of(claim["test"]).cells()[0]
+    name, levels = estimand_of(claim["test"]).cells()[0]
     known, table = Runs(complete, LOADED).table, complete.assign(**dict.fromkeys(lost, ""))
     ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
     for run_id, cells in zip(ids, (lost, {"why_invalid": "10 blocks"}), strict=False):
@@ -679,7 +687,7 @@ def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, 
     ]
 
 
-@pytest.mark.parametrize("name", papers())
+@pytest.mark.parametrize("name", paper_names())
 def test_no_factor_of_a_paper_is_in_the_way_of_its_analysis(name):
     """A factor is a column of the table of runs, beside our own; one called `count` ended the analysis of a paper."""
     loaded = load_paper(paper_path(name), EMULATED["fabrics"])
@@ -690,10 +698,10 @@ def test_no_factor_of_a_paper_is_in_the_way_of_its_analysis(name):
     with_runs = [judged[each]["claim"] for each in emulated if "no valid run" not in judged[each]["reason"]]
     assert with_runs and len(with_runs) >= len(emulated) / 2
     assert controls.HELD in {control.row["outcome"] for control in controls.judge(loaded, known)}
-    medians = analyse.estimates(loaded, known, "emulated")
+    medians = analyse._estimates(loaded, known, "emulated")
     assert set(medians["n"]) >= {int(max(design["replicate"]))} and (medians["median"].dropna() > 0).all()
 
 
 def test_no_factor_has_the_name_of_a_column_of_ours():
     ours = {*columns.of_runs((), lanes=True), *FIRST, "best", "best_unit", "full", "plain", "seed"}
-    assert not ours & set(factors.TABLE)
+    assert not ours & set(FACTORS)

@@ -12,6 +12,7 @@ import pytest
 
 from whitewire import statistics
 from whitewire.analysis import calibration
+from whitewire.analysis.calibration import RATES_TABLE, rates_beside_ratios, write_calibration_tables
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -65,7 +66,7 @@ def made_up(name, claims=CLAIMS):
 
 
 def rows_of(name, verdicts=VERDICTS):
-    return calibration.ratios(made_up(name), verdicts)
+    return calibration._ratios(made_up(name), verdicts)
 
 
 def test_each_claim_is_a_row_with_its_kind_distance_and_miss():
@@ -75,8 +76,8 @@ def test_each_claim_is_a_row_with_its_kind_distance_and_miss():
     assert found == {
         "A-C01": ("false", "false", "2", calibration.LARGE),
         "A-C02": ("true", "true", "1.1", ""),
-        "A-C03": ("false", "false", "1.96", calibration.NONE),
-        "A-C04": ("false", "true", "1.667", calibration.OTHER),
+        "A-C03": ("false", "false", "1.96", calibration._NONE),
+        "A-C04": ("false", "true", "1.667", calibration._OTHER),
         "A-C05": ("false", "", "3.6", calibration.HIGH),
         "A-C06": ("", "", "", ""),
     }
@@ -93,7 +94,7 @@ def test_what_is_not_measured_is_a_row_with_what_is_published():
         (4, 3.2, 4.8), (0.5, 0.4, 0.6), (0.98, 0.85, 1.15),
     ]  # fmt: skip
     assert {row["inside"] for row in rows} == {""} and {row["reason"] for row in rows} == {"not measured"}
-    (whole,) = (row for row in calibration.summary(rows) if (row["half"], row["by"]) == ("both", "all"))
+    (whole,) = (row for row in calibration._summary(rows) if (row["half"], row["by"]) == ("both", "all"))
     assert (whole["of"], whole["measured"], whole["independent"]) == (6, 0, 0)
     assert (whole["share"], whole["low"], whole["median_off"], whole["off_without_effect"]) == ("", "", "", "")
 
@@ -101,18 +102,18 @@ def test_what_is_not_measured_is_a_row_with_what_is_published():
 def test_claims_of_no_size_are_no_ratios():
     claims = [{"id": "A-C01", "statement": "", "test": {"estimand": "nothing"}},
               {"id": "A-C02", "statement": "", "test": CLAIMS[0]["test"] | {"relation": "above"}}]  # fmt: skip
-    assert calibration.ratios(made_up("a", claims), {}) == []
+    assert calibration._ratios(made_up("a", claims), {}) == []
 
 
 def test_ratios_that_follow_from_others_count_once():
     a, b, c = ({"nodes": n} for n in (1, 2, 3))
     pairs = [(a, b), (b, c), (a, c), (b, a), (a, b)]
     claims = [claim(f"A-C{number}", *pair, 2) for number, pair in enumerate(pairs)]
-    rows = calibration.ratios(made_up("a", claims), {})
+    rows = calibration._ratios(made_up("a", claims), {})
     assert [calibration.independent(rows[:count]) for count in range(6)] == [0, 1, 2, 2, 2, 2]
-    assert calibration.independent([*rows, *calibration.ratios(made_up("b", claims), {})]) == 4
+    assert calibration.independent([*rows, *calibration._ratios(made_up("b", claims), {})]) == 4
     times = claim("A-C07", a, b, 2, metric="throughput_net")
-    assert calibration.independent(calibration.ratios(made_up("a", [*claims, times]), {})) == 3
+    assert calibration.independent(calibration._ratios(made_up("a", [*claims, times]), {})) == 3
 
 
 @pytest.mark.parametrize(("numerator", "denominator", "kind"), [
@@ -124,15 +125,15 @@ def test_ratios_that_follow_from_others_count_once():
     ({"maps": 1}, {"maps": 2}, "maps"),
 ])  # fmt: skip
 def test_a_ratio_is_of_what_its_cells_differ_in(numerator, denominator, kind):
-    assert calibration.kind_of(claim("A-C01", numerator, denominator, 2)["test"]) == kind
+    assert calibration._kind_of(claim("A-C01", numerator, denominator, 2)["test"]) == kind
 
 
 @pytest.mark.parametrize(("test", "estimate", "published", "low", "high", "miss"), [
     (CLAIMS[0]["test"], 0.1, 0.5, 0.4, 0.6, calibration.LARGE),  # below 1 an effect is the larger the smaller the ratio
-    (CLAIMS[0]["test"], 0.9, 0.5, 0.4, 0.6, calibration.SMALL),
+    (CLAIMS[0]["test"], 0.9, 0.5, 0.4, 0.6, calibration._SMALL),
     (CLAIMS[0]["test"], 5.9, 5.0, 4.0, 6.0, ""),
-    (CLAIMS[0]["test"], 0.7, 1.17, 0.76, 1.58, calibration.OTHER),  # the range of a small effect holds 1 too
-    (CLAIMS[2]["test"], 0.7, 0.98, 0.85, 1.15, calibration.NONE),
+    (CLAIMS[0]["test"], 0.7, 1.17, 0.76, 1.58, calibration._OTHER),  # the range of a small effect holds 1 too
+    (CLAIMS[2]["test"], 0.7, 0.98, 0.85, 1.15, calibration._NONE),
     (CLAIMS[4]["test"], 0.1, 0.5, 0.4, 0.6, calibration.LOW),
 ])  # fmt: skip
 def test_a_miss_says_on_which_side_the_effect_is(test, estimate, published, low, high, miss):
@@ -142,7 +143,7 @@ def test_a_miss_says_on_which_side_the_effect_is(test, estimate, published, low,
 def test_shares_count_what_was_measured_by_half_kind_and_set():
     halves = {calibration.half_of(name): name for name in ("osu-hibd", "jikelab-2016")}
     rows = [row for name in halves.values() for row in rows_of(name)]
-    found = {(row["half"], row["by"], row["name"]): row for row in calibration.summary(rows)}
+    found = {(row["half"], row["by"], row["name"]): row for row in calibration._summary(rows)}
     one, both = found["score", "all", ""], found["both", "all", ""]
     assert (one["of"], one["measured"], one["inside"], one["share"]) == (6, 5, 1, "0.2")
     assert (both["of"], both["measured"], both["inside"]) == (12, 10, 2)
@@ -169,7 +170,7 @@ def test_the_interval_of_a_share_is_wider_where_fewer_are_independent():
 
 def test_a_half_in_words_says_how_many_how_far_and_in_which_direction():
     halves = [row for name in ("osu-hibd", "jikelab-2016") for row in rows_of(name)]
-    says = {row["half"]: row["says"] for row in calibration.summary(halves) if row["by"] == "all"}
+    says = {row["half"]: row["says"] for row in calibration._summary(halves) if row["by"] == "all"}
     assert says["score"] == (
         "of 5 of the 6 published ratios of real clusters, none used for tuning, 1 came out within tolerance (20 %, "
         "95 % interval 1 to 72); without any effect 1 would. The median is off by a factor of 1.96, and 3 of 4 misses "
@@ -178,9 +179,9 @@ def test_a_half_in_words_says_how_many_how_far_and_in_which_direction():
     assert says["tune"].startswith("of 5 of the 6 published ratios of real clusters that may be used for tuning, 1 ")
     assert says["both"].startswith("of 10 of the 12 published ratios of real clusters, 2 came")
     inside = [row for row in rows_of("osu-hibd") if row["inside"] == "true"]
-    (one,) = (row["says"] for row in calibration.summary(inside) if (row["half"], row["by"]) == ("score", "all"))
+    (one,) = (row["says"] for row in calibration._summary(inside) if (row["half"], row["by"]) == ("score", "all"))
     assert one.startswith("of 1 published ratios") and one.endswith("a factor of 1.1")
-    assert {row["says"] for row in calibration.summary([]) if row["by"] == "all"} == {
+    assert {row["says"] for row in calibration._summary([]) if row["by"] == "all"} == {
         "no published ratio of a real cluster is compared yet"
     }
 
@@ -189,15 +190,15 @@ def test_rates_are_those_of_claims_without_a_second_cell_and_of_readings():
     reading = {"claim": "A-C01", "reading": "inbound over a link", "n": "3", "estimate": "0.9", "low": "0.8",
                "high": "1", "expected": "0.6", "verdict": "not reproduced", "reason": "x"}  # fmt: skip
     rejected = reading | {"estimate": "", "low": "", "high": "", "reason": "too short"}
-    one, two, three = calibration.rates(rows_of("a"), [reading, rejected], "a")
+    one, two, three = rates_beside_ratios(rows_of("a"), [reading, rejected], "a")
     assert (one["claim"], one["rate"], one["published"], one["off"]) == ("A-C05", "statement of A-C05", "0.25", "3.6")
     assert (two["rate"], two["published"], two["low"], two["off"]) == ("inbound over a link", "0.6", "0.8", "1.5")
     assert (three["estimate"], three["off"], three["reason"]) == ("", "", "too short")
-    assert set(one) == set(two) == set(calibration.RATES)
+    assert set(one) == set(two) == set(RATES_TABLE)
 
 
 def test_no_set_makes_empty_shares():
-    assert [row["measured"] for row in calibration.summary([])] == [0, 0, 0]
+    assert [row["measured"] for row in calibration._summary([])] == [0, 0, 0]
 
 
 def test_assumptions_are_those_of_set_up_and_drives_and_what_is_not_stated():
@@ -217,7 +218,7 @@ def test_assumptions_are_those_of_set_up_and_drives_and_what_is_not_stated():
 
 
 def test_tables_are_written_with_a_manifest(tmp_path):
-    calibration.write(tmp_path / "analysis", rows_of("a"), [])
+    calibration._write(tmp_path / "analysis", rows_of("a"), [])
     assert checked.analysis(tmp_path / "analysis") == []
     text = (tmp_path / "analysis" / "calibration.csv").read_text()
     assert [row["claim"] for row in csv.DictReader(io.StringIO(text))] == [each["id"] for each in CLAIMS]
@@ -255,7 +256,7 @@ def read(results, name):
 
 
 def test_tables_are_made_of_all_sets_and_of_the_verdicts_that_there_are(results):
-    calibration.tables(results)
+    write_calibration_tables(results)
     rows = read(results, "calibration.csv")
     assert {row["paper"] for row in rows} == {path.stem for path in SETS}
     (row,) = (row for row in rows if row["inside"])
@@ -274,14 +275,14 @@ def test_a_damaged_table_is_named(results):
     path = results / "craysun-iosig" / "analysis" / "verdicts.csv"
     path.write_text(path.read_text().replace("0.385", "about"))
     with pytest.raises(UserError, match=r"verdicts\.csv: line 2: expected: found \"about\""):
-        calibration.tables(results)
+        write_calibration_tables(results)
 
 
 def test_a_table_of_an_earlier_description_is_named(results):
     path = results / "craysun-iosig" / "analysis" / "verdicts.csv"
     path.write_text(path.read_text().replace("I-C01", "I-C09"))
     with pytest.raises(UserError, match=r"verdicts\.csv: found no row of I-C01, expected one; make it anew with"):
-        calibration.tables(results)
+        write_calibration_tables(results)
 
 
 # --- the sets themselves ------------------------------------------------------------------------------

@@ -129,12 +129,12 @@ def test_the_runs_that_are_said_to_decide_do_and_fewer_do_not(half):
         (Target("above", 1, 1, None, 1), c.SIGN),
         (Target("below", 1, None, 1, 1), c.SIGN),
         (RISING, c.SIGN),
-        (WITHIN, c.SIZE),
-        (ABOVE, c.SIZE),
-        (BELOW, c.SIZE),
-        (Target("within", 1.1, 1, 1.2, 1), c.SIZE),  # no effect is only its end
-        (Target("within", 1, 0.9, 1.1), c.SIZE),  # nobody says that 1 means no effect
-        (Target("equal", 3, 3, 3), c.SIZE),
+        (WITHIN, c._SIZE),
+        (ABOVE, c._SIZE),
+        (BELOW, c._SIZE),
+        (Target("within", 1.1, 1, 1.2, 1), c._SIZE),  # no effect is only its end
+        (Target("within", 1, 0.9, 1.1), c._SIZE),  # nobody says that 1 means no effect
+        (Target("equal", 3, 3, 3), c._SIZE),
     ],
 )
 def test_kind_of_a_claim(target, kind):

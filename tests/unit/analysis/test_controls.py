@@ -13,6 +13,7 @@ from whitewire.analysis import analyse, claims, controls
 from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
+from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.design import scale
 from whitewire.design.rows import levels_of, make_design
@@ -52,7 +53,7 @@ def runs_of(paper, cells, n=6, spread=0.02, seed=1):
     return Runs(pd.DataFrame(rows), paper)
 
 
-@pytest.mark.parametrize("name", project.papers())
+@pytest.mark.parametrize("name", paper_names())
 def test_each_paper_has_an_a_a_control_at_the_slow_and_at_the_fast_rate(name):
     paper = load_paper(project.paper_path(name), TESTBED["fabrics"])
     pairs = [(c["cell"], c["really"]) for c in paper.controls if "expected" not in c]
@@ -61,7 +62,7 @@ def test_each_paper_has_an_a_a_control_at_the_slow_and_at_the_fast_rate(name):
     assert all((cell["where"], really) in backwards for cell, really in pairs)
 
 
-@pytest.mark.parametrize("name", project.papers())
+@pytest.mark.parametrize("name", paper_names())
 def test_a_control_has_as_many_runs_as_the_cell_it_is_compared_with_and_shares_its_block(name):
     paper = load_paper(project.paper_path(name), TESTBED["fabrics"])
     for effort in ("quick", "full"):
@@ -170,7 +171,7 @@ def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
              for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
     runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 80})
     judged = controls.judge(paper, runs)
-    table, _ = analyse.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)
+    table, _ = analyse._verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)
     table = table.set_index("claim")
     assert table.loc["E-C02", "control"] == "E-K01"
     assert table.loc["E-C02", "verdict"] == claims.INCONCLUSIVE
@@ -191,7 +192,7 @@ def test_a_control_that_failed_on_another_metric_leaves_a_verdict_that_its_own_h
     runs = Runs(table, paper)
     judged = controls.judge(paper, runs)
     assert [control.row["outcome"] for control in judged] == ["held", "failed"]
-    found, readings = analyse.verdicts(paper, runs, Runs(table[:0], paper), "emulated", None, judged)
+    found, readings = analyse._verdicts(paper, runs, Runs(table[:0], paper), "emulated", None, judged)
     reasons = dict(zip(found["claim"], found["reason"], strict=True))
     assert "failed" not in reasons["E-C02"]  # a ratio of throughputs
     assert "the control E-K01 failed" in reasons["E-C08"]  # a ratio of times
@@ -208,7 +209,7 @@ def test_a_held_control_changes_no_verdict():
              for fabric in ("1gbe", "10gbe") for clients in (1, 2, 3) for puts in (1, 2, 4, 6, 8)}  # fmt: skip
     runs = runs_of(paper, cells | {("E-K01", "10gbe", 1, 1): 100})
     beside, without = (
-        analyse.verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)[0]
+        analyse._verdicts(paper, runs, Runs(runs.table[:0], paper), "emulated", None, judged)[0]
         for judged in (controls.judge(paper, runs), [])
     )
     assert list(beside["verdict"]) == list(without["verdict"])

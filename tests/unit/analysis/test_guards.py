@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from whitewire import workloads
 from whitewire.analysis import analyse, judging
 from whitewire.analysis.claims import INCONCLUSIVE, decide, resolve
 from whitewire.analysis.runs import Runs
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
-from whitewire.estimands import of
+from whitewire.estimands import estimand_of
+from whitewire.workloads import WORKLOADS
 from whitewire.workloads.testdfsio import TestDfsio
 
 WHOLE, PART = SimpleNamespace(data_fraction=1.0, k=20), SimpleNamespace(data_fraction=0.1, k=20)
@@ -84,10 +84,12 @@ def test_runs_that_lack_a_metric_are_not_missing_and_more_of_them_do_not_help():
     claim = next(claim for claim in paper.claims if claim["id"] == "M-C08")
     fabrics = [claim["test"][side]["where"]["fabric"] for side in ("numerator", "denominator")]
     tables = [tasks_of({"completion_time": 9.0}, fabric=fabric).table for fabric in fabrics]
-    found = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper))
+    found = decide(
+        resolve(paper, claim["test"]), estimand_of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper)
+    )
     assert (found.verdict, found.runs_needed, found.runs_help) == (INCONCLUSIVE, None, False)
     assert "none of 6 valid runs reports write_node_bandwidth; more of them would not" in found.reason
-    none = decide(resolve(paper, claim["test"]), of(claim["test"]).evaluate(Runs(tables[0][:0], paper), paper))
+    none = decide(resolve(paper, claim["test"]), estimand_of(claim["test"]).evaluate(Runs(tables[0][:0], paper), paper))
     assert "no valid run" in none.reason and none.runs_help
 
 
@@ -123,7 +125,7 @@ def test_no_number_of_runs_where_a_guard_decides():
     apart = {metric: 100.0, f"{operation}_tasks_at_once": 1.1}
     experiment = claim["test"]["numerator"]["experiment"]
     tables = [tasks_of(apart, experiment, fabric=fabric).table for fabric in fabrics]
-    evidence = of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper)
+    evidence = estimand_of(claim["test"]).evaluate(Runs(pd.concat(tables), paper), paper)
     found = decide(resolve(paper, claim["test"]), evidence)
     assert (found.verdict, found.runs_needed) == (INCONCLUSIVE, None)
     assert "at once" in found.reason
@@ -147,13 +149,13 @@ def test_the_workload_says_which_metrics_a_guard_covers():
         "write_rate_while_busy",
         "read_rate_while_busy",
     }
-    others = [workload for workload in workloads.TABLE.values() if workload.name != "testdfsio"]
+    others = [workload for workload in WORKLOADS.values() if workload.name != "testdfsio"]
     assert not any(workload.together(metric) or workload.short_while(metric) for workload in others
                    for metric in workload.metric_names)  # fmt: skip
 
 
 def test_estimates_say_which_medians_are_unusable():
     runs = tasks_of(APART | {"read_tasks_at_best": 2.4, "read_rate_while_busy": 70.0}, fabric="10gbe")
-    table = analyse.estimates(runs.paper, runs, "emulated").set_index("metric")["untold"]
+    table = analyse._estimates(runs.paper, runs, "emulated").set_index("metric")["untold"]
     assert table["read_aggregate"].startswith("of 5 tasks only 2.1 read at once")
     assert not table["read_rate_while_busy"] and not table["read_tasks_at_once"]

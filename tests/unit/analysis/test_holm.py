@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import estimands, statistics
+from whitewire import statistics
 from whitewire.analysis import judging
+from whitewire.estimands import estimand_of
 from whitewire.text import canonical
 
 FAST, SLOW, OTHER = ({"experiment": "put", "where": {"fabric": name}} for name in ("10gbe", "1gbe", "40gbe"))
@@ -34,7 +35,7 @@ def adjusted(*tests_with_p):
 
 
 def same(one, two):
-    return canonical(estimands.of(one).same_as()) == canonical(estimands.of(two).same_as())
+    return canonical(estimand_of(one).same_as()) == canonical(estimand_of(two).same_as())
 
 
 def test_two_claims_of_one_ratio_keep_their_own_p_values_and_count_once():

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import paper, runs
-from whitewire import estimands
 from whitewire.analysis import analyse, claims, controls, interim, judging, one_claim
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import cells_of, ratio_of
+from whitewire.estimands import estimand_of
 from whitewire.text import canonical
 
 LOADED = paper()
@@ -50,11 +50,11 @@ def scattering(complete, sd):
 
 def cells_of_claim(name):
     test = next(claim["test"] for claim in LOADED.claims if claim["id"] == name)
-    return {(name, canonical(levels)) for name, levels in estimands.of(test).cells()}
+    return {(name, canonical(levels)) for name, levels in estimand_of(test).cells()}
 
 
 def test_nothing_is_decided_before_there_are_runs(complete):
-    found = interim.judge(LOADED, so_far(complete, 0), "emulated")
+    found = interim.judge_interim(LOADED, so_far(complete, 0), "emulated")
     emulated = {claim["id"] for claim in LOADED.claims if "emulated" in claim["routes"]}
     assert set(found.open) == emulated
     assert set(found.decided) == {claim["id"] for claim in LOADED.claims} - emulated
@@ -69,22 +69,22 @@ def test_controls_that_scatter_keep_their_own_cells_and_none_of_all_controls_tog
     found = so_far(wide, 3)
     pooled = next(each for each in controls.judge(LOADED, found) if each.row["kind"] == controls.POOLED)
     assert pooled.row["outcome"] == controls.OPEN
-    assert interim.judge(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
+    assert interim.judge_interim(LOADED, found, "emulated").cells >= cells_of_claim("E-C06")
 
 
 def test_undisturbed_runs_decide_at_the_first_interim_analysis_and_a_wide_claim_stays_open(complete):
-    found = interim.judge(LOADED, so_far(complete, 3), "emulated")
+    found = interim.judge_interim(LOADED, so_far(complete, 3), "emulated")
     assert found.decided["E-C06"] == claims.REPRODUCED
     assert found.decided["E-C37"] == claims.NOT_TESTABLE and found.decided["E-C03"] == claims.CONSISTENT
-    found = interim.judge(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
+    found = interim.judge_interim(LOADED, so_far(scattering(complete, 0.3), 3), "emulated")
     assert "too wide" in found.open["E-C06"] and cells_of_claim("E-C06") <= found.cells
 
 
 def test_an_interim_analysis_for_one_claim_keeps_only_its_cells_and_those_of_its_controls(complete):
-    found = interim.judge(LOADED, so_far(scattering(complete, 0.3), 3), "emulated", only="E-C06")
+    found = interim.judge_interim(LOADED, so_far(scattering(complete, 0.3), 3), "emulated", only="E-C06")
     assert set(found.open) == {"E-C06"} and not found.decided
     assert cells_of_claim("E-C06") <= found.cells <= one_claim.cells(LOADED, "E-C06")
-    decided = interim.judge(LOADED, so_far(complete, 3), "emulated", only="E-C06")
+    decided = interim.judge_interim(LOADED, so_far(complete, 3), "emulated", only="E-C06")
     assert decided.decided == {"E-C06": claims.REPRODUCED} and not decided.cells
 
 
@@ -119,7 +119,7 @@ def test_a_size_that_is_excluded_stays_open_until_its_sign_is_certain():
     def found(n):
         known = Runs(table[table["replicate"] <= n], loaded, analyses=(3, 6, 10))
         (row,) = judging.claims_judged(loaded, known, "emulated")
-        return row["verdict"], list(interim.judge(loaded, known, "emulated").open)
+        return row["verdict"], list(interim.judge_interim(loaded, known, "emulated").open)
 
     assert found(3) == (claims.NOT_REPRODUCED, ["E-C06"])
     assert found(10) == (claims.DIRECTION, [])
@@ -129,28 +129,28 @@ def test_a_claim_is_near_where_the_runs_of_the_effort_may_decide_it(complete):
     beside = complete.copy()  # both networks give the same, which is beside the bound of E-C41
     alike = beside["experiment"] == "rereplicate"
     beside.loc[alike, "full_scale_value"] = np.exp(np.random.default_rng(1).normal(0, 0.05, int(alike.sum())))
-    far = interim.judge(LOADED, so_far(beside, 3), "emulated")
+    far = interim.judge_interim(LOADED, so_far(beside, 3), "emulated")
     assert "E-C41" in far.open and cells_of_claim("E-C41") <= far.cells - far.near, "cells that only far claims need"
-    near = interim.judge(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
+    near = interim.judge_interim(LOADED, so_far(scattering(complete, 0.06), 3), "emulated")
     assert "E-C08" in near.open and cells_of_claim("E-C08") <= near.near
     assert near.near <= near.cells and far.near <= far.cells
     assert near.worth > 0
-    none = interim.judge(LOADED, so_far(complete, 0), "emulated")
+    none = interim.judge_interim(LOADED, so_far(complete, 0), "emulated")
     assert none.near == none.cells, "unknown before there are runs"
 
 
 def test_a_claim_of_direction_ends_where_no_effect_matters(complete):
     alike, of = complete.copy(), complete["experiment"] == "rereplicate"
     alike.loc[of, "full_scale_value"] = np.exp(np.random.default_rng(1).normal(0, 0.002, int(of.sum())))
-    found = interim.judge(LOADED, so_far(alike, 3), "emulated")
+    found = interim.judge_interim(LOADED, so_far(alike, 3), "emulated")
     assert found.decided["E-C41"] == claims.NOT_REPRODUCED and not cells_of_claim("E-C41") & found.cells
 
 
 def test_decided_are_the_verdicts_of_the_analysis(complete):
     known = so_far(complete, 4)
-    found = interim.judge(LOADED, known, "emulated")
-    table, _ = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated", None,
-                                controls.judge(LOADED, known))  # fmt: skip
+    found = interim.judge_interim(LOADED, known, "emulated")
+    table, _ = analyse._verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated", None,
+                                 controls.judge(LOADED, known))  # fmt: skip
     of = table.set_index("claim")["verdict"]
     assert found.decided and found.open.keys() | found.decided.keys() == set(of.index)
     emulated = table[table["route"] == "emulated"]["claim"]
@@ -160,15 +160,15 @@ def test_decided_are_the_verdicts_of_the_analysis(complete):
 
 def test_open_controls_keep_their_cells(complete):
     known = so_far(complete, 2)
-    found = interim.judge(LOADED, known, "emulated")
+    found = interim.judge_interim(LOADED, known, "emulated")
     control = LOADED.controls[0]
-    assert {(name, canonical(levels)) for name, levels in estimands.of(ratio_of(control)).cells()} <= found.cells
+    assert {(name, canonical(levels)) for name, levels in estimand_of(ratio_of(control)).cells()} <= found.cells
 
 
 def test_where_no_run_helps_a_claim_is_done(complete):
     none = complete[:0].assign(block=pd.Series(dtype=str))
     known = Runs(none, LOADED, analyses=PLANNED, fabrics=["1gbe"])
-    found = interim.judge(LOADED, known, "emulated")
+    found = interim.judge_interim(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
     row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
     assert claims.Verdict(row["verdict"], "", runs_help=False).runs_needed is None
@@ -189,12 +189,12 @@ def test_more_analyses_ask_for_more(complete):
 
 def test_the_verdicts_say_from_which_analysis_on_they_held(complete):
     known = so_far(complete, 6)
-    table = analyse.verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated")[0].set_index("claim")
+    table = analyse._verdicts(LOADED, known, Runs(complete[:0], LOADED), "emulated")[0].set_index("claim")
     assert table.loc["E-C06", "decided_after"] == 3
     decided = table["decided_after"].dropna()
     assert set(decided) <= {1, 3, 4, 6}  # a census of a single run is one after it
     assert not set(decided.index) & set(table.index[table["verdict"] == claims.INCONCLUSIVE])
-    once = analyse.verdicts(LOADED, so_far(complete, 6, (6,)), Runs(complete[:0], LOADED), "emulated")[0]
+    once = analyse._verdicts(LOADED, so_far(complete, 6, (6,)), Runs(complete[:0], LOADED), "emulated")[0]
     assert once["decided_after"].isna().all()
 
 
@@ -214,5 +214,5 @@ def test_the_first_runs_are_so_many_of_each_cell(n):
 
 def test_an_interim_analysis_takes_less_than_three_seconds(complete):
     begun = time.process_time()
-    interim.judge(LOADED, so_far(complete, 6), "emulated")
+    interim.judge_interim(LOADED, so_far(complete, 6), "emulated")
     assert time.process_time() - begun < 3

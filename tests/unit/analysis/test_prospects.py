@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.papers import TESTBED, paper
 from whitewire.analysis import prospects
+from whitewire.analysis.prospects import prospect_lines
 
 LOADED = paper()
 CLAIM = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
@@ -83,20 +84,20 @@ def test_the_chance_before_any_run_is_that_of_usual_scatter():
 
 
 def test_a_plan_names_every_claim_that_is_not_decided():
-    before = list(prospects.lines(LOADED, TESTBED, "quick", None, 10))
+    before = list(prospect_lines(LOADED, TESTBED, "quick", None, 10))
     said = "% likely to be decided within the budget, if the paper's number is right"
     assert any(line.startswith("  E-C06: about") and said in line for line in before)
-    assert list(prospects.lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
+    assert list(prospect_lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
     judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "claim_command": "make claim CLAIM=E-C06"}])
     assert "  E-C06: about 4 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in list(
-        prospects.lines(LOADED, TESTBED, "quick", judged, 10)
+        prospect_lines(LOADED, TESTBED, "quick", judged, 10)
     )
-    slow = list(prospects.lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
+    slow = list(prospect_lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
     assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
     older = judged.drop(columns="claim_command")
-    assert "  E-C06: about 4 min to a verdict, 70 % likely" in prospects.lines(LOADED, TESTBED, "quick", older, 10)
+    assert "  E-C06: about 4 min to a verdict, 70 % likely" in prospect_lines(LOADED, TESTBED, "quick", older, 10)
     judged["verdict"] = "reproduced"
-    assert not any("E-C06" in line for line in prospects.lines(LOADED, TESTBED, "quick", judged, 10))
+    assert not any("E-C06" in line for line in prospect_lines(LOADED, TESTBED, "quick", judged, 10))
 
 
 def test_no_effort_is_named_that_makes_no_such_runs():

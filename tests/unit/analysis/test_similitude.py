@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whitewire.analysis import similitude
+from whitewire.analysis.similitude import similitude_table
 from whitewire.description import testbed
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -43,7 +44,7 @@ def rows(table: pd.DataFrame, experiment: str, quantity: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return {name: similitude.table(load(name), TESTBED, "quick") for name in PAPERS}
+    return {name: similitude_table(load(name), TESTBED, "quick") for name in PAPERS}
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -53,7 +54,7 @@ def test_each_experiment_of_the_effort_has_rows_and_a_reason_for_what_is_unlike(
     here = [spec for spec in paper.raw["experiments"] if "transport" not in spec["factors"]]
     at_quick = [e["id"] for e in here if "quick" in e.get("efforts", ["quick"])]
     assert list(dict.fromkeys(table["experiment"])) == [e for e in at_quick if "control" not in paper.experiments[e]]
-    assert list(table.columns) == similitude.COLUMNS
+    assert list(table.columns) == similitude.SIMILITUDE_COLUMNS
     assert not table.duplicated(["experiment", "fabric", "levels", "quantity"]).any()
     assert (table["bias"] != "").equals(~table["alike"])
     assert set(table["follows"]) - {""} <= set(table["quantity"])
@@ -121,21 +122,21 @@ def test_a_workload_without_data_has_processors_only():
     raw["experiments"][0] |= {"workload": "sleep"}
     raw["experiments"][0]["parameters"]["size_bytes"] = 0
     raw["experiments"][0]["parameters"]["file_size_bytes"] = 0
-    table = similitude.table(Paper(raw, Path()), TESTBED, "quick")
+    table = similitude_table(Paper(raw, Path()), TESTBED, "quick")
     assert set(table[table["experiment"] == "terasort-curve"]["quantity"]) == texts({"cpu"})
 
 
 def test_controls_are_left_out():
     paper = load("emulex-2012")
-    experiments = set(similitude.table(paper, TESTBED, "quick")["experiment"])
+    experiments = set(similitude_table(paper, TESTBED, "quick")["experiment"])
     assert "put-grid" in experiments
     assert not experiments & {control["id"] for control in paper.controls}
 
 
 def test_a_site_has_rows_only_where_it_is_slowed_down():
     site = {"kind": "ssh", "fabrics": TESTBED["fabrics"]}
-    assert similitude.table(load("emulex-2012"), site, "quick").empty
-    slowed = similitude.table(load("emulex-2012"), site | {"scale": 20}, "quick")
+    assert similitude_table(load("emulex-2012"), site, "quick").empty
+    slowed = similitude_table(load("emulex-2012"), site | {"scale": 20}, "quick")
     drives = rows(slowed, "put-grid", "own_drives").iloc[0]
     assert (drives["full_scale"], drives["emulated"], drives["alike"]) == (1, 20, False)
     assert rows(slowed, "put-grid", "port_time").empty  # its switch is its own
@@ -171,7 +172,7 @@ def test_at_k_1_everything_is_alike_but_what_a_run_sets_on_purpose(name, blocks,
         # Of a drive without a cache the model holds a packet.
         if drive := experiment.get("hardware", {}).get("drive"):
             drive["cache_bytes"] = max(65536, drive["cache_bytes"])
-    table = similitude.table(Paper(raw, Path()), TESTBED, "quick")
+    table = similitude_table(Paper(raw, Path()), TESTBED, "quick")
     assert len(table) > 10
     unlike = set(table[~table["alike"]]["quantity"])
     assert unlike <= texts(SET_ON_PURPOSE)
@@ -187,9 +188,9 @@ def test_buffers_never_hold_more_than_the_port_at_full_scale(rate, k):
 
 
 def test_numbers_for_the_eye():
-    shown = [similitude_page.shown(v, "s") for v in (0, 2.5, 0.0021, 5.24e-6)]
+    shown = [similitude_page._shown(v, "s") for v in (0, 2.5, 0.0021, 5.24e-6)]
     assert shown == ["0 s", "2.5 s", "2.1 ms", "5.24 µs"]
-    assert [similitude_page.shown(v, "1") for v in (math.nan, math.inf, 1024.2)] == [
+    assert [similitude_page._shown(v, "1") for v in (math.nan, math.inf, 1024.2)] == [
         "the host's own",
         "none there",
         "1024",

@@ -19,13 +19,13 @@ CEPHFS = "CephFS: missing: ceph-mds"
 def seen(monkeypatch):
     """The tables of runs that interim analyses were given."""
     found = []
-    whole = interim.judge
+    whole = interim.judge_interim
 
     def judge(paper, of, *others):
         found.append(of)
         return whole(paper, of, *others)
 
-    monkeypatch.setattr(interim, "judge", judge)
+    monkeypatch.setattr(interim, "judge_interim", judge)
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from whitewire.analysis import sweeps
+from whitewire.analysis.sweeps import sweeps_table
 from whitewire.description.paper import Paper
 from whitewire.errors import UserError
 
@@ -27,7 +28,7 @@ TASK = {
 
 
 def test_every_combination_has_a_row_by_hand():
-    found = sweeps.table(paper(TASK))
+    found = sweeps_table(paper(TASK))
     # 20 in, 60 or nothing between, and 20 out over 1, 2 or 4 drives.
     assert list(found["value"]) == [100, 40, 90, 30, 85, 25]
     assert list(found["stripes"]) == [1, 1, 2, 2, 4, 4]
@@ -42,7 +43,7 @@ def test_a_sweep_leaves_the_arguments_of_others_empty():
         "arguments": {"size_mb": 100, "local_mb_per_s": 50, "store_mb_per_s": 80},
         "vary": {"link_mb_per_s": [10]},
     }
-    found = sweeps.table(paper(TASK, other)).set_index("sweep")
+    found = sweeps_table(paper(TASK, other)).set_index("sweep")
     assert found.loc["rate", "value"] == 10
     assert found.loc["rate", ["stripes", "compute_s"]].isna().all()
     assert found.loc["task", "link_mb_per_s"].isna().all()
@@ -52,14 +53,14 @@ def test_a_sweep_may_use_what_an_experiment_holds():
     loaded = paper(TASK | {"experiment": "job", "arguments": {"input_s": "maps", "output_s": "drive_count"}})
     drive = {"drive": {"count": 2, "rate_mb_per_s": 500}}
     loaded.raw["experiments"] = [{"id": "job", "factors": {}, "parameters": {"maps": 10}, "hardware": drive}]
-    found = sweeps.table(loaded)
+    found = sweeps_table(loaded)
     # 10 in, 60 or nothing between, and 2 out over 1, 2 or 4 drives.
     assert list(found["value"]) == [72, 12, 71, 11, 70.5, 10.5]
 
 
 def test_a_paper_without_sweeps_has_an_empty_table():
-    found = sweeps.table(paper())
-    assert list(found.columns) == sweeps.COLUMNS
+    found = sweeps_table(paper())
+    assert list(found.columns) == sweeps._COLUMNS
     assert len(found) == 0
 
 
@@ -74,19 +75,19 @@ def test_a_paper_without_sweeps_has_an_empty_table():
 )
 def test_an_unknown_name_is_refused_with_the_nearest(change, nearest):
     with pytest.raises(UserError, match=nearest):
-        sweeps.table(paper(TASK | change))
+        sweeps_table(paper(TASK | change))
 
 
 def test_a_misspelt_argument_stops_before_anything_is_measured():
-    from whitewire.analysis import sweeps
+    from whitewire.analysis.sweeps import check_sweeps
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
     from whitewire.description.paper import Paper
     from whitewire.errors import UserError
 
     loaded = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
-    sweeps.check(loaded)
+    check_sweeps(loaded)
     first = loaded.raw["sweeps"][0]
     bad = {**first, "vary": {"nodez": [1, 2]}}
     with pytest.raises(UserError, match="nodez"):
-        sweeps.check(Paper({**loaded.raw, "sweeps": [bad]}, loaded.path))
+        check_sweeps(Paper({**loaded.raw, "sweeps": [bad]}, loaded.path))

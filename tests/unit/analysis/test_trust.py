@@ -16,15 +16,17 @@ from tests.support import quick_yaml
 from tests.support.papers import same_of
 from whitewire import statistics
 from whitewire.analysis import trust
+from whitewire.analysis.trust import write_trust_tables
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design import synthetic
 from whitewire.estimands.evidence import Sample
-from whitewire.records import manifest
 from whitewire.records import trust as records
-from whitewire.records.checked import tables as faults_of
+from whitewire.records.checked import table_faults as faults_of
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
+from whitewire.records.trust import PART_RECORD, TRUST_RECORD, files_of_trust
 from whitewire.tidy.tables import TABLES
 
 TESTBED = load_testbed("emulated")
@@ -44,9 +46,9 @@ def test_of_no_trial_there_is_no_interval():
 
 
 @pytest.mark.parametrize(("estimate", "goal", "said"), [
-    ((0.96, 0.9, 0.99), (0.95, 1), trust.MET), ((0.9, 0.8, 0.96), (0.95, 1), trust.OPEN),
+    ((0.96, 0.9, 0.99), (0.95, 1), trust.MET), ((0.9, 0.8, 0.96), (0.95, 1), trust._OPEN),
     ((0.9, 0.85, 0.94), (0.95, 1), trust.NOT_MET), ((0.04, 0, 0.2), (0, 0.05), trust.MET),
-    ((0.3, 0.1, 0.5), (0, 0.05), trust.NOT_MET), ((math.nan, math.nan, math.nan), (0, 1), trust.OPEN),
+    ((0.3, 0.1, 0.5), (0, 0.05), trust.NOT_MET), ((math.nan, math.nan, math.nan), (0, 1), trust._OPEN),
 ])  # fmt: skip
 def test_a_goal_is_missed_only_where_chance_does_not_explain_it(estimate, goal, said):
     assert trust.outcome(*estimate, goal) == said
@@ -107,26 +109,28 @@ def measured(tmp_path, monkeypatch):
     def make(groups, scatter=0.02, biased=1.0):
         folder = tmp_path / "trust"
         (folder / "ratio" / synthetic.BLOCK).mkdir(parents=True)
-        (folder / "ratio" / "known.yaml").write_text(quick_yaml.dump(synthetic.ratios(groups), sort_keys=False))
+        (folder / "ratio" / "known.yaml").write_text(
+            quick_yaml.dump(synthetic.paper_of_ratios(groups), sort_keys=False)
+        )
         part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
         parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
         for each in parts:
             (folder / each["part"]).mkdir(exist_ok=True)
-            (folder / each["part"] / records.PART).write_text(json.dumps(each))
+            (folder / each["part"] / PART_RECORD).write_text(json.dumps(each))
         record = {"testbed": "emulated", "description": "d", "parts": parts, "left_out": [], "begun": 0.0,
                   "seconds": 1.0, "bound": 0.01, "reach": 1200.0, "commit": "c", "modified": False,
                   "software": "s"}  # fmt: skip
-        (folder / records.RECORD).write_text(json.dumps(record))
+        (folder / TRUST_RECORD).write_text(json.dumps(record))
         overheads = pd.DataFrame(columns=TABLES["floors.csv"])
         monkeypatch.setattr(
-            trust, "read",
+            trust, "_read",
             lambda paper, rows, block, groups: trust.Read(
                 paper, (made_up(paper, groups, scatter, biased), overheads), {}, groups
             ),
         )  # fmt: skip
-        listed = manifest.of_folder(folder, [*records.kept_files(folder, records.PARTS), folder / records.RECORD])
-        (folder / manifest.NAME).write_text(json.dumps(listed))
-        trust.tables(folder, tmp_path)
+        listed = manifest_of_folder(folder, [*files_of_trust(folder, records.PARTS), folder / TRUST_RECORD])
+        (folder / MANIFEST_FILE).write_text(json.dumps(listed))
+        write_trust_tables(folder, tmp_path)
         return SimpleNamespace(folder=folder, of=lambda name: pd.read_csv(folder / "tables" / f"{name}.csv"))
 
     return make
@@ -135,11 +139,11 @@ def measured(tmp_path, monkeypatch):
 def test_intervals_of_the_real_analysis_hold_the_truth_as_often_as_they_say(measured):
     made = measured(20)
     coverage = made.of("coverage").set_index("expected")
-    assert coverage.loc["all", "n"] == 20 * len(synthetic.RATIOS) * len(synthetic.CLIENTS)
+    assert coverage.loc["all", "n"] == 20 * len(synthetic._RATIOS) * len(synthetic._CLIENTS)
     assert 0.9 <= coverage.loc["all", "share"] <= 1 and abs(coverage.loc["all", "error"]) < 0.005
-    assert coverage["n"].drop("all").tolist() == [20 * len(synthetic.CLIENTS)] * len(synthetic.RATIOS)
+    assert coverage["n"].drop("all").tolist() == [20 * len(synthetic._CLIENTS)] * len(synthetic._RATIOS)
     same = made.of("same")
-    assert len(same) == 20 * (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS) and same["alarm"].mean() <= 0.1
+    assert len(same) == 20 * (1 + len(synthetic._RATIOS)) * len(synthetic._CLIENTS) and same["alarm"].mean() <= 0.1
     assert set(made.of("ratio")["verdict"]) <= {"reproduced", "inconclusive"}
     summary = made.of("summary").set_index("part")
     assert summary.loc["ratio", "n"] == coverage.loc["all", "n"]
@@ -184,23 +188,23 @@ def test_controls_of_papers_count_by_their_first_metric_and_only_with_an_interva
 def test_two_k_agree_where_all_of_the_interval_is_near_1(factor, scatter, said):
     one = Sample(np.array([1.0, 1.0, 1.0]), 0, "MB/s", "c", scatter, 4)
     two = Sample(np.array([1.0, 1.0, 1.0]) * factor, 0, "MB/s", "c", scatter, 4)
-    assert trust.between(one, two)["agrees"] == said
+    assert trust._between(one, two)["agrees"] == said
 
 
 def test_two_k_cannot_be_told_apart_by_an_overhead_whose_scatter_is_unknown():
     one, two = (Sample(np.ones(3), 0, "s", "c", 0.002, 4, problem=why) for why in ("", "a single overhead run"))
-    assert trust.between(one, one)["agrees"] == trust.AGREES
-    assert {trust.between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust.UNKNOWN}
+    assert trust._between(one, one)["agrees"] == trust._AGREES
+    assert {trust._between(*pair)["agrees"] for pair in ((one, two), (two, one))} == {trust._UNKNOWN}
 
 
 @pytest.mark.parametrize(("words", "n", "value", "found"), [
-    (["yes", "yes", "no", "cannot tell"], 3, "0.333333", trust.OPEN),
+    (["yes", "yes", "no", "cannot tell"], 3, "0.333333", trust._OPEN),
     (["yes", "cannot tell"], 1, "0", trust.MET),
     (["no"] * 9 + ["cannot tell"] * 991, 9, "1", trust.NOT_MET),
-    (["cannot tell", "cannot tell"], 0, "", trust.OPEN),
+    (["cannot tell", "cannot tell"], 0, "", trust._OPEN),
 ])  # fmt: skip
 def test_two_k_that_cannot_be_distinguished_speak_for_nothing(words, n, value, found):
-    (row,) = trust.summary({"scales.csv": [{"agrees": word} for word in words]}, {"bound": 0.05})
+    (row,) = trust._summary({"scales.csv": [{"agrees": word} for word in words]}, {"bound": 0.05})
     assert (row["n"], row["value"], row["outcome"]) == (n, value, found)
     assert ("more cannot tell" in row["of"]) == ("cannot tell" in words)
 
@@ -292,7 +296,7 @@ def test_a_source_that_drifts_is_reported_beside_all_together():
     undisturbed = copy.deepcopy(table)
     undisturbed["value"] = np.exp(np.random.default_rng(1).standard_normal(len(undisturbed)) / 100)
     rows = {row["source"]: row for row in trust.order_rows({"one": table, "two": undisturbed})}
-    assert set(rows) == {"one", "two", trust.ALL}
+    assert set(rows) == {"one", "two", trust._ALL}
     assert float(rows["one"]["p_value"]) < 0.01 < float(rows["two"]["p_value"])
 
 
@@ -327,7 +331,7 @@ def test_turns_of_one_k_have_overheads_of_their_own(tmp_path):
         return trust.Read(settled, (table, pd.DataFrame(overheads, columns=names)), {})
 
     rows = list(trust.scale_rows(qubole, TESTBED, tmp_path, 2, reads=reads))
-    assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net" and row["n"] > 2} == {trust.AGREES}
+    assert {row["agrees"] for row in rows if row["metric"] == "completion_time_net" and row["n"] > 2} == {trust._AGREES}
 
 
 WRITES_AND_READS = "testdfsio hdfs 5 4 1 k=1000 | client=1 datanode=5 namenode=1 | drives=2 slots=1 | a42872"
@@ -390,7 +394,7 @@ def test_times_beside_other_lanes_are_set_against_those_alone_by_kind(slower, ov
         (kind, 2, 4, 48, 48) for kind in ("testdfsio", "terasort", "floor")
     }
     assert {row["kind"]: row["made"] for row in rows} == {"testdfsio": 52, "terasort": 52, "floor": 48}
-    answers = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
+    answers = trust._summary({"lanes.csv": rows}, {"bound": 0.01})
     assert {row["asked"].split("(")[1].split(";")[0]: row["outcome"] for row in answers} == said
 
 
@@ -405,7 +409,7 @@ def test_one_turn_gives_no_interval_and_nothing_is_met_by_it():
     mellanox = load_paper(paper_path("mellanox-mapr"), TESTBED["fabrics"])
     rows = list(trust.lane_rows(mellanox, in_turns(1, 1.5, turns=1)))
     assert {(row["turns"], row["low"], row["high"]) for row in rows} == {(1, "", "")}
-    assert {row["outcome"] for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})} == {trust.OPEN}
+    assert {row["outcome"] for row in trust._summary({"lanes.csv": rows}, {"bound": 0.01})} == {trust._OPEN}
 
 
 def test_where_no_run_beside_other_lanes_counts_it_is_open():
@@ -416,8 +420,8 @@ def test_where_no_run_beside_other_lanes_counts_it_is_open():
     rows = list(trust.lane_rows(mellanox, turns))
     (overhead,) = [row for row in rows if row["kind"] == trust.OVERHEAD]
     assert (overhead["turns"], overhead["made"], overhead["n"]) == (0, 24, 0)
-    answers = {row["asked"].split("(")[1]: row for row in trust.summary({"lanes.csv": rows}, {"bound": 0.01})}
-    assert [row["outcome"] for asked, row in answers.items() if asked.startswith("startup overhead")] == [trust.OPEN]
+    answers = {row["asked"].split("(")[1]: row for row in trust._summary({"lanes.csv": rows}, {"bound": 0.01})}
+    assert [row["outcome"] for asked, row in answers.items() if asked.startswith("startup overhead")] == [trust._OPEN]
 
 
 def ratios(*given):
@@ -428,13 +432,13 @@ def ratios(*given):
 
 @pytest.mark.parametrize(("rows", "said", "value"), [
     (ratios((1.001, 0.99, 1.01), (0.9995, 0.985, 1.015)), trust.MET, "0.001"),
-    (ratios((1.001, 0.99, 1.01), (0.9995, 0.97, 1.03)), trust.OPEN, "-0.0005"),
+    (ratios((1.001, 0.99, 1.01), (0.9995, 0.97, 1.03)), trust._OPEN, "-0.0005"),
     (ratios((1.5, 0.5, 2.5), (1.05, 1.03, 1.07)), trust.NOT_MET, "0.05"),
-    (ratios((1.001, 0.99, 1.01), (1.002, "", "")), trust.OPEN, "0.002"),
-    (ratios((1.001, 0.99, 1.01), ("", "", "")), trust.OPEN, ""),
+    (ratios((1.001, 0.99, 1.01), (1.002, "", "")), trust._OPEN, "0.002"),
+    (ratios((1.001, 0.99, 1.01), ("", "", "")), trust._OPEN, ""),
 ])  # fmt: skip
 def test_lanes_change_nothing_only_where_every_interval_says_so(rows, said, value):
-    (row,) = trust.summary({"lanes.csv": rows}, {"bound": 0.01})
+    (row,) = trust._summary({"lanes.csv": rows}, {"bound": 0.01})
     assert (row["outcome"], row["value"], row["n"]) == (said, value, 6)
 
 

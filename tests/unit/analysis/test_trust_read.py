@@ -15,10 +15,21 @@ from tests.support import trusted
 from tests.support.damage import DAMAGES, json_of
 from whitewire import cli
 from whitewire.analysis import trust
+from whitewire.analysis.trust import write_trust_tables
 from whitewire.design import synthetic
 from whitewire.errors import Faults, UserError
 from whitewire.records import manifest
 from whitewire.records import trust as records
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
+from whitewire.records.trust import (
+    LOADS_FILE,
+    PART_RECORD,
+    TRUST_FOLDER,
+    TRUST_RECORD,
+    TRUST_TABLES,
+    files_of_trust,
+    read_trust_unchecked,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +52,11 @@ def results(whole, tmp_path):
 def tables(results):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trust.project, "paper_path", lambda _: trusted.described(results))
-        trust.tables(results / records.FOLDER, results)
+        write_trust_tables(results / TRUST_FOLDER, results)
 
 
 def contents(results):
-    return {path.name: path.read_bytes() for path in (results / records.FOLDER / records.TABLES).iterdir()}
+    return {path.name: path.read_bytes() for path in (results / TRUST_FOLDER / TRUST_TABLES).iterdir()}
 
 
 def faults(results):
@@ -64,7 +75,7 @@ def runs_of(folder):
 
 
 def test_a_whole_record_has_the_right_answers(whole):
-    folder = whole / records.FOLDER / records.TABLES
+    folder = whole / TRUST_FOLDER / TRUST_TABLES
 
     def of(name):
         return pd.read_csv(folder / f"{name}.csv")
@@ -102,7 +113,7 @@ def test_no_damage_of_any_file_is_read_in_silence(whole, data, name, how):
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "emulated"
         shutil.copytree(whole, results)
-        folder = results / records.FOLDER
+        folder = results / TRUST_FOLDER
         path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / name if name in OF_A_RUN else folder / name
         before = path.read_bytes()
         path.write_bytes(DAMAGES[how](before, data))
@@ -112,7 +123,7 @@ def test_no_damage_of_any_file_is_read_in_silence(whole, data, name, how):
 
 @pytest.mark.parametrize("name", [*FILES, *OF_A_RUN])
 def test_no_file_may_be_missing(results, name):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     path = runs_of(folder / "load" / synthetic.BLOCK)[0] / name if name in OF_A_RUN else folder / name
     path.unlink()
     assert any(path.name in line for line in faults(results))
@@ -121,7 +132,7 @@ def test_no_file_may_be_missing(results, name):
 @pytest.mark.parametrize("name", ["links", "ratio", "ratio/quick-1", "ratio/quick-1/runs", "load", "scales",
                                   "scales/two-k/rung1-0", "lanes/two-k/1-0", "same", "order"])  # fmt: skip
 def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(results, name):
-    shutil.rmtree(results / records.FOLDER / name)
+    shutil.rmtree(results / TRUST_FOLDER / name)
     assert any(f"trust/{name}" in line and "found no such" in line for line in faults(results))
 
 
@@ -131,7 +142,7 @@ def test_a_part_whose_raw_results_are_gone_leaves_the_tables_as_they_were(result
     ("scales/two-k/rung0-0", "scales/two-k/rung0-1"), ("links/round-01.json", "links/round-03.json"),
 ])  # fmt: skip
 def test_what_is_copied_never_counts_twice(results, one, copy):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     run = runs_of(folder / "ratio" / synthetic.BLOCK)[0].name
     source, target = folder / one.format(run), folder / copy.format(run)
     (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
@@ -140,11 +151,11 @@ def test_what_is_copied_never_counts_twice(results, one, copy):
 
 def rewritten(folder):
     """All manifests gone but for the record's, which is written anew: an old block's are not there."""
-    for path in folder.rglob(manifest.NAME):
+    for path in folder.rglob(MANIFEST_FILE):
         path.unlink()
-    names = [each["part"] for each in records.record(folder)["parts"]]
-    listed = manifest.of_folder(folder, [*records.kept_files(folder, names), folder / records.RECORD])
-    (folder / manifest.NAME).write_text(json.dumps(listed))
+    names = [each["part"] for each in read_trust_unchecked(folder)["parts"]]
+    listed = manifest_of_folder(folder, [*files_of_trust(folder, names), folder / TRUST_RECORD])
+    (folder / MANIFEST_FILE).write_text(json.dumps(listed))
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -155,7 +166,7 @@ def rewritten(folder):
     (lambda record: record | {"end": 1e999}, "end: found Infinity, expected a finite number"),
 ])  # fmt: skip
 def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, change, said):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
     rewritten(folder)
@@ -163,7 +174,7 @@ def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, ch
 
 
 def test_half_a_record_of_a_run_without_a_manifest_is_one_line(results):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     path = runs_of(folder / "load" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(path.read_text()[:100])
     rewritten(folder)
@@ -181,21 +192,21 @@ ROW = trusted.link_row(25.0, 1, "iperf3")
     ([{}], "[0].rate: found no such key"),
 ])  # fmt: skip
 def test_a_round_that_is_none_is_one_line(results, rows, said):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     (folder / "links" / "round-01.json").write_text(json.dumps(rows))
     rewritten(folder)
     assert any(said in line for line in faults(results))
 
 
 def test_loads_of_other_runs_are_one_line(results):
-    folder = results / records.FOLDER
-    path = folder / "load" / records.LOADS
+    folder = results / TRUST_FOLDER
+    path = folder / "load" / LOADS_FILE
     loads = json.loads(path.read_text())
     gone = sorted(loads)[0]
     path.write_text(json.dumps({name: load for name, load in loads.items() if name != gone}))
-    listed = json.loads((folder / manifest.NAME).read_text())
+    listed = json.loads((folder / MANIFEST_FILE).read_text())
     listed["files"]["load/loads.json"] = manifest.entry(path.read_bytes())
-    (folder / manifest.NAME).write_text(json.dumps(listed))
+    (folder / MANIFEST_FILE).write_text(json.dumps(listed))
     assert faults(results) == [f"{path}: {gone}: found no such run, expected the runs of known under load"]
 
 
@@ -219,18 +230,18 @@ def test_only_whole_groups_are_judged_where_time_ended_before(tmp_path):
     rows = synthetic.all_rows(paper, trusted.testbed())
     second = [row["run_id"] for row in rows if row["replicate"] > synthetic.RUNS]
     trusted.block(folder / "ratio" / synthetic.BLOCK, paper, rows, left=second[1:])
-    record = records.record(folder)
+    record = read_trust_unchecked(folder)
     for part in record["parts"]:
         if part["part"] == "ratio":
             part |= {"units": 1, "planned": 2}
-            (folder / "ratio" / records.PART).write_text(json.dumps(part))
-    (folder / records.RECORD).write_text(json.dumps(record))
-    listed = manifest.of_folder(folder, [*records.kept_files(folder, records.PARTS), folder / records.RECORD])
-    (folder / manifest.NAME).write_text(json.dumps(listed))
+            (folder / "ratio" / PART_RECORD).write_text(json.dumps(part))
+    (folder / TRUST_RECORD).write_text(json.dumps(record))
+    listed = manifest_of_folder(folder, [*files_of_trust(folder, records.PARTS), folder / TRUST_RECORD])
+    (folder / MANIFEST_FILE).write_text(json.dumps(listed))
     tables(results)
-    ratio = pd.read_csv(folder / records.TABLES / "ratio.csv")
+    ratio = pd.read_csv(folder / TRUST_TABLES / "ratio.csv")
     assert ratio[["group", "n"]].values.tolist() == [[1, synthetic.RUNS]]
-    assert pd.read_csv(folder / records.TABLES / "same.csv")["group"].unique().tolist() == [1]
+    assert pd.read_csv(folder / TRUST_TABLES / "same.csv")["group"].unique().tolist() == [1]
 
 
 # --- the papers' own tables and runs -------------------------------------------------------------------------
@@ -245,7 +256,7 @@ def with_paper(results):
     pd.DataFrame([{"control": "E-K01", "kind": "A/A", "cell": "c", "really": "fabric 1gbe", "metric": "throughput",
                    "n": 3, "n_against": 3, "estimate": 1.0, "low": 0.9, "high": float("inf")}]
                  ).to_csv(own / "analysis" / "controls.csv", index=False)  # fmt: skip
-    shutil.copytree(results / records.FOLDER / "load" / synthetic.BLOCK, own / "raw" / synthetic.BLOCK)
+    shutil.copytree(results / TRUST_FOLDER / "load" / synthetic.BLOCK, own / "raw" / synthetic.BLOCK)
     rows = [{"run_id": path.name, "attempt": 1, "block": synthetic.BLOCK, "experiment": "known", "metric": trust.TIMED,
              "value": 2.5, "valid": "true"} for path in runs_of(own / "raw" / synthetic.BLOCK)]  # fmt: skip
     rows.append(rows[0] | {"metric": "cpu_late", "value": float("inf"), "valid": "false"})  # it never woke
@@ -255,7 +266,7 @@ def with_paper(results):
 
 
 def test_papers_runs_and_controls_are_beside_the_others(with_paper):
-    folder = with_paper / records.FOLDER / records.TABLES
+    folder = with_paper / TRUST_FOLDER / TRUST_TABLES
     same = pd.read_csv(folder / "same.csv").iloc[-1]
     assert (same["source"], same["n"], same["alarm"]) == ("emulex-2012, as judged", 3, False)
     assert set(pd.read_csv(folder / "order.csv")["source"]) == {"emulex-2012", "known", "all"}
@@ -279,7 +290,7 @@ def test_a_papers_table_that_is_none_is_one_line(with_paper, name, text, said):
 
 def test_a_papers_table_that_is_not_as_it_was_written_is_one_line(with_paper):
     own = with_paper / "emulex-2012" / "analysis"
-    (own / manifest.NAME).write_text(json.dumps(manifest.of_folder(own, [own / "controls.csv"])))
+    (own / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(own, [own / "controls.csv"])))
     tables(with_paper)
     (own / "controls.csv").write_text((own / "controls.csv").read_text().replace("0.9", "0.8"))
     (line,) = faults(with_paper)
@@ -291,7 +302,7 @@ def test_a_papers_run_without_a_key_is_reported_with_file_and_key(with_paper, ke
     path = runs_of(with_paper / "emulex-2012" / "raw" / synthetic.BLOCK)[0] / "run.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in record.items() if name != key}))
-    for each in (with_paper / "emulex-2012" / "raw").rglob(manifest.NAME):
+    for each in (with_paper / "emulex-2012" / "raw").rglob(MANIFEST_FILE):
         each.unlink()
     assert f"{path}: {key}: found no such key, expected one" in faults(with_paper)[0]
 
@@ -317,7 +328,7 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
 
 
 def test_check_reports_a_damaged_round_a_damaged_run_and_a_missing_block(results, capsys):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     run = runs_of(folder / "load" / synthetic.BLOCK)[0] / "samples.csv"
     run.write_text(run.read_text()[:-9])
     (folder / "links" / "round-02.json").write_text("[]")
@@ -329,14 +340,14 @@ def test_check_reports_a_damaged_round_a_damaged_run_and_a_missing_block(results
 
 
 def test_check_of_results_that_travelled_asks_for_no_raw_results(results, capsys):
-    folder = results / records.FOLDER
+    folder = results / TRUST_FOLDER
     for path in folder.iterdir():
-        if path.name not in (records.RECORD, records.TABLES):
+        if path.name not in (TRUST_RECORD, TRUST_TABLES):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert checked(capsys, results)[0] == 2
     (results / "results.json").write_text("{}")
     status, rows, _ = checked(capsys, results)
     assert status == 0 and [row for row in rows if row[0] == "trust"] == [["trust", "record", "sound", "0"]]
-    (folder / records.RECORD).write_text("{")
+    (folder / TRUST_RECORD).write_text("{")
     status, _, said = checked(capsys, results)
     assert status == 2 and "trust.json: line 1" in said

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from whitewire.cluster import cephfs
+from whitewire.cluster.cephfs import cephfs_unavailable
 from whitewire.cluster.ost_drives import Ost
 from whitewire.design import scaling
 from whitewire.errors import UserError
@@ -83,7 +84,7 @@ def test_mount_options():
 def test_configuration_names_every_daemon():
     osts = [Ost(number, None, f"10.78.1.{number + 1}") for number in range(2)]
     folders = {"mon.a": "/m", "mds.a": "/d", "osd.0": "/0", "osd.1": "/1"}
-    text = cephfs.configuration("id", "10.77.0.2", osts, folders).decode()
+    text = cephfs._configuration("id", "10.77.0.2", osts, folders).decode()
     sections = [(key, list(lines)) for key, lines in itertools.groupby(text.splitlines(), lambda x: x.startswith("["))]
     assert len([line for key, lines in sections if key for line in lines]) == 1 + len(folders) + len(osts)
     for line in ("mon host = [v2:10.77.0.2:3300/0]", "osd objectstore = memstore", "public addr = 10.78.1.2"):
@@ -95,7 +96,7 @@ def test_configuration_names_every_daemon():
 
 def test_missing_programs(monkeypatch):
     monkeypatch.setattr(cephfs.shutil, "which", lambda name: None if name in ("ceph-mds", "tc") else name)
-    assert cephfs.available() == "missing: ceph-mds, tc; install ceph-mds iproute2"
+    assert cephfs_unavailable() == "missing: ceph-mds, tc; install ceph-mds iproute2"
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_fuse_out_of_reach(monkeypatch, programs):
         raise OSError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(cephfs.os, "open", refuse)
-    assert cephfs.available() == "/dev/fuse: Permission denied; as root: modprobe fuse; chmod 666 /dev/fuse"
+    assert cephfs_unavailable() == "/dev/fuse: Permission denied; as root: modprobe fuse; chmod 666 /dev/fuse"
 
 
 @pytest.mark.parametrize(("program", "remedy"), [(cephfs.PYTHON, "install python3-rados"), ("unshare", "modprobe ifb")])
@@ -116,7 +117,7 @@ def test_other_lacks(monkeypatch, programs, program, remedy):
     monkeypatch.setattr(cephfs.os, "open", lambda path, flags: 0)
     monkeypatch.setattr(cephfs.os, "close", lambda descriptor: None)
     monkeypatch.setattr(cephfs, "_fails", lambda argv: argv[0] == program)
-    said = cephfs.available()
+    said = cephfs_unavailable()
     assert remedy in said
     assert "\n" not in said
     assert said.count("; ") >= 1

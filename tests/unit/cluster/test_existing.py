@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.cluster.test_history import INFO
 from whitewire.cluster.existing import GET_CONF, LOGGING, Existing, around, whole
-from whitewire.cluster.hadoop import Outcome
+from whitewire.cluster.hadoop import CommandOutcome
 from whitewire.cluster.yarn import VIEW
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed, Completed
@@ -116,7 +116,7 @@ def test_jobs_are_refused_where_the_sites_file_system_is_final(tmp_path, host, s
 
 def test_paths_are_removed_by_their_whole_names(site):
     said = []
-    site.clients = [SimpleNamespace(run=lambda tool, words: said.extend(words) or Outcome(0, 0, 0, ""))]
+    site.clients = [SimpleNamespace(run=lambda tool, words: said.extend(words) or CommandOutcome(0, 0, 0, ""))]
     site.remove("/data")
     assert said[-1] == "viewfs://whitewire/data"
 

@@ -23,9 +23,10 @@ from whitewire.testbed.base import Completed, Host, Process
 from whitewire.testbed.installation import Installation
 from whitewire.tools import Unreadable, hibench
 from whitewire.tools import hibench_report as parser
-from whitewire.tools.hibench import Hadoop, Job, NotPlain
+from whitewire.tools.hibench import PROFILE_SIZES, Hadoop, HiBenchJob, NotPlain, dfsioe_files, profile_file_bytes
+from whitewire.tools.hibench_report import hibench_release, job_ids_of_script, report_metrics, report_rows
 from whitewire.workloads import sleep
-from whitewire.workloads.hibench_copy import COMMIT, DESCRIPTION, Prepared
+from whitewire.workloads.hibench_copy import DESCRIPTION, PINNED_COMMIT, Prepared
 
 TREE = Path(__file__).parents[2] / "data" / "hibench-tree"
 FORMAT = hibench.REPORT_FORMATS.strip('"').replace("\\n", "\n")
@@ -51,7 +52,7 @@ def test_rows_as_bash_prints_them():
     # The first fits its column, the second does not; a row ends with blanks up to the last column's width.
     assert text.splitlines()[1].startswith("HadoopSort   2026-11-21 14:05:09 3289154              36.619")
     assert text.splitlines()[2].startswith("HadoopDfsioe-write 2026-11-21 14:07:30 339398079            112.121")
-    sort, write = parser.parse(text)
+    sort, write = report_rows(text)
     assert sort == parser.Row("HadoopSort", "2026-11-21 14:05:09", 3289154, 36.619, 89820, 29940)
     assert (write.type, write.bytes, write.seconds) == ("HadoopDfsioe-write", 339398079, 112.121)
     assert (write.rate, write.node_rate) == (3027069, 1009023)
@@ -67,13 +68,13 @@ def test_numbers_as_bc_writes_them(milliseconds, seconds):
 
     taken = bc(f"scale=3;({milliseconds})/1000")
     rate = bc(f"3200000/{taken}")
-    (row,) = parser.parse(printed("HadoopTerasort", "2026-11-21", "14:05:09", "3200000", taken, rate, bc(f"{rate}/3")))
+    (row,) = report_rows(printed("HadoopTerasort", "2026-11-21", "14:05:09", "3200000", taken, rate, bc(f"{rate}/3")))
     assert row.seconds == seconds
     assert row.rate == int(3_200_000 * 1000 // milliseconds)
 
 
 def test_a_row_without_rates_because_nothing_took_time():
-    (row,) = parser.parse(printed("HadoopSleep", "2026-11-21", "14:05:09", "0", "0"))
+    (row,) = report_rows(printed("HadoopSleep", "2026-11-21", "14:05:09", "0", "0"))
     assert (row.seconds, row.rate, row.node_rate) == (0.0, None, None)
 
 
@@ -90,7 +91,7 @@ def test_a_row_without_rates_because_nothing_took_time():
 )
 def test_what_is_no_row_is_named_with_its_line(line):
     with pytest.raises(Unreadable, match="line 2"):
-        parser.parse(f"{TITLE}{line}\n")
+        report_rows(f"{TITLE}{line}\n")
 
 
 NAMES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", min_size=1, max_size=40)
@@ -107,7 +108,7 @@ def test_any_rows_come_back(runs):
         rate = size * 1000 // milliseconds
         lines.append(FORMAT % (name, date, time, size, seconds, rate, rate // nodes))
         expected.append(parser.Row(name, f"{date} {time}", size, milliseconds / 1000, rate, rate // nodes))
-    found = parser.parse("".join(lines))
+    found = report_rows("".join(lines))
     assert [(row.type, row.finished, row.bytes) for row in found] == [(r.type, r.finished, r.bytes) for r in expected]
     assert [row.seconds for row in found] == pytest.approx([row.seconds for row in expected])
     assert [row.rate for row in found] == pytest.approx([row.rate for row in expected])
@@ -116,7 +117,7 @@ def test_any_rows_come_back(runs):
 @given(st.text(max_size=200))
 def test_anything_else_is_read_or_unreadable(text):
     try:
-        rows = parser.parse(text)
+        rows = report_rows(text)
     except Unreadable:
         return
     assert all(row.bytes >= 0 for row in rows)
@@ -124,12 +125,12 @@ def test_anything_else_is_read_or_unreadable(text):
 
 def test_metrics_of_one_row_and_of_two():
     one = {"name": "sort", "seconds": 40.0, "bytes": 80_000_000, "rate": 2_000_000, "node_rate": 400_000}
-    assert parser.metrics([one]) == {
+    assert report_metrics([one]) == {
         "report_time": 40.0, "report_bytes": 80_000_000, "report_throughput": 2.0,
         "report_node_throughput": 0.4, "report_nodes": 5.0,
     }  # fmt: skip
     result = {"throughput": 7.1e6, "rate_mean": 7.5e6}
-    two = parser.metrics([one | {"name": "read", "result": result}, one | {"name": "write", "rate": None}])
+    two = report_metrics([one | {"name": "read", "result": result}, one | {"name": "write", "rate": None}])
     assert two["read_report_throughput"] == 2.0 and two["read_throughput"] == 7.1
     assert "write_report_throughput" not in two and two["write_report_time"] == 40.0
     assert "write_throughput" not in two
@@ -144,9 +145,9 @@ def test_jobs_in_order_and_once():
 2026-11-21 12:19:28 INFO mapreduce.Job: Job job_1795264706080_0009 completed successfully
 Starting Job = job_1795264706080_0002, Tracking URL = http://namenode:8088/proxy/application_1795264706080_0002/
 """
-    assert parser.job_ids(said) == ["job_1795264706080_0001", "job_1795264706080_0002"]
-    assert parser.job_ids("INFO mapreduce.Job: Running job: job_local1409_0001") == ["job_local1409_0001"]
-    assert parser.job_ids("Submit MapReduce Job: hadoop jar job_1_1.jar") == []
+    assert job_ids_of_script(said) == ["job_1795264706080_0001", "job_1795264706080_0002"]
+    assert job_ids_of_script("INFO mapreduce.Job: Running job: job_local1409_0001") == ["job_local1409_0001"]
+    assert job_ids_of_script("Submit MapReduce Job: hadoop jar job_1_1.jar") == []
 
 
 def test_the_line_that_explains_a_failure():
@@ -210,10 +211,10 @@ def test_profiles_are_those_that_the_program_has_sizes_for():
 
 
 def test_version():
-    assert parser.version((TREE / "pom.xml").read_text()) == "7.1.1-layout"
+    assert hibench_release((TREE / "pom.xml").read_text()) == "7.1.1-layout"
     jar = "hibench.common.jar\t${hibench.home}/common/target/hibench-common-8.0-SNAPSHOT-jar-with-dependencies.jar"
-    assert parser.version("<project/>", jar) == "8.0-SNAPSHOT"
-    assert parser.version("", "") == "unknown"
+    assert hibench_release("<project/>", jar) == "8.0-SNAPSHOT"
+    assert hibench_release("", "") == "unknown"
 
 
 def test_interpreter():
@@ -228,16 +229,16 @@ def test_interpreter():
 
 
 def test_sizes_of_the_profiles():
-    assert hibench.file_bytes("terasort", "large") == 3_200_000_000  # 32 million rows of 100 bytes
-    assert hibench.file_bytes("wordcount", "large") == 3_200_000_000
-    assert (hibench.files("small"), hibench.file_bytes("dfsioe", "small")) == (32, 10 << 20)
-    assert hibench.file_bytes("sleep", "huge") == 0 and hibench.sleep_ms("huge") == 90
-    for program in (*hibench.SIZES, "dfsioe"):
-        found = [hibench.file_bytes(program, profile) for profile in hibench.PROFILES]
+    assert profile_file_bytes("terasort", "large") == 3_200_000_000  # 32 million rows of 100 bytes
+    assert profile_file_bytes("wordcount", "large") == 3_200_000_000
+    assert (dfsioe_files("small"), profile_file_bytes("dfsioe", "small")) == (32, 10 << 20)
+    assert profile_file_bytes("sleep", "huge") == 0 and hibench.sleep_ms("huge") == 90
+    for program in (*PROFILE_SIZES, "dfsioe"):
+        found = [profile_file_bytes(program, profile) for profile in hibench.PROFILES]
         assert found == sorted(found), program
     for program, profile in (("terasort", "medium"), ("kmeans", "small")):
         with pytest.raises(KeyError):
-            hibench.file_bytes(program, profile)
+            profile_file_bytes(program, profile)
 
 
 def test_sizes_of_our_own_are_a_profile():
@@ -259,25 +260,25 @@ KEYS = st.from_regex(r"hibench(\.[a-z]{1,8}){1,4}", fullmatch=True).filter(lambd
 
 @given(st.dictionaries(KEYS, VALUES))
 def test_configuration_is_read_back_as_written(values):
-    assert parser.values(hibench.render(values)) == values
+    assert parser.values(hibench._render(values)) == values
 
 
 @given(VALUES, st.sampled_from(list(" \t\n\"'$`;&|<>()*?#\\~{}!")), VALUES)
 def test_what_a_shell_would_read_is_refused(before, sign, after):
     with pytest.raises(NotPlain, match="hibench.hadoop.home"):
-        hibench.render({"hibench.hadoop.home": before + sign + after})
+        hibench._render({"hibench.hadoop.home": before + sign + after})
 
 
 def test_host_names_and_only_they_may_be_several():
-    assert "a b c-1\n" in hibench.render({"hibench.slaves.hostnames": "a b c-1"})
+    assert "a b c-1\n" in hibench._render({"hibench.slaves.hostnames": "a b c-1"})
     for names in ("", "a;reboot", "a  b", "$(b)"):
         with pytest.raises(NotPlain):
-            hibench.render({"hibench.slaves.hostnames": names})
+            hibench._render({"hibench.slaves.hostnames": names})
 
 
 def test_our_lines_come_after_the_trees():
     hadoop = Hadoop("/h", "/h/bin/hadoop", "/h/conf", "/h/e.jar", "/h/t.jar", "viewfs://x/", "java", "3.5.0")
-    job = Job("sort", "tiny", 3, 2, ["namenode"], WORKERS, {})
+    job = HiBenchJob("sort", "tiny", 3, 2, ["namenode"], WORKERS, {})
     base = (TREE / "conf/hibench.conf").read_text()
     found = parser.values(hibench.hibench_conf(base, hadoop, job, "/r"))
     assert found["hibench.slaves.hostnames"] == "datanode1 datanode2 datanode3"
@@ -505,7 +506,7 @@ def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
     """Its jar is there and holds `dfsioe` alone."""
     added(tree, "websearch", "pagerank")
     program(tree / "autogen/target/datatool.jar", "")
-    copy = Prepared(COMMIT, "", "8.0-SNAPSHOT", "", "3.11.7", "", "", ["dfsioe"], {})
+    copy = Prepared(PINNED_COMMIT, "", "8.0-SNAPSHOT", "", "3.11.7", "", "", ["dfsioe"], {})
     (tree.parent / DESCRIPTION).write_text(json.dumps(asdict(copy)))
     bench = bench_on(tree, tmp_path)
     assert bench.tree.lacks("dfsioe") == ""
@@ -516,7 +517,7 @@ def test_a_prepared_copy_has_the_micro_programs_only(tree, tmp_path):
     "commit, remedy",
     [
         ("b5628352aa06420784931711b9a2279f6b386d45", "`make hibench` without HIBENCH= brings commit 53ac935f7a6f, "),
-        (COMMIT, "correct that and repeat `make hibench`"),
+        (PINNED_COMMIT, "correct that and repeat `make hibench`"),
     ],
 )
 def test_a_prepared_copy_says_what_it_could_not_build_and_what_brings_it(tree, tmp_path, commit, remedy):
@@ -594,8 +595,8 @@ def state(folder: Path) -> dict[str, float]:
 @needs_bc
 def test_a_run_from_configuration_to_report(tree, tmp_path):
     bench, before = bench_on(tree, tmp_path), state(tree)
-    bench.configure(hadoop_that_talks(tmp_path), Job("terasort", "tiny", 3, 2, ["namenode"], WORKERS,
-                                                     hibench.sizes("terasort", "tiny", 3_200_000)))  # fmt: skip
+    bench.configure(hadoop_that_talks(tmp_path), HiBenchJob("terasort", "tiny", 3, 2, ["namenode"], WORKERS,
+                                                            hibench.sizes("terasort", "tiny", 3_200_000)))  # fmt: skip
     assert "teragen -D mapreduce.job.maps=3 32000 hdfs://x:9000/whitewire/HiBench/Terasort/Input" in bench.prepare(30)
     (reported,) = bench.measure(30)
     assert (reported.name, reported.row.type, reported.row.bytes) == ("terasort", "HadoopTerasort", 3_200_000)
@@ -614,7 +615,7 @@ def test_programs_that_scripts_call_find_hadoop(tree, tmp_path):
     script = tree / "bin/workloads/micro/terasort/hadoop/run.sh"
     script.write_text(script.read_text().replace("run_hadoop_job", "env | grep ^HADOOP_HOME=; run_hadoop_job"))
     bench = bench_on(tree, tmp_path)
-    bench.configure(hadoop_that_talks(tmp_path), Job("terasort", "tiny", 3, 2, ["namenode"], WORKERS, {}))
+    bench.configure(hadoop_that_talks(tmp_path), HiBenchJob("terasort", "tiny", 3, 2, ["namenode"], WORKERS, {}))
     (reported,) = bench.measure(30)
     assert f"HADOOP_HOME={bench.folder}\n" in reported.output
 
@@ -622,7 +623,7 @@ def test_programs_that_scripts_call_find_hadoop(tree, tmp_path):
 @needs_bc
 def test_two_runs_of_one_program(tree, tmp_path):
     bench = bench_on(tree, tmp_path)
-    bench.configure(hadoop_that_talks(tmp_path), Job("dfsioe", "tiny", 3, 2, ["namenode"], WORKERS, {}))
+    bench.configure(hadoop_that_talks(tmp_path), HiBenchJob("dfsioe", "tiny", 3, 2, ["namenode"], WORKERS, {}))
     bench.prepare(30)
     assert [(found.name, found.row.type) for found in bench.measure(30)] == [
         ("read", "HadoopDfsioe-read"), ("write", "HadoopDfsioe-write"),
@@ -645,7 +646,7 @@ def test_failures_are_named(tree, tmp_path, name, breaks, says):
     if breaks:
         script.write_text(script.read_text().replace(*breaks))
     bench = bench_on(tree, tmp_path)
-    bench.configure(hadoop_that_talks(tmp_path), Job(name, "tiny", 3, 2, ["namenode"], WORKERS, {}))
+    bench.configure(hadoop_that_talks(tmp_path), HiBenchJob(name, "tiny", 3, 2, ["namenode"], WORKERS, {}))
     with pytest.raises(RunFailed, match=f"hibench.*{says}"):
         bench.measure(1 if "no end" in says else 30)
 
@@ -653,7 +654,7 @@ def test_failures_are_named(tree, tmp_path, name, breaks, says):
 def test_what_ends_a_run_early_ends_its_script(tree, tmp_path):
     (tree / "bin/workloads/micro/terasort/hadoop/run.sh").write_text("sleep 60\n")
     bench = bench_on(tree, tmp_path)
-    bench.configure(hadoop_that_talks(tmp_path), Job("terasort", "tiny", 3, 2, ["namenode"], WORKERS, {}))
+    bench.configure(hadoop_that_talks(tmp_path), HiBenchJob("terasort", "tiny", 3, 2, ["namenode"], WORKERS, {}))
     seen = []
 
     def died():
@@ -668,5 +669,5 @@ def test_what_ends_a_run_early_ends_its_script(tree, tmp_path):
 def test_values_that_its_shell_would_run_are_refused(tree, tmp_path):
     with pytest.raises(UserError, match=r"hibench.slaves.hostnames: found 'a;reboot'"):
         bench_on(tree, tmp_path).configure(
-            hadoop_that_talks(tmp_path), Job("terasort", "tiny", 3, 2, ["namenode"], ["a;reboot"], {})
+            hadoop_that_talks(tmp_path), HiBenchJob("terasort", "tiny", 3, 2, ["namenode"], ["a;reboot"], {})
         )

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from whitewire.cluster import history
+from whitewire.cluster.history import fault_of_server
 from whitewire.testbed.base import Completed
-from whitewire.tools import Unreadable, site_xml
+from whitewire.tools import Unreadable
 from whitewire.tools import history as parser
+from whitewire.tools.history import HISTORY_DEFAULTS, history_server
+from whitewire.tools.site_xml import parse_site_xml
 
 CASES = Path(__file__).parents[2] / "data" / "cases" / "history-server-address"
 INFO = {"historyInfo": {"startedOn": 1353512830963, "hadoopVersion": "3.5.0"}}
@@ -22,8 +25,8 @@ def property_of(name: str, value: str) -> str:
 
 
 def found(text: str) -> tuple[str, str]:
-    settings = parser.DEFAULTS | (site_xml.settings(text, "mapred-site.xml") or {})
-    return parser.server(settings.__getitem__)
+    settings = HISTORY_DEFAULTS | (parse_site_xml(text, "mapred-site.xml") or {})
+    return history_server(settings.__getitem__)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ class Here:
 
 def test_a_server_that_answers_has_no_fault_whatever_proxies_there_are(serve, tmp_path):
     (tmp_path / ".curlrc").write_text('proxy = "http://127.0.0.1:9"\nfail\nhead\n')  # apache/ambari#173
-    assert history.fault(Here(str(tmp_path)), serve(200, json.dumps(INFO))) == ""
+    assert fault_of_server(Here(str(tmp_path)), serve(200, json.dumps(INFO))) == ""
 
 
 @pytest.mark.parametrize(
@@ -103,13 +106,13 @@ def test_a_server_that_answers_has_no_fault_whatever_proxies_there_are(serve, tm
     ],
 )
 def test_what_a_server_says_instead(serve, answer, says):
-    assert history.fault(Here(), serve(*answer)).startswith(says)
+    assert fault_of_server(Here(), serve(*answer)).startswith(says)
 
 
 def test_a_server_that_is_not_there():
-    why = history.fault(Here(), "http://127.0.0.1:9")
+    why = fault_of_server(Here(), "http://127.0.0.1:9")
     assert why.startswith("curl: (7) ") and "127.0.0.1" in why and "\n" not in why
-    assert "curl: (6) " in history.fault(Here(), "http://history.invalid:19888")
+    assert "curl: (6) " in fault_of_server(Here(), "http://history.invalid:19888")
 
 
 def test_a_certificate_that_nobody_signed(serve, tmp_path):
@@ -117,9 +120,9 @@ def test_a_certificate_that_nobody_signed(serve, tmp_path):
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
     subprocess.run([*make, "-keyout", file, "-out", tmp_path / "certificate"], check=True, capture_output=True)
     file.write_text(file.read_text() + (tmp_path / "certificate").read_text())
-    assert "certificate" in history.fault(Here(), serve(200, json.dumps(INFO), certificate=file))
+    assert "certificate" in fault_of_server(Here(), serve(200, json.dumps(INFO), certificate=file))
 
 
 def test_a_job_that_is_not_listed_in_time_is_reported_with_the_answer(serve):
     with pytest.raises(TimeoutError, match=r"no answer about job_1_0001 in 1 s: 0 of 1 answers; curl: \(22\) .* 404"):
-        history.of(Here(), serve(404), "job_1_0001", 1, lambda: None)
+        history.reported_job(Here(), serve(404), "job_1_0001", 1, lambda: None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from whitewire.cluster.hadoop import Outcome, reason
+from whitewire.cluster.hadoop import CommandOutcome, hadoop_reason
 
 CASES = Path(__file__).parents[2] / "data" / "cases" / "getconf"
 FULL = (
@@ -69,7 +69,7 @@ Caused by: java.lang.IllegalArgumentException: KrbException: Cannot locate defau
 )
 def test_a_configuration_that_java_cannot_read_is_reported_with_the_cause(case, why):
     """What GetConf of Hadoop 3.5 prints: its last line says `... 13 more`."""
-    found = reason((CASES / f"{case}.txt").read_bytes())
+    found = hadoop_reason((CASES / f"{case}.txt").read_bytes())
     assert why in found and "\n" not in found and len(found) <= 300
 
 
@@ -108,8 +108,8 @@ def test_a_configuration_that_java_cannot_read_is_reported_with_the_cause(case, 
     ],
 )
 def test_a_command_that_failed_says_why(said, why):
-    found = reason(said)
+    found = hadoop_reason(said)
     assert found.startswith(why) and "\n" not in found and len(found) <= 300
     with pytest.raises(RuntimeError, match="^fsck: status 1: ") as raised:
-        Outcome(0.0, 1.0, 1, said).check("fsck")
+        CommandOutcome(0.0, 1.0, 1, said).check("fsck")
     assert str(raised.value).endswith(found)

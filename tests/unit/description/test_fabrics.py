@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.description.test_paper import edited
 from whitewire.description.checks import load_paper
-from whitewire.description.testbed import Fabrics, load_testbed, named
+from whitewire.description.testbed import Fabrics, _named, load_testbed
 from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 
@@ -23,7 +23,7 @@ TESTBED = load_testbed("emulated")
     ],
 )
 def test_a_name_says_rate_and_kind(name, expected):
-    assert named(name) == expected
+    assert _named(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_name_says_rate_and_kind(name, expected):
      "10gbe-2racks-0to1", "10gbe-2racks", "10gbe-02racks-4to1", "10gbe-2racks-4.0to1", "10gbe-shared-2racks-4to1"],
 )  # fmt: skip
 def test_other_names_say_nothing(name):
-    assert named(name) is None
+    assert _named(name) is None
 
 
 def test_what_is_listed_counts_first_and_only_that_is_gone_through():

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support import quick_yaml
-from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow.checked_paper import checked_paper
+from whitewire.workloads import workload_of
 
 TEMPLATE = quick_yaml.load((HOME / "docs" / "template" / "paper.yaml").read_text(encoding="utf-8"))
 TESTBED = load_testbed("emulated")
@@ -97,7 +97,7 @@ def with_store(data: dict, **store: object) -> None:
 
 SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 1048576, "readahead_bytes": 1048576}
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
-OF_JOBS = ", ".join(sorted(workloads.of("testdfsio").known()))
+OF_JOBS = ", ".join(sorted(workload_of("testdfsio").known()))
 OF_PUTS = "a metric that runs of hdfs_put (ingest) have"
 NO_FULL_SCALE = (
     'claims[0] (N-C01).routes[0]: found "emulated", expected another route or metric: {} of ingest holds the startup '

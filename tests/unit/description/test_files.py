@@ -9,6 +9,7 @@ import yaml
 
 from whitewire import paths
 from whitewire.description import files, project, reading
+from whitewire.description.files import validate_by_schema
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 
@@ -17,7 +18,7 @@ HOME = Path(__file__).resolve().parents[3]
 
 def fault(data, name="testbed", path="x.yaml"):
     with pytest.raises(UserError) as raised:
-        files.validate(data, name, path)
+        validate_by_schema(data, name, path)
     text = str(raised.value)
     assert "\n" not in text
     return text

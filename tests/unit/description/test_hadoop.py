@@ -85,8 +85,8 @@ def test_a_misspelt_setting_is_refused_with_the_nearest_of_hadoops_own(tmp_path,
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("mapred-default.xml", "<configuration><property><name>mapreduce.task.io.sort.mb</name>"
                          "<value>100</value></property></configuration>")  # fmt: skip
-    known = hadoop.names(jar)
-    monkeypatch.setattr(hadoop, "names", lambda: known)
+    known = hadoop._names(jar)
+    monkeypatch.setattr(hadoop, "_names", lambda: known)
     settings = {"a": {"mapreduce.task.io.srt.mb": 50}}
 
     def change(experiment):
@@ -100,7 +100,7 @@ def test_a_misspelt_setting_is_refused_with_the_nearest_of_hadoops_own(tmp_path,
 
 
 def test_where_hadoop_is_not_installed_names_are_not_known(tmp_path):
-    assert hadoop.names(tmp_path / "none.jar") == ()
+    assert hadoop._names(tmp_path / "none.jar") == ()
 
 
 @pytest.mark.parametrize(("wanted", "says"), [
@@ -153,7 +153,7 @@ def test_a_claim_on_what_a_run_does_not_time_is_refused(tmp_path):
 
 
 def test_options_of_a_jvm_are_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(hadoop, "names", lambda: ())
+    monkeypatch.setattr(hadoop, "_names", lambda: ())
     settings = {"mapreduce.map.java.opts": "-Xmx512m -XX:+UseG1GC -Da=b,c", "io.file.buffer.size": 1e-05, "x": True}
     paper = read(tmp_path, lambda experiment: set_to(experiment, settings))
     assert paper.experiments["more"]["settings"] == {"a": settings}

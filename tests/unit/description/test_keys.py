@@ -7,12 +7,13 @@ import re
 import jsonschema
 import pytest
 
-from whitewire import factors
 from whitewire.cli import main
-from whitewire.description import factor_page, files, keys, project
+from whitewire.description import factor_page, files, keys
+from whitewire.description.names import paper_names
+from whitewire.factors import FACTORS
 from whitewire.report import similitude_page
 
-ALL = [(name, key) for name in keys.SCHEMAS for table in keys.tables(files.schema(name)) for key in table.keys]
+ALL = [(name, key) for name in keys._SCHEMAS for table in keys.tables(files.schema(name)) for key in table.keys]
 IDS = [f"{name}: {key.place}.{key.name}" for name, key in ALL]
 
 
@@ -23,9 +24,9 @@ def test_make_docs_writes_an_entry_for_each_key_factor_and_paper(monkeypatch, tm
     text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert set(text) == {f"{name}.{end}" for name in ("keys", "factors", "similitude") for end in ("md", "html")}
     assert [key.name for _, key in ALL if f"\n| `{key.name}`" not in text["keys.md"]] == []
-    own = [factor.name for factor in factors.TABLE.values() if not factor.part_of]
+    own = [factor.name for factor in FACTORS.values() if not factor.part_of]
     assert [name for name in own if f"\n| `{name}` |" not in text["factors.md"]] == []
-    assert [name for name in project.papers() if f"\n## {name}\n" not in text["similitude.md"]] == []
+    assert [name for name in paper_names() if f"\n## {name}\n" not in text["similitude.md"]] == []
     for page in ("keys", "similitude"):
         led = re.findall(r"\]\(#([^)]+)\)", text[f"{page}.md"])
         assert led and [name for name in led if f'id="{name}"' not in text[f"{page}.html"]] == []
@@ -55,7 +56,7 @@ def properties(part, of=()):
 
 
 def test_no_key_of_a_schema_is_left_out():
-    for name in keys.SCHEMAS:
+    for name in keys._SCHEMAS:
         schema = files.schema(name)
         documented = {key.name for of, key in ALL if of == name}
         there = {place[-1] for place in properties(schema) if "if" not in place}

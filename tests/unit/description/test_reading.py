@@ -14,7 +14,7 @@ MERGES = "a0: &a0 {k: 1, l: 2}\n" + "".join(
     f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}], k{n}: 1}}\n" for n in range(1, 12)
 )
 HOSTILE = {
-    "more bytes than a file has": ("a: " + "x" * reading.MOST_BYTES, "found more than 1000000 bytes"),
+    "more bytes than a file has": ("a: " + "x" * reading._MOST_BYTES, "found more than 1000000 bytes"),
     "a hundred lists inside each other": ("a: " + "[" * 100 + "]" * 100, "found more than 30 levels"),
     "half a million lists inside each other": ("a: " + "[" * 499_000 + "]" * 499_000, "found more than 30 levels"),
     "half a million mappings": ("a: " + "{b: " * 150_000 + "}" * 150_000, "found more than 30 levels"),
@@ -83,7 +83,7 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path):
 
 def test_what_is_within_the_bounds_is_read(tmp_path):
     path = tmp_path / "x.yaml"
-    deep = "[" * (reading.MOST_LEVELS - 1) + "]" * (reading.MOST_LEVELS - 1)
+    deep = "[" * (reading._MOST_LEVELS - 1) + "]" * (reading._MOST_LEVELS - 1)
     path.write_text(f"a: {deep}\nb: &b [1, 2.5, -0.0, 1_000, 1000000000000000000]\nc: [*b, *b]\nd: 2026-13-45\n")
     found = reading.load_yaml(path)
     assert found["c"] == [[1, 2.5, 0, 1000, 10**18]] * 2

@@ -18,7 +18,7 @@ from whitewire.description.testbed import (
 )
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.site.inventory import WHOLE, in_words, of_inventory, of_lane
+from whitewire.testbed.site.inventory import ALL_LANES, lanes_in_words, of_inventory, of_lane
 from whitewire.workflow.plan import _lanes
 
 EXAMPLES = HOME / "config" / "testbeds"
@@ -68,7 +68,7 @@ def test_a_block_has_the_hosts_of_its_lane_by_the_same_names(tmp_path):
     found = [[(place.name, place.target) for place in of_inventory(config, roles, "lab", lane)] for lane in (1, 2)]
     assert found[0] == [("namenode", "nn1"), ("datanode1", "dn1"), ("datanode2", "dn2"), ("client", "cl1")]
     assert found[1] == [("namenode", "nn2"), ("datanode1", "dn3"), ("datanode2", "dn4"), ("client", "cl2")]
-    assert len(of_inventory(config, {"datanode": 5}, "lab", WHOLE)) == 5
+    assert len(of_inventory(config, {"datanode": 5}, "lab", ALL_LANES)) == 5
     assert {place.key for place in of_inventory(config, {"client": 1}, "lab", 2)} == {"hosts[8]"}
 
 
@@ -118,8 +118,8 @@ def test_other_lanes_leave_links_and_runs_as_they_are():
 
 
 def test_doctor_names_the_hosts_of_each_lane():
-    assert in_words(described()) == []
-    assert in_words(described(2)) == [
+    assert lanes_in_words(described()) == []
+    assert lanes_in_words(described(2)) == [
         "lane 1: nn1, dn1, dn2, cl1", "lane 2: nn2, dn3, dn4, cl2", "in no lane: dn5"]  # fmt: skip
     assert lane_of(described(2))["dn3"] == 2
     assert "dn5" not in lane_of(described(2))
@@ -130,7 +130,7 @@ def test_nodes_of_one_job_are_divided_evenly():
     nodes = [f"node{number:02}" for number in range(1, 10)]
     assert of_lane(nodes, 1, 2) == nodes[:4]
     assert of_lane(nodes, 2, 2) == nodes[4:8]
-    assert of_lane(nodes, 1, 1) == of_lane(nodes, WHOLE, 2) == nodes
+    assert of_lane(nodes, 1, 1) == of_lane(nodes, ALL_LANES, 2) == nodes
 
 
 def test_a_slurm_site_has_a_number_of_lanes(tmp_path):

@@ -10,7 +10,7 @@ import yaml
 from whitewire import paths
 from whitewire.description import hadoop, transports
 from whitewire.description.testbed import digest, read_testbed
-from whitewire.description.transports import Transport
+from whitewire.description.transports import Transport, check_transports, find_transport, transport_levels, transport_of
 from whitewire.errors import UserError
 
 RSOCKETS = {
@@ -43,17 +43,17 @@ def test_tcp_is_always_there_and_a_level_is_a_name_or_a_kind(written):
     testbed = written({"poll": POLL, "rsockets": RSOCKETS, "smc": {"kind": "rdma", "preload": ["libsmc-preload.so"]}})
     assert [one.name for one in transports.defined(testbed)] == ["tcp", "poll", "rsockets", "smc"]
     named = {
-        level: getattr(transports.find(testbed, level), "name", None) for level in ("tcp", "rdma", "smc", "poll", "x")
+        level: getattr(find_transport(testbed, level), "name", None) for level in ("tcp", "rdma", "smc", "poll", "x")
     }
     assert named == {"tcp": "tcp", "rdma": "rsockets", "smc": "smc", "poll": "poll", "x": None}
-    assert transports.levels(testbed) == {"tcp", "rdma", "poll", "rsockets", "smc"}
-    assert transports.of(testbed, {}) == Transport("tcp", "tcp")
-    assert transports.find({}, "rdma") is None and transports.levels({}) == {"tcp"}
+    assert transport_levels(testbed) == {"tcp", "rdma", "poll", "rsockets", "smc"}
+    assert transport_of(testbed, {}) == Transport("tcp", "tcp")
+    assert find_transport({}, "rdma") is None and transport_levels({}) == {"tcp"}
 
 
 def test_a_transport_that_the_file_has_no_more_is_named():
     with pytest.raises(UserError, match='transports: found none for "rdma", expected the one that the runs were'):
-        transports.of({}, {"transport": "rdma"})
+        transport_of({}, {"transport": "rdma"})
 
 
 def test_libraries_are_looked_for_in_the_folders_of_the_transports():
@@ -106,7 +106,7 @@ def test_faults_of_the_file_are_named(written, ways, kind, said):
 
 
 def test_a_setting_that_hadoop_does_not_know_is_named_with_the_nearest_one(written, monkeypatch):
-    monkeypatch.setattr(hadoop, "names", lambda: ("dfs.datanode.transferTo.allowed",))
+    monkeypatch.setattr(hadoop, "_names", lambda: ("dfs.datanode.transferTo.allowed",))
     written({"a": {"kind": "tcp", "settings": {"dfs.datanode.transferTo.allowed": False}}})
     with pytest.raises(UserError, match=r'did you mean "dfs\.datanode\.transferTo\.allowed"\?$') as fault:
         written({"a": {"kind": "tcp", "settings": {"dfs.datanode.transferTo.alowed": False}}})
@@ -115,19 +115,19 @@ def test_a_setting_that_hadoop_does_not_know_is_named_with_the_nearest_one(writt
 
 def test_values_may_have_blanks_and_quotes_of_one_kind(written):
     made = written({"a": {"kind": "tcp", "preload": ["/usr/$LIB/x.so"], "environment": {"A": "it's 1, 2"}}})
-    assert transports.find(made, "a").variables == {"A": "it's 1, 2", "LD_PRELOAD": "/usr/$LIB/x.so"}
+    assert find_transport(made, "a").variables == {"A": "it's 1, 2", "LD_PRELOAD": "/usr/$LIB/x.so"}
 
 
 def test_a_transport_that_nobody_has_is_refused_with_the_nearest_name():
     experiment = {"factors": {"transport": ["tcp", "rdma"]}, "parameters": {}}
-    transports.check_levels({}, experiment, "paper")
+    check_transports({}, experiment, "paper")
     wrong = copy.deepcopy(experiment)
     wrong["factors"]["transport"][1] = "rsocket"
     with pytest.raises(UserError) as fault:
-        transports.check_levels({"transports": {"rsockets": RSOCKETS}}, wrong, "paper: experiments[0] (a)")
+        check_transports({"transports": {"rsockets": RSOCKETS}}, wrong, "paper: experiments[0] (a)")
     assert str(fault.value) == (
         'paper: experiments[0] (a).factors.transport: found "rsocket", expected a kind or a name of a transport of the '
         'testbed (rdma, rsockets, tcp); did you mean "rsockets"?'
     )
     with pytest.raises(UserError, match=r"parameters\.transport"):
-        transports.check_levels({}, {"factors": {}, "parameters": {"transport": "x"}}, "paper")
+        check_transports({}, {"factors": {}, "parameters": {"transport": "x"}}, "paper")

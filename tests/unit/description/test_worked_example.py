@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.description.testbed import load_testbed
 from whitewire.workflow.checked_paper import checked_paper
 
@@ -26,4 +26,4 @@ def test_its_answers_are_valid():
     (text,) = re.findall(r"<<'END'\n(.*?)    END\n", PAGE, re.DOTALL)
     given = yaml.safe_load(text.replace("\n    ", "\n").removeprefix("    "))
     given["source"]["accessed"] = str(given["source"]["accessed"])
-    validate(given, "new-paper", "osu.yaml")
+    validate_by_schema(given, "new-paper", "osu.yaml")

@@ -8,11 +8,11 @@ from tests.integration.test_experiments import PAPERS
 from tests.integration.test_workloads import PARAMETERS
 from tests.support.documented import HOME
 from tests.support.small import one_of_each
-from whitewire import workloads
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.tools import hibench
+from whitewire.workloads import WORKLOADS
 
 RUN = {name.partition(" ")[0] for name in PARAMETERS}
 PROGRAMS = {name.partition(" ")[2] for name in PARAMETERS if name.startswith("hibench ")}
@@ -25,7 +25,7 @@ def documented(page: str, line: str) -> set[str]:
 
 def test_every_documented_workload_is_run_for_real():
     assert documented("use/add-a-paper.md", r"^\| `workload` \| (.*) \|$") <= RUN
-    assert set(workloads.TABLE) == RUN
+    assert set(WORKLOADS) == RUN
 
 
 def test_every_program_that_needs_no_hibench_is_run_for_real():

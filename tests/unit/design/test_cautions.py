@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.unit.design.test_treatments import PUTTING, TEMPLATE, read
-from whitewire.design import cautions
+from whitewire.design.cautions import cautions_of_experiment, cautions_of_test
 
 DRIVE = yaml.safe_load(TEMPLATE.read_text(encoding="utf-8"))["experiments"][0]["hardware"]
 
@@ -22,7 +22,7 @@ def hardware(cache):
 @pytest.mark.parametrize(("cache", "number"), [(2**26, 1), (2**24, 0), (2**29, 0)])
 def test_a_cache_between_blocks_of_two_sizes_is_reported(tmp_path, cache, number):
     factors = {"block_size_bytes": [67108864, 268435456]}
-    found = cautions.of(read(tmp_path, factors, PUTTING, hardware=hardware(cache)), "varied")
+    found = cautions_of_experiment(read(tmp_path, factors, PUTTING, hardware=hardware(cache)), "varied")
     assert len(found) == number
     expected = "blocks of 64 MiB fit a drive's cache (64 MiB) whole, those of 256 MiB do not"
     assert all(words.startswith(expected) for words in found)
@@ -30,7 +30,7 @@ def test_a_cache_between_blocks_of_two_sizes_is_reported(tmp_path, cache, number
 
 def test_buffers_are_reported_as_what_they_would_be_at_full_scale(tmp_path):
     paper = read(tmp_path, {"switch_buffer_kib": [64, 256]}, PUTTING)
-    assert cautions.of(paper, "varied") == [
+    assert cautions_of_experiment(paper, "varied") == [
         "ports' buffers are not divided by k: 64 KiB last as long here as 1.88 MiB at full scale"
     ]
 
@@ -42,7 +42,7 @@ def test_a_test_has_those_of_the_factors_that_it_varies(tmp_path):
         names = ("numerator", "denominator")
         cells = {name: {"experiment": "varied", "where": where} for name, where in zip(names, sides, strict=True)}
         test = {"estimand": "ratio", "metric": "throughput", "relation": "above", "expected": 1, **cells}
-        return len(cautions.of_test(paper, test))
+        return len(cautions_of_test(paper, test))
 
     assert of({"switch_buffer_kib": 64, "fabric": "1gbe"}, {"switch_buffer_kib": 64, "fabric": "10gbe"}) == 0
     assert of({"switch_buffer_kib": 64, "fabric": "1gbe"}, {"switch_buffer_kib": 256, "fabric": "1gbe"}) == 1

@@ -12,29 +12,30 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import TESTBED, edited, paper
-from whitewire import estimands, workloads
 from whitewire.description.checks import load_paper
-from whitewire.description.project import paper_path, papers
+from whitewire.description.project import paper_names, paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.rows import (
-    blocks,
+    block_names,
     claimed_cells,
     compared_cells,
     headline_cells,
     levels_of,
     make_design,
+    parse_design,
     read_csv,
-    rows_of,
     write_csv,
 )
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
+from whitewire.estimands import estimand_of
 from whitewire.models import maxmin
 from whitewire.paths import HOME
 from whitewire.records.samples import Torn
 from whitewire.text import canonical
 from whitewire.workflow.job_needs import job_needs
+from whitewire.workloads import workload_of
 
 LOADED, REFERENCE = paper(), HOME / "results" / "reference"
 EFFORTS = st.sampled_from(["smoke", "quick", "full"])
@@ -68,7 +69,7 @@ def test_the_seed_changes_the_order_and_nothing_else(effort, seed):
 @settings(max_examples=10, deadline=None)
 def test_every_block_has_an_equal_share_of_each_cell(effort, seed):
     rows = make_design(LOADED, TESTBED, effort, seed)
-    names = blocks(LOADED, effort)
+    names = block_names(LOADED, effort)
     assert {r["block"] for r in rows} == set(names)
     shares = Counter((_cell(r), r["block"]) for r in rows)
     for cell in {_cell(r) for r in rows}:
@@ -84,7 +85,7 @@ def test_every_block_has_an_equal_share_of_each_cell(effort, seed):
 
 def test_order_counts_from_one_in_each_block_and_fabrics_are_mixed():
     rows = make_design(LOADED, TESTBED, "quick", 1)
-    for name in blocks(LOADED, "quick"):
+    for name in block_names(LOADED, "quick"):
         block = [r for r in rows if r["block"] == name]
         assert [r["order"] for r in block] == list(range(1, len(block) + 1))
         fabrics = [r["fabric"] for r in block if r["experiment"] == "put-grid"]
@@ -99,7 +100,7 @@ def test_a_block_is_made_of_rounds_that_begin_with_the_headline_and_what_no_clai
     rows = make_design(LOADED, TESTBED, effort, seed)
     headline, asked = headline_cells(LOADED), claimed_cells(LOADED) | compared_cells(LOADED)
     assert len(headline) == 2
-    for name in blocks(LOADED, effort):
+    for name in block_names(LOADED, effort):
         seen: Counter = Counter()
         places = []
         for row in (row for row in rows if row["block"] == name):
@@ -129,7 +130,7 @@ def test_smoke_runs_the_listed_cells_only():
     assert {cell: n for cell, n in total.items() if n > 1} == {("1gbe", 3, 6): 6, ("10gbe", 3, 6): 6}
 
 
-@pytest.mark.parametrize("name", papers())
+@pytest.mark.parametrize("name", paper_names())
 def test_the_headline_of_a_paper_is_a_claim_of_runs_and_gets_an_interval_at_smoke_effort(name):
     emulated = load_testbed("emulated")
     loaded = load_paper(paper_path(name), emulated["fabrics"])
@@ -138,7 +139,7 @@ def test_the_headline_of_a_paper_is_a_claim_of_runs_and_gets_an_interval_at_smok
     made = Counter(
         (r["experiment"], canonical(levels_of(loaded, r))) for r in make_design(loaded, emulated, "smoke", 1)
     )
-    on_yarn = {name for name, one in loaded.experiments.items() if workloads.of(one["workload"]).on_yarn}
+    on_yarn = {name for name, one in loaded.experiments.items() if workload_of(one["workload"]).on_yarn}
     assert all(made[cell] == (1 if cell[0] in on_yarn else 6) for cell in headline_cells(loaded))
 
 
@@ -278,7 +279,7 @@ def test_a_testbed_without_a_fabric_leaves_its_levels_out():
 @pytest.mark.parametrize("workload", ["terasort", "testdfsio", "sort"])
 def test_a_curve_that_an_inverse_question_reads_has_six_link_rates_at_quick_effort(workload):
     testbed, curves = load_testbed("emulated"), []
-    for name in papers():
+    for name in paper_names():
         loaded = load_paper(paper_path(name), testbed["fabrics"])
         rows = make_design(loaded, testbed, "quick", 1)
         for inverse in [claim["inverse"] for claim in loaded.claims if "inverse" in claim]:
@@ -330,9 +331,9 @@ def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
         table = list(csv.reader(file))
     place = table[0].index("effort")
     old = "".join(",".join(cells[:place] + cells[place + 1 :]) + "\n" for cells in table)
-    assert rows_of(old) == read_csv(tmp_path / "design.csv")
+    assert parse_design(old) == read_csv(tmp_path / "design.csv")
     with pytest.raises(Torn, match="line 2: effort: found an empty cell"):
-        rows_of((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
+        parse_design((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
 
 
 @pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/design.csv")), ids=lambda path: path.parent.name)
@@ -384,7 +385,7 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     loaded, row, scale = quick_run_of_xyratex(testbed, "shared-segment", "hdfs-3x", "1gbe-shared")
     seconds = 8 * 2 * scale.file_bytes / (1e9 / 8 / scale.k)  # eight writers, two copies of each file, one medium
     assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
-        workloads.of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
+        workload_of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
     )
     switched = testbed | {"fabrics": testbed["fabrics"] | {"1gbe-shared": {"rate_mbit_per_s": 1000}}}
     assert (
@@ -399,7 +400,7 @@ def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     moved = 2 * 8 * scale.file_bytes  # eight maps, written and read
     seconds = moved / (8 * 80e6 / scale.k)  # two servers with four drives of 80 MB/s each
     assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(
-        workloads.of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
+        workload_of("testdfsio").startup_s + durations.OVERHEAD_S + seconds
     )
 
 
@@ -427,5 +428,5 @@ def test_an_effort_makes_the_cells_of_a_claim_often_enough_for_an_interval_or_no
     rows = make_design(loaded, emulated, "quick", 1)
     made = Counter((row["experiment"], canonical(levels_of(loaded, row))) for row in rows)
     for claim in loaded.claims:
-        cells = [made[name, canonical(levels)] for name, levels in estimands.of(claim["test"]).cells()]
+        cells = [made[name, canonical(levels)] for name, levels in estimand_of(claim["test"]).cells()]
         assert not cells or min(cells) >= 3 or 0 in cells, claim["id"]

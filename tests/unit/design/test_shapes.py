@@ -6,12 +6,14 @@ import pytest
 
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
+from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper
 from whitewire.design import shapes
+from whitewire.design.shapes import check_shapes
 from whitewire.errors import UserError
 
 TESTBED = testbed.load_testbed("emulated")
-NAMES = project.papers()
+NAMES = paper_names()
 
 
 def paper_of(name, change=None):
@@ -24,7 +26,7 @@ def paper_of(name, change=None):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_claim_of_every_paper_compares_one_shape(name):
-    shapes.check(paper_of(name), TESTBED)
+    check_shapes(paper_of(name), TESTBED)
 
 
 def test_stores_with_unlike_scales_are_refused_with_cells_key_and_both_values():
@@ -34,7 +36,7 @@ def test_stores_with_unlike_scales_are_refused_with_cells_key_and_both_values():
         claim["test"]["numerator"] = {"experiment": "testdfsio", "where": {"store": "cephfs", "fabric": "32g-qdr"}}
 
     with pytest.raises(UserError) as refused:
-        shapes.check(paper_of("xyratex-lustre-2011", change), TESTBED)
+        check_shapes(paper_of("xyratex-lustre-2011", change), TESTBED)
     line = str(refused.value)
     assert "\n" not in line
     assert "claim X-C21: testdfsio cephfs 32g-qdr and shared-segment hdfs-3x 1gbe-shared: k: found 160 and 80" in line
@@ -56,7 +58,7 @@ def test_every_part_of_a_shape_is_compared(key, edit):
         edit(experiments["tunables"])
 
     with pytest.raises(UserError, match=f": {key}: found"):
-        shapes.check(paper_of("xyratex-lustre-2011", change), TESTBED)
+        check_shapes(paper_of("xyratex-lustre-2011", change), TESTBED)
 
 
 def test_what_a_claim_is_about_may_differ_when_it_says_so():
@@ -64,14 +66,14 @@ def test_what_a_claim_is_about_may_differ_when_it_says_so():
         next(c for c in raw["claims"] if c["id"] == "X-C31")["test"].pop("compares")
 
     with pytest.raises(UserError, match="X-C31.*keep_caches: found true and none"):
-        shapes.check(paper_of("xyratex-lustre-2011", forget), TESTBED)
+        check_shapes(paper_of("xyratex-lustre-2011", forget), TESTBED)
 
 
 def test_a_level_that_both_cells_name_may_change_what_follows_from_it():
     paper = paper_of("emulex-2012")
     light = {"fabric": "1gbe", "clients": 1, "puts_per_client": 1}
     one, other = (("block-size", light | {"block_size_bytes": size}) for size in (67108864, 134217728))
-    assert shapes.differences(paper, one, other, "full", TESTBED) == {}
+    assert shapes._differences(paper, one, other, "full", TESTBED) == {}
     study = ("put-grid", light)  # the same block in another experiment is the same cell
-    assert shapes.differences(paper, one, study, "full", TESTBED) == {}
-    assert "processors may be short" not in shapes.differences(paper, other, study, "full", TESTBED)
+    assert shapes._differences(paper, one, study, "full", TESTBED) == {}
+    assert "processors may be short" not in shapes._differences(paper, other, study, "full", TESTBED)

@@ -9,12 +9,13 @@ import pytest
 
 from whitewire.analysis.runs import Runs
 from whitewire.description import capabilities, checks, paper
+from whitewire.description.capabilities import CAPABILITIES
 from whitewire.description.project import paper_path
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names
 from whitewire.design.rows import levels_of, make_design
 from whitewire.errors import UserError
-from whitewire.estimands import of
+from whitewire.estimands import estimand_of
 from whitewire.paths import HOME
 from whitewire.workflow.checked_paper import checked_paper
 
@@ -42,7 +43,7 @@ def test_a_factor_is_varied_where_the_kind_of_testbed_can_set_it(monkeypatch):
 
     loaded = checks.load_paper(paper_path("emulex-2012"), fabric_names(SITE))
     before = varied()
-    monkeypatch.setitem(capabilities.TABLE, "ssh", replace(capabilities.INVENTORY, shapes_links=True))
+    monkeypatch.setitem(CAPABILITIES, "ssh", replace(capabilities.INVENTORY, shapes_links=True))
     assert varied() - before == {"switch_buffer_kib"}
 
 
@@ -52,7 +53,7 @@ def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():
                                       "full_scale_unit"]), loaded, fabrics=SITE["fabrics"])  # fmt: skip
     test = next(
         test for claim in loaded.claims for test in paper.tests_of(claim)
-        if any(levels.get("fabric") == "40gbe" for _, levels in of(test).cells())
+        if any(levels.get("fabric") == "40gbe" for _, levels in estimand_of(test).cells())
     )  # fmt: skip
     assert runs.here.why_missing(test) == "this testbed has no network 40gbe"
 

@@ -7,7 +7,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import estimands
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, ratio_of
@@ -15,6 +14,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design import synthetic
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import scale_of
+from whitewire.estimands import estimand_of
 from whitewire.text import canonical
 
 TESTBED = load_testbed("emulated")
@@ -23,13 +23,13 @@ TESTBED = load_testbed("emulated")
 @pytest.fixture
 def paper(tmp_path):
     path = tmp_path / "known.yaml"
-    path.write_text(yaml.safe_dump(synthetic.ratios(2), sort_keys=False))
+    path.write_text(yaml.safe_dump(synthetic.paper_of_ratios(2), sort_keys=False))
     return load_paper(path, TESTBED["fabrics"])
 
 
 def test_it_passes_every_check_of_a_paper_and_each_claim_names_the_ratio_of_two_links(paper):
     fabrics = TESTBED["fabrics"]
-    assert len(paper.claims) == len(synthetic.RATIOS) * len(synthetic.CLIENTS)
+    assert len(paper.claims) == len(synthetic._RATIOS) * len(synthetic._CLIENTS)
     for claim in paper.claims:
         sides = [claim["test"][side]["where"] for side in ("numerator", "denominator")]
         above, below = (fabrics[side["fabric"]]["rate_mbit_per_s"] for side in sides)
@@ -38,10 +38,10 @@ def test_it_passes_every_check_of_a_paper_and_each_claim_names_the_ratio_of_two_
 
 
 def test_no_two_controls_are_set_against_one_cell_and_each_differs_from_it_in_the_name_alone(paper):
-    against = Counter(canonical(estimands.of(ratio_of(each)).cells()[1]) for each in paper.controls)
-    assert set(against.values()) == {1} and len(against) == (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS)
+    against = Counter(canonical(estimand_of(ratio_of(each)).cells()[1]) for each in paper.controls)
+    assert set(against.values()) == {1} and len(against) == (1 + len(synthetic._RATIOS)) * len(synthetic._CLIENTS)
     for control in paper.controls:
-        (name, levels), (other, really) = estimands.of(ratio_of(control)).cells()
+        (name, levels), (other, really) = estimand_of(ratio_of(control)).cells()
         assert levels["fabric"] != really["fabric"]
         assert paper.parameters(name, levels) == paper.parameters(other, really)
         assert scale_of(paper, name, "quick", levels) == scale_of(paper, other, "quick", really)
@@ -53,7 +53,7 @@ def test_each_group_has_as_many_runs_of_each_cell_as_the_first_interval_needs(pa
         runs = [row for row in rows if first <= row["replicate"] <= last]
         counts = Counter((row["experiment"], canonical(levels_of(paper, row))) for row in runs)
         assert set(counts.values()) == {synthetic.RUNS}
-        assert len(counts) == 2 * (1 + len(synthetic.RATIOS)) * len(synthetic.CLIENTS)
+        assert len(counts) == 2 * (1 + len(synthetic._RATIOS)) * len(synthetic._CLIENTS)
 
 
 @given(st.integers(0, 200))
@@ -76,7 +76,7 @@ def test_a_papers_pairs_are_made_with_as_many_runs_of_a_control_as_of_what_it_is
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), min_size=1, max_size=5, unique=True), st.integers(1, 5))
 def test_every_run_is_made_once_at_each_load_and_each_load_is_first_in_its_turn(loads, repetitions):
-    paper = Paper(synthetic.ratios(2), None)
+    paper = Paper(synthetic.paper_of_ratios(2), None)
     rows = [
         row for row in make_design(paper, TESTBED, synthetic.EFFORT, synthetic.SEED) if row["replicate"] <= repetitions
     ]

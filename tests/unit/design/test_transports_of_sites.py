@@ -14,14 +14,15 @@ from whitewire.description import checks, transports
 from whitewire.description.project import paper_path
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import treatments
+from whitewire.description.transports import TRANSPORT_NEEDED
 from whitewire.design.rows import make_design
+from whitewire.design.treatments import check_treatments
 from whitewire.errors import CannotMake, UserError
 from whitewire.measure import groups, services
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import HOME
 from whitewire.tools import Unreadable
-from whitewire.tools.rdma_counters import Moved, Port
+from whitewire.tools.rdma_counters import Moved, PortCounters
 
 EXAMPLE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 FABRICS = {"10gbe": {"rate_mbit_per_s": 10000}, "40gbe": {"rate_mbit_per_s": 40000}}
@@ -62,7 +63,7 @@ def test_elsewhere_the_verdict_says_what_is_needed(name, testbed, status):
     runs = on_testbed(loaded, testbed, "quick", NO_RUNS)
     for claim in (claim for claim in loaded.claims if claim["id"] in CLAIMS[name]):
         row = judging._row(loaded, claim, runs, status, (), None)
-        assert row["verdict"] == "not testable here" and row["reason"] == transports.NEEDED
+        assert row["verdict"] == "not testable here" and row["reason"] == TRANSPORT_NEEDED
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -115,9 +116,9 @@ def test_services_are_started_for_each_transport():
     assert [{run.levels["transport"] for run in own} for own in clusters.values()] in ([{"tcp"}, {"rdma"}],
                                                                                       [{"rdma"}, {"tcp"}])  # fmt: skip
     assert sorted(json.loads(key)[5] for key in clusters) == ["", "rsockets"]
-    assert services.unavailable(SITE, runs) == []
+    assert services.unavailable_runs(SITE, runs) == []
     theirs = SITE | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
-    ((lost, why),) = services.unavailable(theirs, runs)
+    ((lost, why),) = services.unavailable_runs(theirs, runs)
     assert lost == [run.row["run_id"] for run in runs if run.levels["transport"] == "rdma"]
     assert why == services.THEIR_DAEMONS
 
@@ -139,8 +140,8 @@ def test_overheads_over_a_transport_are_its_own():
 
 
 def test_services_do_not_start_over_rdma_where_a_host_has_no_port_on_the_network():
-    good, nothing = Port("mlx5_0/1", Moved(1), Moved(1), 0), Moved()
-    blind, none = (Port(name, nothing, nothing, 0) for name in ("siw0/1", ""))
+    good, nothing = PortCounters("mlx5_0/1", Moved(1), Moved(1), 0), Moved()
+    blind, none = (PortCounters(name, nothing, nothing, 0) for name in ("siw0/1", ""))
     hosts = {"datanode1": good, "datanode2": blind, "client1": none}
     (tcp, rsockets) = transports.defined(SITE)
     testbed = SimpleNamespace(rdma_ports=lambda: hosts)
@@ -162,4 +163,4 @@ def test_a_level_that_no_testbed_has_is_refused():
     number = next(place for place, each in enumerate(wrong) if each["id"] == EXPERIMENT)
     wrong[number]["factors"]["transport"] = ["tcp", "rdmaa"]
     with pytest.raises(UserError, match=r"factors\.transport: found \"rdmaa\""):
-        treatments.check(loaded, SITE)
+        check_treatments(loaded, SITE)

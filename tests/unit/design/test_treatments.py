@@ -9,9 +9,10 @@ import pytest
 from tests.support import quick_yaml
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import shapes, treatments
+from whitewire.design import shapes
 from whitewire.design.rows import make_design
 from whitewire.design.scale import scale_of
+from whitewire.design.treatments import check_treatments
 from whitewire.errors import UserError
 
 TESTBED = load_testbed("emulated")
@@ -47,7 +48,7 @@ def test_ten_times_the_data_are_ten_times_the_bytes_in_blocks_of_one_size(tmp_pa
     assert large.file_bytes == 10 * small.file_bytes == {"full": 64_000_000}.get(effort, 16_000_000)
     assert small.block_bytes == large.block_bytes
     assert small.data_fraction == pytest.approx(large.data_fraction, rel=1e-6)
-    treatments.check(paper, TESTBED)
+    check_treatments(paper, TESTBED)
 
 
 def test_blocks_of_four_times_the_size_hold_the_same_bytes(tmp_path):
@@ -55,7 +56,7 @@ def test_blocks_of_four_times_the_size_hold_the_same_bytes(tmp_path):
     small, large = scales(paper, "block_size_bytes")
     assert large.block_bytes == pytest.approx(4 * small.block_bytes, rel=1e-3)
     assert (small.file_bytes, small.data_fraction) == (large.file_bytes, large.data_fraction)
-    treatments.check(paper, TESTBED)
+    check_treatments(paper, TESTBED)
 
 
 def test_blocks_and_files_of_puts_vary_alone(tmp_path):
@@ -65,7 +66,7 @@ def test_blocks_and_files_of_puts_vary_alone(tmp_path):
     paper = read(tmp_path, {"file_size_bytes": [2.5e9, 5.0e9]}, PUTTING)
     small, large = scales(paper, "file_size_bytes")
     assert (large.file_bytes, large.block_bytes) == (2 * small.file_bytes, small.block_bytes)
-    treatments.check(paper, TESTBED)
+    check_treatments(paper, TESTBED)
 
 
 def test_on_real_hardware_too(tmp_path):
@@ -79,7 +80,7 @@ def test_on_real_hardware_too(tmp_path):
 def test_blocks_that_no_file_fills_are_refused(tmp_path):
     paper = read(tmp_path, {"block_size_bytes": [67108864, 536870912]}, PUTTING)
     with pytest.raises(UserError, match=r"\(varied\)\.factors\.block_size_bytes: found 536870912, .* never fill"):
-        treatments.check(paper, TESTBED)
+        check_treatments(paper, TESTBED)
 
 
 @pytest.mark.parametrize(("factors", "parameters", "keys", "line"), [
@@ -90,7 +91,7 @@ def test_blocks_that_no_file_fills_are_refused(tmp_path):
 ])  # fmt: skip
 def test_levels_that_come_out_as_one_run_are_refused(tmp_path, factors, parameters, keys, line):
     with pytest.raises(UserError) as caught:
-        treatments.check(read(tmp_path, factors, parameters, **keys), TESTBED)
+        check_treatments(read(tmp_path, factors, parameters, **keys), TESTBED)
     said = str(caught.value)
     assert f"experiments[1] (varied).factors.{line}" in said and "\n" not in said
     assert said.endswith("fabrics that the testbed's file sets apart" if "fabric" in factors else "change the run")
@@ -110,10 +111,10 @@ def test_a_study_adds_no_difference_to_a_claims_cells(tmp_path):
     """What else of the shape follows a factor comes from the table of factors."""
     paper = read(tmp_path, {"size_bytes": [1.0e10, 1.0e11]}, SORTING)
     one, other = (("varied", {"size_bytes": size}) for size in (1.0e10, 1.0e11))
-    assert shapes.differences(paper, one, other, "quick", TESTBED) == {}
+    assert shapes._differences(paper, one, other, "quick", TESTBED) == {}
     assert len(make_design(paper, TESTBED, "quick", 1)) > 0
 
 
 def test_cells_whose_network_a_site_lacks_are_left_alone(tmp_path):
     paper = read(tmp_path, {"fabric": ["1gbe", "10gbe"]}, SORTING)
-    treatments.check(paper, {"kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}}})
+    check_treatments(paper, {"kind": "ssh", "fabrics": {"1gbe": {"rate_mbit_per_s": 1000}}})

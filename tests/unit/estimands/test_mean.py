@@ -76,7 +76,7 @@ def test_the_reason_says_what_the_papers_number_is(tmp_path):
         claim["test"]["expected"] = "E_V11"
 
     loaded = load_paper(edited(tmp_path, change), TESTBED["fabrics"])
-    table, _ = analyse.verdicts(loaded, Runs(runs(loaded), loaded), Runs(NONE, loaded), "emulated")
+    table, _ = analyse._verdicts(loaded, Runs(runs(loaded), loaded), Runs(NONE, loaded), "emulated")
     reason = table.set_index("claim").loc["E-C06", "reason"]
     assert "the paper's number is its best of 3, ours a geometric mean" in reason
     assert table["reason"].str.contains("the paper's number is").sum() == 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from whitewire import estimands
 from whitewire.description import paper as of_paper
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import experiments_asked
 from whitewire.description.testbed import fabric_names, load_testbed
+from whitewire.estimands import ESTIMANDS, estimand_of
 from whitewire.records.jobs import NET
 
 
@@ -22,14 +22,14 @@ def papers():
 def test_each_cell_has_a_metric_and_each_sign_a_cell(papers):
     used = set()
     for paper in papers:
-        for estimand in (estimands.of(test) for claim in paper.claims for test in of_paper.tests_of(claim)):
+        for estimand in (estimand_of(test) for claim in paper.claims for test in of_paper.tests_of(claim)):
             cells = estimand.cells()
             assert len(estimand.metrics()) == len(cells) and len(estimand.signs) in (0, len(cells))
             assert all(cell in cells for pair in estimand.pairs() for cell in pair)
             assert set(map(str, cells)) <= set(map(str, estimand.needed()))
             assert bool(estimand.describe()) != bool(estimand.untestable())
             used.add(estimand.name)
-    assert used == set(estimands.TABLE)
+    assert used == set(ESTIMANDS)
 
 
 def test_experiments_are_asked_for_the_metrics_of_their_tests(papers):

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from tests.support.papers import TESTBED, edited, paper, runs
-from whitewire import estimands, statistics
+from whitewire import statistics
 from whitewire.analysis import analyse, claims
 from whitewire.analysis.runs import Runs
 from whitewire.description.checks import load_paper
 from whitewire.design import shapes
 from whitewire.design.rows import claimed_cells, make_design
 from whitewire.errors import UserError
-from whitewire.estimands.base import COMPARES, METRIC, cell_key, in_words, of_test
+from whitewire.estimands import ESTIMANDS, estimand_of
+from whitewire.estimands.base import COMPARES, METRIC_KEY, cell_in_words, cell_key, cell_of_test
 from whitewire.estimands.cells import OfCells
 from whitewire.estimands.evidence import Evidence
 
@@ -25,7 +26,7 @@ class Difference(OfCells):
 
     name = "difference"
     meaning = "Median of a metric in one cell less its median in another"
-    keys = {"metric": METRIC, "whole": cell_key("A cell."), "part": cell_key("A cell.")}
+    keys = {"metric": METRIC_KEY, "whole": cell_key("A cell."), "part": cell_key("A cell.")}
     optional = {"compares": COMPARES}
     routes = ("emulated",)
 
@@ -34,10 +35,10 @@ class Difference(OfCells):
             yield ".part", self.test["part"]["experiment"], "another cell than whole", ()
 
     def cells(self):
-        return [of_test(self.test[side]) for side in SIDES]
+        return [cell_of_test(self.test[side]) for side in SIDES]
 
     def describe(self):
-        return f"{self.test['metric']}: {' - '.join(in_words(self.test[side]) for side in SIDES)}"
+        return f"{self.test['metric']}: {' - '.join(cell_in_words(self.test[side]) for side in SIDES)}"
 
     def found(self, samples, runs):
         def statistic(a, b, axis=-1):
@@ -74,7 +75,7 @@ def read(tmp_path, **changes):
 
 @pytest.fixture
 def toy(monkeypatch):
-    monkeypatch.setitem(estimands.TABLE, Difference.name, Difference)
+    monkeypatch.setitem(ESTIMANDS, Difference.name, Difference)
 
 
 def test_what_no_table_lists_is_refused(tmp_path):
@@ -98,18 +99,18 @@ def test_its_cells_are_claimed_and_compared(toy, tmp_path):
     loaded = read(tmp_path)
     assert len(claimed_cells(loaded)) == 2
     ((claim, *cells, compared),) = shapes.compared_in(loaded)
-    assert claim == "E-C06" and cells[::-1] == estimands.of(TEST).cells() and not compared
+    assert claim == "E-C06" and cells[::-1] == estimand_of(TEST).cells() and not compared
     assert {row["fabric"] for row in make_design(loaded, TESTBED, "quick", 1)} >= {"1gbe", "10gbe"}
 
 
 def test_it_is_described_evaluated_and_judged(toy, tmp_path):
     loaded, made = read(tmp_path), runs(paper())
-    table, _ = analyse.verdicts(loaded, Runs(made, loaded), Runs(made[:0], loaded), "emulated")
+    table, _ = analyse._verdicts(loaded, Runs(made, loaded), Runs(made[:0], loaded), "emulated")
     (row,) = table.to_dict("records")
     assert row["estimand"] == "throughput: put-grid 10gbe 3 6 - put-grid 1gbe 3 6"
     assert row["estimate"] == pytest.approx(350 + 82 * 6 - 216, rel=0.01)
     assert row["low"] <= row["estimate"] <= row["high"] and row["unit"] == "MB/s"
     assert row["verdict"] == claims.REPRODUCED
-    assert analyse.verdicts(loaded, Runs(made[:0], loaded), Runs(made[:0], loaded), "emulated")[0][
+    assert analyse._verdicts(loaded, Runs(made[:0], loaded), Runs(made[:0], loaded), "emulated")[0][
         "reason"
     ].tolist() == ["no valid run of put-grid 10gbe 3 6"]

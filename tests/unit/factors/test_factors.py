@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire import factors, workloads
+from whitewire import factors
+from whitewire.factors import FACTORS
 from whitewire.factors.base import Proof
+from whitewire.workloads import WORKLOADS, run_proofs
 
 LINK = {"rate": 78.125, "rate_in": 78.125, "mtu": 1500, "queue": 131072, "offloads": "on"}
 FOLDER = {"files": 2, "bytes": 8_000_000, "blocks": 8, "largest_block": 1_000_000, "fewest_blocks": 4,
@@ -55,7 +57,7 @@ def proof(record: dict, name: str, asked, varies: bool = True) -> Proof | None:
     own["scale"] = own["scale"] | ({"packet_bytes": asked} if name == "packet_bytes" else {})
     own["asked"] = {"replication": 3, **own["asked"], name: asked}
     own["factors"] = {name: asked} if varies else {}
-    return factors.TABLE[name].check(own)
+    return FACTORS[name].check(own)
 
 
 CASES = [  # factor, record, what was asked and so, what was asked and not so
@@ -191,7 +193,7 @@ def test_a_profile_is_the_bytes_that_the_suite_reports():
     assert not proof(record, "profile", "small").same  # 32 files
 
 
-@pytest.mark.parametrize("name", [name for name in factors.TABLE if name not in ("fabric", "profile", "uplink")])
+@pytest.mark.parametrize("name", [name for name in FACTORS if name not in ("fabric", "profile", "uplink")])
 def test_what_varies_and_is_not_reported_is_a_fault(name):
     bare = {**RECORD, "evidence": {}, "jobs": [], "fabric": RECORD["fabric"]}
     found = proof(bare, name, {"a": "b"} if name in ("settings", "store") else 7)
@@ -199,15 +201,15 @@ def test_what_varies_and_is_not_reported_is_a_fault(name):
 
 
 def test_every_factor_of_every_workload_has_a_proof_and_none_is_left_out():
-    for workload in workloads.TABLE.values():
-        assert workload.factors <= set(factors.TABLE), workload.name
+    for workload in WORKLOADS.values():
+        assert workload.factors <= set(FACTORS), workload.name
         assert not workload.factors & set(factors.LEFT_OUT), workload.name
-    for factor in factors.TABLE.values():
+    for factor in FACTORS.values():
         assert factor.meaning and factor.proved_by
 
 
 def test_old_and_failed_runs_prove_nothing():
-    assert workloads.proofs({"workload": "terasort", "factors": {"fabric": "10gbe"}}) == []
+    assert run_proofs({"workload": "terasort", "factors": {"fabric": "10gbe"}}) == []
 
 
 UPLINK = {"rate": 19.531, "rate_in": 19.531}  # as tc rounds 19.53125

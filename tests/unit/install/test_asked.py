@@ -11,6 +11,7 @@ import pytest
 from tests.support import quick_yaml
 from whitewire.description import names
 from whitewire.description.files import schema
+from whitewire.description.names import check_variables, paper_names, unfit_name
 from whitewire.errors import UserError
 
 HOME = Path(__file__).resolve().parents[3]
@@ -56,7 +57,7 @@ def test_right_names_and_none_pass_in_silence():
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("paper", names.papers())
+@pytest.mark.parametrize("paper", paper_names())
 def test_claims_are_those_that_yaml_reads(paper):
     described = quick_yaml.load((HOME / "config" / "papers" / f"{paper}.yaml").read_text())
     assert names.claims(paper) == [claim["id"] for claim in described["claims"]]
@@ -77,9 +78,9 @@ def test_a_claim_belongs_to_one_paper(tmp_path, monkeypatch):
 
 def test_words_and_lanes_are_those_of_the_schema():
     known = schema("config")["properties"]
-    assert list(names.EFFORTS) == known["effort"]["enum"]
-    assert list(names.WORDS["OUTLIERS"]) == known["outliers"]["enum"]
-    assert (known["lanes"]["minimum"], known["lanes"]["maximum"]) == (1, names.MOST_LANES)
+    assert list(names._EFFORTS) == known["effort"]["enum"]
+    assert list(names._WORDS["OUTLIERS"]) == known["outliers"]["enum"]
+    assert (known["lanes"]["minimum"], known["lanes"]["maximum"]) == (1, names._MOST_LANES)
 
 
 @pytest.mark.parametrize("target", ["papers", "claim", "calibrate", "testbed", "trust", "lab"])
@@ -102,10 +103,10 @@ def test_a_name_that_cannot_name_a_folder_of_results_is_refused(tmp_path, monkey
     (tmp_path / "config" / folder / f"{name}.yaml").touch()
     monkeypatch.setattr(names, "root", lambda: tmp_path)
     with pytest.raises(UserError, match=rf'found "{name}", expected .*: rename config/{folder}/{name}\.yaml'):
-        names.check({"papers": {"PAPERS": name}, "testbeds": {"TESTBED": name}}[folder])
+        check_variables({"papers": {"PAPERS": name}, "testbeds": {"TESTBED": name}}[folder])
 
 
 def test_no_paper_or_testbed_of_the_repository_bears_a_name_of_its_own():
-    described = [*((each, "papers") for each in names.papers()), *((each, "testbeds") for each in names.testbeds())]
+    described = [*((each, "papers") for each in paper_names()), *((each, "testbeds") for each in names.testbeds())]
     described += [(path.stem, "papers") for path in (HOME / "config" / "calibration").glob("*.yaml")]
-    assert {names.unfit(*each) for each in described} == {""}
+    assert {unfit_name(*each) for each in described} == {""}

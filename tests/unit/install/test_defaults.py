@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.install import defaults
+from whitewire.install.defaults import write_defaults_jar
 
 TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=30)
 
@@ -52,7 +53,7 @@ def test_the_jar_holds_the_first_of_each_name(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             archive.writestr("core-default.xml", document({"x": value}))
             archive.writestr("other.xml", "<configuration/>")
-    defaults.write([tmp_path / "a.jar", tmp_path / "b.jar"], tmp_path / "defaults.jar")
+    write_defaults_jar([tmp_path / "a.jar", tmp_path / "b.jar"], tmp_path / "defaults.jar")
     with zipfile.ZipFile(tmp_path / "defaults.jar") as archive:
         assert archive.namelist() == ["core-default.xml"]
         assert values(archive.read("core-default.xml")) == {"x": "1"}

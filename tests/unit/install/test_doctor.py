@@ -48,7 +48,7 @@ def test_a_configured_site_is_looked_at_in_place_of_this_machine(monkeypatch):
 
 
 def test_table_ends_with_the_judgement(capsys, testbed):
-    status = doctor.doctor(testbed)
+    status = doctor.examine_machine(testbed)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["CAPABILITY", "STATE", "REMEDY"]
     assert lines[-1].startswith("The default run is possible here." if status == 0 else "The default run is not")
@@ -177,7 +177,7 @@ def test_tools_that_print_no_json(path_with, testbed, tool):
 
 def test_busy_machine_is_a_warning_only(monkeypatch):
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (99.0, 99.0, 99.0))
-    finding = doctor.processors()
+    finding = doctor._processors()
     assert not finding.ok and not finding.needed
     assert "stop other work" in finding.remedy
 

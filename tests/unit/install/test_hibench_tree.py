@@ -20,6 +20,7 @@ from whitewire.errors import UserError
 from whitewire.install import hibench_tree
 from whitewire.testbed.emulated import software
 from whitewire.workloads import hibench_copy
+from whitewire.workloads.hibench_copy import tree_description
 
 OLD = """#!/usr/bin/env python2
 import os, sys
@@ -121,7 +122,7 @@ def test_what_is_no_tree_is_reported_in_one_line(source, tmp_path, given, says, 
     (tmp_path / "empty").mkdir()
     whole = archived(source, tmp_path / "whole.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
-    monkeypatch.setattr(hibench_tree.prepare, "__defaults__", (tmp_path / "hibench",))
+    monkeypatch.setattr(hibench_tree.prepare_tree, "__defaults__", (tmp_path / "hibench",))
     assert cli.main(["hibench", given if ":" in given else str(tmp_path / given)]) == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("whitewire: error: ")]
     assert says in line
@@ -165,26 +166,26 @@ def simple(source, monkeypatch):
 def test_a_copy_says_what_it_is_and_replaces_the_one_before(simple, tmp_path):
     folder = tmp_path / "made" / "hibench"
     assert hibench_copy.prepared(folder) is None
-    first = hibench_tree.prepare(str(simple), software.HADOOP, folder)
+    first = hibench_tree.prepare_tree(str(simple), software.HADOOP, folder)
     assert hibench_copy.prepared(folder) == first
     assert (first.commit, first.release, first.built) == ("", "9.9", ["dfsioe"])
     assert first.values.startswith(("not compared", "the same as under"))
     assert hibench_copy.identity(str(folder / "tree")) == tuple(first.identity)
-    described = hibench_copy.described(str(folder / "tree"))
+    described = tree_description(str(folder / "tree"))
     assert (described["release"], described["tree"]) == ("9.9", first.tree)
-    assert hibench_copy.described(str(simple)) == {"home": str(simple), "tree": first.tree}
+    assert tree_description(str(simple)) == {"home": str(simple), "tree": first.tree}
     (simple / "conf/hibench.conf").write_text("hibench.x 1\n")
-    second = hibench_tree.prepare(str(simple), software.HADOOP, folder)
+    second = hibench_tree.prepare_tree(str(simple), software.HADOOP, folder)
     assert second.tree != first.tree and second.built == []
     assert [path.name for path in folder.parent.iterdir()] == ["hibench"]
 
 
 def test_a_copy_that_fails_leaves_the_one_before(simple, tmp_path):
     folder = tmp_path / "made" / "hibench"
-    first = hibench_tree.prepare(str(simple), software.HADOOP, folder)
+    first = hibench_tree.prepare_tree(str(simple), software.HADOOP, folder)
     (simple / "bin/functions/load_config.py").write_text("#!/usr/bin/env python2\nprint 'x\n")
     with pytest.raises(UserError):
-        hibench_tree.prepare(str(simple), software.HADOOP, folder)
+        hibench_tree.prepare_tree(str(simple), software.HADOOP, folder)
     assert hibench_copy.prepared(folder) == first
     assert [path.name for path in folder.parent.iterdir()] == ["hibench"]
 
@@ -195,7 +196,7 @@ class Killed(BaseException):
 
 def test_a_copy_whose_replacement_was_killed_halfway_comes_back(simple, tmp_path, monkeypatch):
     folder, rename = tmp_path / "made" / "hibench", Path.rename
-    first, steps = hibench_tree.prepare(str(simple), software.HADOOP, folder), []
+    first, steps = hibench_tree.prepare_tree(str(simple), software.HADOOP, folder), []
 
     def killed(self, target):
         steps.append(target)
@@ -205,9 +206,9 @@ def test_a_copy_whose_replacement_was_killed_halfway_comes_back(simple, tmp_path
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(Path, "rename", killed)
-        hibench_tree.prepare(str(simple), software.HADOOP, folder)
+        hibench_tree.prepare_tree(str(simple), software.HADOOP, folder)
     with pytest.raises(UserError, match="no such folder or archive"):
-        hibench_tree.prepare(str(tmp_path / "nothing"), software.HADOOP, folder)
+        hibench_tree.prepare_tree(str(tmp_path / "nothing"), software.HADOOP, folder)
     assert hibench_copy.prepared(folder) == first
 
 
@@ -220,8 +221,8 @@ def test_what_is_larger_than_any_tree_is_not_taken_whole(source, tmp_path, monke
             read.append(size)
             return b"x" * size
 
-    monkeypatch.setattr(hibench_tree, "MOST_BYTES", 500)
-    monkeypatch.setattr(hibench_tree, "PIECE", 250)
+    monkeypatch.setattr(hibench_tree, "_MOST_BYTES", 500)
+    monkeypatch.setattr(hibench_tree, "_PIECE", 250)
     monkeypatch.setattr(hibench_tree.urllib.request, "urlopen", lambda *_, **__: Answer())
     for given in ("http://lab/hibench.tar", str(archive)):
         with pytest.raises(UserError, match=r"^HIBENCH: .*: found more than 0 MB, expected HiBench's tree$"):
@@ -240,7 +241,7 @@ def test_the_pinned_commit_comes_whole_or_not_at_all(simple, tmp_path, monkeypat
     archive = archived(simple, tmp_path / "a.tar.gz")
     monkeypatch.setattr(hibench_tree, "SOURCE", str(archive))
     with pytest.raises(UserError, match=r"found a tree of digest [0-9a-f]{16}, expected that of commit 53ac935f7a6f"):
-        hibench_tree.prepare("", software.HADOOP, tmp_path / "made" / "hibench")
+        hibench_tree.prepare_tree("", software.HADOOP, tmp_path / "made" / "hibench")
 
 
 def test_another_tree_makes_other_runs(simple, tmp_path):
@@ -264,6 +265,6 @@ def test_another_tree_makes_other_runs(simple, tmp_path):
 def test_the_prepared_copy_is_what_an_emulated_testbed_uses(simple, tmp_path, monkeypatch):
     monkeypatch.setattr(config, "HIBENCH", tmp_path / "hibench")
     assert "hibench" not in config.load_testbed("emulated")
-    hibench_tree.prepare(str(simple), software.HADOOP, tmp_path / "hibench")
+    hibench_tree.prepare_tree(str(simple), software.HADOOP, tmp_path / "hibench")
     assert config.load_testbed("emulated")["hibench"] == {"home": str(tmp_path / "hibench" / "tree")}
     assert json.loads((tmp_path / "hibench" / "prepared.json").read_text())["source"] == str(simple)

@@ -25,7 +25,7 @@ from packaging.utils import canonicalize_name
 from whitewire.errors import UserError
 from whitewire.measure import environment
 from whitewire.workflow import recipes
-from whitewire.workflow.images import Images, made_of, show_containers
+from whitewire.workflow.images import Images, image_made_of, show_containers
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.preamble import preamble
 
@@ -148,7 +148,7 @@ def test_python_packages_are_those_of_the_lock(name):
 
 def test_links_are_probed_with_the_same_release_everywhere():
     """iperf3's releases differ in when a test ends."""
-    image = recipes.load(HOME / "containers" / "probes.def").script("test")
+    image = recipes._load(HOME / "containers" / "probes.def").script("test")
     assert f"iperf {dependencies('measure')['iperf']} ".replace(".", r"\.") in image
 
 
@@ -272,7 +272,7 @@ def test_every_debian_package_has_an_equivalent_or_is_known_to_lack_one(package)
 def test_what_post_deploy_builds_is_pinned_as_debian_has_it():
     text = (HOME / "envs" / "measure.post-deploy.sh").read_text()
     releases = re.findall(r"^\S+/(\w+)-([\d.]+)\.tar\.xz ([0-9a-f]{64})$", text, re.MULTILINE)
-    test = recipes.load(HOME / "containers" / "probes.def").script("test")
+    test = recipes._load(HOME / "containers" / "probes.def").script("test")
     assert {name for name, _, _ in releases} == {"iproute2", "ethtool"}
     for _, version, _ in releases:
         assert version.replace(".", r"\.") in test, f"{version}: not what the image has"
@@ -287,7 +287,7 @@ def test_all_definitions_are_known_here():
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_definition(name):
-    recipe = recipes.load(HOME / "containers" / f"{name}.def")
+    recipe = recipes._load(HOME / "containers" / f"{name}.def")
     if recipe.base:
         assert recipe.base in IMAGES
         assert recipe.header["From"] == f"{recipes.IMAGES}/{recipe.base}.sif"
@@ -310,7 +310,7 @@ def test_definition(name):
 @pytest.mark.parametrize("section", ["post", "environment", "test"])
 def test_scripts_of_definitions(name, section, tmp_path):
     script = tmp_path / section
-    script.write_text("#!/bin/sh\n" + recipes.load(HOME / "containers" / f"{name}.def").script(section))
+    script.write_text("#!/bin/sh\n" + recipes._load(HOME / "containers" / f"{name}.def").script(section))
     done = subprocess.run(
         ["shellcheck", "--external-sources", "--exclude=SC2012", str(script)], capture_output=True, text=True
     )
@@ -328,7 +328,7 @@ def test_scripts_can_be_run(name):
 
 def test_images_for_measuring_have_debians_list():
     """What set-up installs for measuring and for documents is in the images too."""
-    text = " ".join(recipes.load(HOME / "containers" / f"{name}.def").script("post") for name in IMAGES)
+    text = " ".join(recipes._load(HOME / "containers" / f"{name}.def").script("post") for name in IMAGES)
     elsewhere = {"shellcheck", "golang-go", "r-cran-lintr", "r-cran-testthat", "chromium", "poppler-utils"}
     elsewhere |= {"make", "r-cran-rmarkdown"}  # for the commands of a person; for Quarto, which Debian has not
     elsewhere |= {package for package, where in CONDA.items() if where == "for tests only"}
@@ -337,7 +337,7 @@ def test_images_for_measuring_have_debians_list():
 
 @pytest.mark.parametrize("name", ["hadoop", "publish"])
 def test_image_has_what_the_package_imports_and_no_more(name):
-    post = recipes.load(HOME / "containers" / f"{name}.def").script("post")
+    post = recipes._load(HOME / "containers" / f"{name}.def").script("post")
     asked = re.search(r"^python-packages /opt/requirements\.txt (.+)$", post, re.MULTILINE)[1].split()
     names = [PYTHON.get(module, module) for module in imported(name)]
     assert sorted(asked) == sorted(LOCKED.get(package, package) for package in names)
@@ -385,7 +385,7 @@ def test_a_package_that_is_not_in_the_lock_is_reported(tmp_path):
 
 
 def test_arguments_are_filled_in():
-    recipe = recipes.load(HOME / "containers" / "hibench.def")
+    recipe = recipes._load(HOME / "containers" / "hibench.def")
     assert recipe.script("labels", commit="abc").count("abc") == 1
 
 
@@ -402,7 +402,7 @@ def test_a_wrong_definition_is_reported(tmp_path, text, said):
     path = tmp_path / "x.def"
     path.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
-        recipes.load(path)
+        recipes._load(path)
 
 
 SNAPSHOT = """\
@@ -506,7 +506,7 @@ def test_containers_see_the_repository_and_with_both_deployments_conda(monkeypat
 
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_is_made_again_when_what_it_is_made_of_changes(image):
-    files = made_of(image)
+    files = image_made_of(image)
     assert files[0] == f"containers/{image}.def"
     copied = [file for file in files if not file.endswith(".sif") and not file.startswith(".cache/hibench/")]
     assert all((HOME / file).is_file() for file in copied)

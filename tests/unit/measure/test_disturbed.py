@@ -14,6 +14,7 @@ from whitewire.measure.observation import LONGEST_GAP_S, disturbances
 from whitewire.records.reasons import Reason
 from whitewire.testbed.base import Process
 from whitewire.testbed.samples import longest_gap
+from whitewire.workloads import workload_of
 
 
 @pytest.mark.parametrize(
@@ -37,10 +38,10 @@ def test_testbeds_that_count_no_links_are_not_judged_by_them():
 def test_a_disturbed_run_does_not_count(monkeypatch):
     few = Reason("other", {"why": "too few"})
     record = {"workload": "hdfs_put", "start": 0.0, "end": 1.0}
-    monkeypatch.setattr(type(workloads.of("hdfs_put")), "faults", lambda *_: [few])
-    assert workloads.faults(record, {}, {}) == [few]
+    monkeypatch.setattr(type(workload_of("hdfs_put")), "faults", lambda *_: [few])
+    assert workloads.run_faults(record, {}, {}) == [few]
     record["disturbed"] = ["client1 stood still, stopped by a signal"]
-    assert [*map(str, workloads.faults(record, {}, {}))] == ["client1 stood still, stopped by a signal", "too few"]
+    assert [*map(str, workloads.run_faults(record, {}, {}))] == ["client1 stood still, stopped by a signal", "too few"]
 
 
 def test_the_longest_gap_between_samples():

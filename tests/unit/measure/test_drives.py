@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from whitewire.errors import UserError
 from whitewire.measure import drives as storage
-from whitewire.measure.drives import Effort, Place
+from whitewire.measure.drives import DriveEffort, DrivePlace, measure_drives
 from whitewire.testbed.base import Completed, Host, Process
 from whitewire.tidy import tables
 from whitewire.tools import Unreadable, fio
+from whitewire.tools.fio import FIO_OPERATIONS, FioResult
 from whitewire.units import KIB, MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -32,8 +33,8 @@ FILES = {
     "note-before": "randread",
 }
 RAW = {name: (DATA / f"fio-{name}.json").read_bytes() for name in [*FILES, "no-space"]}
-TINY = Effort(8 * MIB, 0.05, 2, (4 * KIB, 64 * KIB), (1, 4))
-REAL = Effort(8 * MIB, 0.03, 2, (64 * KIB,), (1, 4))
+TINY = DriveEffort(8 * MIB, 0.05, 2, (4 * KIB, 64 * KIB), (1, 4))
+REAL = DriveEffort(8 * MIB, 0.03, 2, (64 * KIB,), (1, 4))
 """For real starts of fio, each of which takes a third of a second."""
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
@@ -144,7 +145,7 @@ def test_a_report_of_another_form_gives_sound_numbers_or_an_error(data):
     assert all(math.isfinite(value) and value > 0 for value in values)
 
 
-@given(st.binary(max_size=300), st.sampled_from(fio.OPERATIONS))
+@given(st.binary(max_size=300), st.sampled_from(FIO_OPERATIONS))
 def test_any_bytes_are_an_error(raw, operation):
     with pytest.raises(Unreadable):
         fio.measurement(raw, operation)
@@ -153,7 +154,7 @@ def test_any_bytes_are_an_error(raw, operation):
 @given(st.integers(1, 10**7))
 def test_percentiles_need_calls_beyond_them(ios):
     latencies = dict.fromkeys(fio.PERCENTILES, 5.0)
-    given_ = {name for name, _, _ in storage.rows_of(fio.Result(1.0, 1.0, ios, 1, 1.0, latencies))}
+    given_ = {name for name, _, _ in storage._rows_of(FioResult(1.0, 1.0, ios, 1, 1.0, latencies))}
     assert ("latency_p50" in given_) == (ios >= 20)
     assert ("latency_p99" in given_) == (ios >= 1000)
     assert ("latency_p99.9" in given_) == (ios >= 10000)
@@ -265,7 +266,7 @@ def place(tmp_path):
     def made(host, name="drive1", kind="drive", **more):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        return Place(host, str(folder), kind, where="site.yaml: data[0]", **more)
+        return DrivePlace(host, str(folder), kind, where="site.yaml: data[0]", **more)
 
     return made
 
@@ -281,12 +282,12 @@ def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
 
     host = Local("h1", without_direct)
     target = place(host, "a: b")
-    measured = storage.measure([target], "smoke", tmp_path / "raw")
+    measured = measure_drives([target], "smoke", tmp_path / "raw")
     assert [row["problem"] for row in measured.rows if row["problem"]] == []
     assert {row["mode"] for row in measured.rows} == {mode}
     assert all({"block", *row} == set(tables.TABLES["drives.csv"]) for row in measured.rows)
     points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured.rows}
-    assert points == {(o, b, d) for o in fio.OPERATIONS for b in REAL.blocks for d in REAL.depths}
+    assert points == {(o, b, d) for o in FIO_OPERATIONS for b in REAL.blocks for d in REAL.depths}
     for operation, block, depth in points:
         values = {
             row["metric"]: row["value"]
@@ -321,7 +322,7 @@ def test_a_place_that_fails_says_why_keeps_no_file_and_stops_no_other(place, tmp
         return fake_fio(argv)
 
     one, two = place(Local("h1", fails)), place(Local("h1", fake_fio), "drive2")
-    measured = storage.measure([one, two], "smoke", tmp_path / "raw")
+    measured = measure_drives([one, two], "smoke", tmp_path / "raw")
     bad = [row for row in measured.rows if row["folder"] == one.folder and row["metric"] == "failed"]
     assert len(bad) == 1
     assert bad[0]["problem"] and "\n" not in bad[0]["problem"] and bad[0]["value"] == ""
@@ -357,7 +358,7 @@ NO_ENGINE = said(
 )
 def test_memory_is_measured_only_where_the_file_system_refuses_to_pass_it(place, tmp_path, answer, problem):
     host = Local("h1", lambda argv: answer if "--direct=1" in argv else fake_fio(argv))
-    (found,) = storage.measure([place(host)], "smoke", tmp_path / "raw").places
+    (found,) = measure_drives([place(host)], "smoke", tmp_path / "raw").places
     assert problem in found["problem"] and bool(found["problem"]) == bool(problem)
     assert found["mode"] == ("direct" if problem else "buffered")
 
@@ -371,7 +372,7 @@ def test_an_interrupt_leaves_no_file(place, tmp_path):
     targets = [place(Local("h1", interrupted)), place(Local("h2", fake_fio), "drive2"),
                place(Local("h2", fake_fio), "shared", kind="mount")]  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
-        storage.measure(targets, "smoke", tmp_path / "raw", at_once=2)
+        measure_drives(targets, "smoke", tmp_path / "raw", at_once=2)
     assert all(list(Path(target.folder).iterdir()) == [] for target in targets)
     assert not (tmp_path / "raw" / "drives.json").exists()
 
@@ -415,7 +416,7 @@ def test_what_a_crash_left_is_removed_and_nothing_else(place, tmp_path):
         folder.mkdir()
     for folder in (old, foreign):
         os.utime(folder, (1, 1))
-    storage.measure([target], "smoke", tmp_path / "raw")
+    measure_drives([target], "smoke", tmp_path / "raw")
     assert sorted(Path(target.folder).iterdir()) == sorted([new, foreign])
 
 
@@ -428,8 +429,8 @@ def test_files_go_into_the_runs_own_folder_where_there_is_one(tmp_path):
         seen.extend(word for word in argv if word.startswith("--filename="))
         return fake_fio(argv)
 
-    target = Place(Local("h1", answer), "/data1", inside=str(own))
-    measured = storage.measure([target], "smoke", tmp_path / "raw")
+    target = DrivePlace(Local("h1", answer), "/data1", inside=str(own))
+    measured = measure_drives([target], "smoke", tmp_path / "raw")
     assert {row["folder"] for row in measured.rows} == {"/data1"}
     assert seen and all(word.startswith(f"--filename={own}/{storage.PREFIX}") for word in seen)
     assert list(own.iterdir()) == []
@@ -443,7 +444,7 @@ def test_the_keeper_has_no_environment_of_the_run(place, tmp_path):
             started.append(list(argv))
             return super().start(argv, log, env, name, stdin)
 
-    storage.measure([place(Watching("h1", fake_fio))], "smoke", tmp_path / "raw")
+    measure_drives([place(Watching("h1", fake_fio))], "smoke", tmp_path / "raw")
     assert len(started) == 1
     assert started[0][:3] == ["env", "-i", "PATH=/usr/bin:/bin"]
 
@@ -451,7 +452,7 @@ def test_the_keeper_has_no_environment_of_the_run(place, tmp_path):
 def refused(target, effort="smoke", folder=Path("/nonexistent/raw")):
     """The line of a place that was refused before anything was written."""
     with pytest.raises(UserError) as error:
-        storage.measure([target], effort, folder)
+        measure_drives([target], effort, folder)
     wrote = [argv for argv in target.host.ran if argv[0] in ("mktemp", "rm", "find") or "--filename" in " ".join(argv)]
     assert wrote == []
     assert "\n" not in str(error.value)
@@ -478,7 +479,7 @@ def lsblk(**device):
 
 def test_a_block_device_under_another_name_is_refused(tmp_path):
     answer = answers(fio=VERSION, readlink=said(b"/srv/disk\n"), stat=BLOCK_DEVICE)
-    line = refused(Place(Local("h1", answer), "/srv/disk", where="site.yaml: data[0]"), folder=tmp_path)
+    line = refused(DrivePlace(Local("h1", answer), "/srv/disk", where="site.yaml: data[0]"), folder=tmp_path)
     assert line.startswith("site.yaml: data[0]: h1: /srv/disk: found a device, expected a data folder")
     assert "raw: true" in line
 
@@ -487,24 +488,26 @@ def test_a_block_device_under_another_name_is_refused(tmp_path):
 def test_a_link_to_below_dev_is_refused(tmp_path):
     (tmp_path / "data").symlink_to("/dev/shm")
     answer = answers(fio=VERSION)
-    line = refused(Place(Local("h1", answer), str(tmp_path / "data")), folder=tmp_path / "raw")
+    line = refused(DrivePlace(Local("h1", answer), str(tmp_path / "data")), folder=tmp_path / "raw")
     assert "found a device (/dev/shm), expected a data folder" in line
 
 
 def test_a_file_a_missing_folder_and_one_without_fio_are_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     answer = answers(fio=VERSION)
-    assert "found a file, expected a folder" in refused(Place(Local("h1", answer), str(tmp_path / "file")))
-    assert "found nothing, expected a folder that is there" in refused(Place(Local("h1", answer), "/no/such/folder"))
+    assert "found a file, expected a folder" in refused(DrivePlace(Local("h1", answer), str(tmp_path / "file")))
+    assert "found nothing, expected a folder that is there" in refused(
+        DrivePlace(Local("h1", answer), "/no/such/folder")
+    )
     without = answers(fio=said(status=127, stderr=b"no such program"))
-    assert "found no fio, expected the program fio" in refused(Place(Local("h1", without), str(tmp_path)))
+    assert "found no fio, expected the program fio" in refused(DrivePlace(Local("h1", without), str(tmp_path)))
 
 
 def test_a_host_that_does_not_answer_is_named():
     def silent(argv):
         raise subprocess.TimeoutExpired(argv, 60)
 
-    assert refused(Place(Local("h1", silent), "/data")) == (
+    assert refused(DrivePlace(Local("h1", silent), "/data")) == (
         "drives: h1: /data: found a command did not end in 60 s, expected a host that answers"
     )
 
@@ -530,13 +533,13 @@ def test_too_little_space_is_refused_before_anything_is_written(place, effort):
 )
 def test_a_device_in_use_is_refused_even_with_raw(held, says):
     answer = answers(fio=VERSION, stat=BLOCK_DEVICE, readlink=said(b"/dev/sdb\n"), lsblk=lsblk(**held))
-    assert f"found a device in use ({says})" in refused(Place(Local("h1", answer), "/dev/sdb", raw=True))
+    assert f"found a device in use ({says})" in refused(DrivePlace(Local("h1", answer), "/dev/sdb", raw=True))
 
 
 def test_raw_is_for_block_devices_only():
     for found in (CHARACTER_DEVICE, said(b"41ed\n")):
         answer = answers(fio=VERSION, stat=found, readlink=said(b"/dev/x\n"))
-        assert "expected a block device" in refused(Place(Local("h1", answer), "/dev/x", raw=True))
+        assert "expected a block device" in refused(DrivePlace(Local("h1", answer), "/dev/x", raw=True))
 
 
 def test_an_empty_device_is_measured_with_raw_within_its_size(tmp_path):
@@ -549,8 +552,8 @@ def test_an_empty_device_is_measured_with_raw_within_its_size(tmp_path):
         return said(RAW["layout" if job_of(argv)[0].endswith("write") else "randread-4096-16"])
 
     answer = answers(fio=answer_fio, stat=BLOCK_DEVICE, readlink=said(b"/dev/sdb\n"), lsblk=lsblk(size=5 * MIB))
-    target = Place(Local("h1", answer), "/dev/sdb", raw=True)
-    storage.measure([target], "smoke", tmp_path)
+    target = DrivePlace(Local("h1", answer), "/dev/sdb", raw=True)
+    measure_drives([target], "smoke", tmp_path)
     assert asked
     for argv in asked:
         assert "--filename=/dev/sdb" in argv and "--allow_mounted_write=0" in argv
@@ -572,16 +575,16 @@ def test_a_slow_drive_gets_a_shorter_file_and_one_that_hardly_writes_fails(place
         return Local("h1", answer)
 
     target = place(slow(3.5))
-    storage.measure([target], "smoke", tmp_path / "raw")
+    measure_drives([target], "smoke", tmp_path / "raw")
     points = [argv for argv in target.host.ran if "--time_based" in argv]
     assert points and all(f"--size={3 * MIB}" in argv for argv in points)
-    measured = storage.measure([place(slow(1.5))], "smoke", tmp_path / "raw")
+    measured = measure_drives([place(slow(1.5))], "smoke", tmp_path / "raw")
     assert "too few to measure on" in measured.rows[0]["problem"]
 
 
 def test_points_that_would_take_more_than_half_of_the_file_are_left_out(place, tmp_path, monkeypatch):
-    monkeypatch.setitem(storage.EFFORTS, "smoke", Effort(32 * MIB, 0.1, 1, (4 * KIB, MIB), (1, 16, 64)))
-    measured = storage.measure([place(Local("h1", fake_fio))], "smoke", tmp_path / "raw")
+    monkeypatch.setitem(storage.EFFORTS, "smoke", DriveEffort(32 * MIB, 0.1, 1, (4 * KIB, MIB), (1, 16, 64)))
+    measured = measure_drives([place(Local("h1", fake_fio))], "smoke", tmp_path / "raw")
     depths = {(row["block_bytes"], row["queue_depth"]) for row in measured.rows}
     assert depths == {(4 * KIB, 1), (4 * KIB, 16), (4 * KIB, 64), (MIB, 1), (MIB, 16)}
 
@@ -604,7 +607,7 @@ def test_drives_of_several_hosts_at_once_and_mounts_one_after_another(place, tmp
     hosts = [Local("h1", answer), Local("h2", answer)]
     targets = [place(hosts[0]), place(hosts[1], "drive2")]
     targets += [place(host, "shared", kind="mount") for host in hosts]
-    measured = storage.measure(targets, "smoke", tmp_path / "raw", at_once=2)
+    measured = measure_drives(targets, "smoke", tmp_path / "raw", at_once=2)
     assert [row["problem"] for row in measured.rows if row["problem"]] == []
     assert set(most) == {1}
     assert {(row["host"], row["kind"]) for row in measured.rows} == {

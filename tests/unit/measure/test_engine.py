@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from whitewire.measure import engine
-from whitewire.measure.engine import TIME_UP, Attempts, Deadline, Left, Unit, Work
-from whitewire.records import manifest, schema
+from whitewire.measure.engine import TIME_UP, Attempts, Deadline, Left, Unit, Work, make_units
+from whitewire.records import manifest
+from whitewire.records.manifest import manifest_faults
+from whitewire.records.schema import load_json
 
 
 def test_no_unit_begins_after_the_deadline(monkeypatch, tmp_path):
@@ -19,10 +21,10 @@ def test_no_unit_begins_after_the_deadline(monkeypatch, tmp_path):
         return [number]
 
     units = [Unit(lambda n=n: make(n), tmp_path / "deep" / f"{n}.json", size=n) for n in range(1, 5)]
-    late = engine.make(units, Deadline.after(25))
+    late = make_units(units, Deadline.after(25))
     assert list(late) == units[3:]
     assert [json.loads(path.read_text()) for path in sorted(tmp_path.glob("deep/*"))] == [[1], [2], [3]]
-    assert engine.make(late, Deadline()) == () and now[0] == 40
+    assert make_units(late, Deadline()) == () and now[0] == 40
 
 
 def test_an_earlier_deadline_is_never_later():
@@ -34,7 +36,7 @@ def test_a_unit_is_made_where_its_file_is_there_and_sound(tmp_path, content, mad
     path, said = tmp_path / "unit.json", []
     if content is not None:
         path.write_text(content)
-    assert Unit(list, path, lambda path: schema.load(path, list[int])).is_made(said.append) == made
+    assert Unit(list, path, lambda path: load_json(path, list[int])).is_made(said.append) == made
     assert [line.endswith("measured again") for line in said] == [True] * (content == "[1")
 
 
@@ -58,7 +60,7 @@ def test_what_is_left_out_is_kept_once_by_subject_reason_and_amount():
 def test_a_record_is_closed_with_a_manifest_of_all_of_it(tmp_path):
     (tmp_path / "part.json").write_text("1")
     manifest.close_record(tmp_path, "whole.json", {"a": 1}, [tmp_path / "part.json"])
-    assert manifest.faults(tmp_path, ["part.json", "whole.json"]) == []
+    assert manifest_faults(tmp_path, ["part.json", "whole.json"]) == []
     manifest.open_record(tmp_path, "whole.json")
     assert [path.name for path in tmp_path.iterdir()] == ["part.json"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from whitewire.design.scale import PACKET, Scale
 from whitewire.measure import puts
-from whitewire.measure.bench import Bench
+from whitewire.measure.bench import StackBench
 from whitewire.measure.run import Run
 
 SIZE = "dfs.client-write-packet-size"
@@ -25,6 +25,6 @@ def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, e
 
     monkeypatch.setattr(puts, "put_together", together)
     run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
-    Bench(None, run).puts.put(["put1"], settings)
+    StackBench(None, run).puts.put(["put1"], settings)
     assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, 3, ["put1"])
     assert asked.get(SIZE) == expected

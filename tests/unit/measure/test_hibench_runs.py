@@ -12,7 +12,7 @@ from whitewire import workloads
 from whitewire.cluster.built_hibench import BuiltHiBench, on_this_machine
 from whitewire.cluster.hibench import HiBench
 from whitewire.description.checks import _check_experiment, load_paper
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
@@ -71,11 +71,11 @@ def test_runs_of_hibench_are_not_those_of_hadoop():
 
 def test_testbeds_may_name_a_home():
     testbed = load_testbed("emulated") | {"hibench": {"home": "/opt/HiBench", "path": ["/opt/python2/bin"]}}
-    validate(testbed, "testbed", "x.yaml")
+    validate_by_schema(testbed, "testbed", "x.yaml")
     with pytest.raises(UserError, match='hibench.hoem: .*did you mean "home"'):
-        validate(testbed | {"hibench": {"hoem": "/opt/HiBench"}}, "testbed", "x.yaml")
+        validate_by_schema(testbed | {"hibench": {"hoem": "/opt/HiBench"}}, "testbed", "x.yaml")
     with pytest.raises(UserError, match="hibench.home"):
-        validate(testbed | {"hibench": {"home": "/opt/Hi Bench"}}, "testbed", "x.yaml")
+        validate_by_schema(testbed | {"hibench": {"home": "/opt/Hi Bench"}}, "testbed", "x.yaml")
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_a_job_without_data_has_nothing_per_byte_and_no_fault():
     record = sorted_run() | {"workload": "sleep", "user_bytes": 0}
     found = of(record, samples(), CPU)
     assert "cpu_seconds_per_gb" not in found and found["completion_time"] == 20.0
-    assert workloads.faults(record, found, LIMITS) == []
+    assert workloads.run_faults(record, found, LIMITS) == []

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from whitewire.measure.idle import GLANCE_S, IDLE, MOST_S, NEVER_S, IdleWait
+from whitewire.measure.idle import _GLANCE_S, _MOST_S, IDLE, NEVER_S, IdleWait
 
 
 class Machine:
@@ -41,7 +41,7 @@ def test_what_others_use_is_distinct_from_what_the_cluster_and_the_runner_use():
 def test_an_idle_machine_is_not_waited_for():
     machine = Machine(lambda now: 0.0)
     assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
-    assert machine.now == pytest.approx(GLANCE_S)
+    assert machine.now == pytest.approx(_GLANCE_S)
     assert not machine.said
 
 
@@ -62,9 +62,9 @@ def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter():
         assert idle_wait.before_a_run(machine.read, 1e9) > IDLE
         waits.append(machine.now - begin)
         machine.sleep(5)
-    assert waits[0] == pytest.approx(MOST_S, abs=1)
+    assert waits[0] == pytest.approx(_MOST_S, abs=1)
     assert waits[-1] < 2
-    assert sum(waits) < MOST_S + NEVER_S
+    assert sum(waits) < _MOST_S + NEVER_S
 
 
 def test_it_never_waits_beyond_the_time_that_there_is():

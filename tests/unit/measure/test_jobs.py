@@ -12,17 +12,19 @@ import pytest
 from whitewire import workloads
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.posix import Posix
-from whitewire.measure.bench import Bench
-from whitewire.measure.client import Client, viewed
-from whitewire.measure.conditions import Shaping
+from whitewire.measure.bench import StackBench
+from whitewire.measure.client import StackClient, viewed
+from whitewire.measure.conditions import StackShaping
 from whitewire.measure.file_systems import HdfsFiles, MountedFiles
 from whitewire.records import processors
 from whitewire.records.samples import Samples
 from whitewire.tools import Unreadable, history, testdfsio
+from whitewire.tools.testdfsio import testdfsio_result
+from whitewire.workloads import workload_of
 
 
 def of(record, samples, cpu):
-    return workloads.of(record["workload"]).metrics(record, samples, cpu)
+    return workload_of(record["workload"]).metrics(record, samples, cpu)
 
 
 SAID = """2026-11-21 12:19:23,581 INFO fs.TestDFSIO: ----- TestDFSIO ----- : write
@@ -54,7 +56,7 @@ ANSWERS = {
 
 
 def test_testdfsio_closing_lines():
-    found = testdfsio.parse(SAID)
+    found = testdfsio_result(SAID)
     assert (found.files, found.seconds) == (5, 12.0)
     assert found.throughput == pytest.approx(1.69 * 2**20)
     assert found.rate_mean == pytest.approx(1.93 * 2**20)
@@ -64,7 +66,7 @@ def test_testdfsio_closing_lines():
 def test_testdfsio_without_a_line_is_unreadable(line):
     kept = "\n".join(text for text in SAID.splitlines() if line not in text)
     with pytest.raises(Unreadable, match="did not say"):
-        testdfsio.parse(kept)
+        testdfsio_result(kept)
 
 
 @pytest.mark.parametrize(("mean", "deviation"), [("∞", "NaN"), ("?", "?"), ("Infinity", "NaN"), ("\ufffd", "\ufffd")])
@@ -72,7 +74,7 @@ def test_testdfsio_says_of_a_task_without_time_that_its_rate_is_infinite(mean, d
     said = re.sub(r"(Average IO rate mb/sec:\s*)[\d.]+", rf"\g<1>{mean}", SAID)
     said = re.sub(r"(IO rate std deviation:\s*)[\d.]+", rf"\g<1>{deviation}", said)
     assert said != SAID
-    found = testdfsio.parse(said)
+    found = testdfsio_result(said)
     assert (found.rate_mean, found.rate_deviation, found.seconds) == (math.inf, math.inf, 12.0)
     sums = re.sub(r"(?m)^(f:rate\s+)\S+$", r"\g<1>Infinity", RESULT)
     assert testdfsio.task_values(sums)["rate"] == math.inf
@@ -87,14 +89,14 @@ CASES = Path(__file__).parents[2] / "data" / "cases"
     ("total-throughput-2.8.0", (81.1, 85.44, 22.68), 28.29),
 ])  # fmt: skip
 def test_testdfsio_numbers_are_read_whole(name, rates, seconds):
-    found = testdfsio.parse((CASES / "testdfsio" / f"{name}.txt").read_text())
+    found = testdfsio_result((CASES / "testdfsio" / f"{name}.txt").read_text())
     assert (found.throughput, found.rate_mean, found.rate_deviation) == tuple(rate * 2**20 for rate in rates)
     assert (found.files, found.seconds) == (10, seconds)
 
 
 def test_testdfsio_of_another_locale_is_unreadable():
     with pytest.raises(Unreadable, match="found '85,44', expected a number with a decimal point"):
-        testdfsio.parse((CASES / "testdfsio" / "decimal-comma.txt").read_text())
+        testdfsio_result((CASES / "testdfsio" / "decimal-comma.txt").read_text())
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
@@ -107,15 +109,15 @@ def test_testdfsio_of_another_locale_is_unreadable():
 ])  # fmt: skip
 def test_testdfsio_that_says_no_number_is_unreadable(old, new, says):
     with pytest.raises(Unreadable, match=says):
-        testdfsio.parse(SAID.replace(old, new))
+        testdfsio_result(SAID.replace(old, new))
 
 
 def test_testdfsio_gives_its_last_result_or_none():
     again = SAID.replace("1.69", "2.5")
-    assert testdfsio.parse(SAID + again) == testdfsio.parse(again)
-    assert testdfsio.parse(re.sub("(?m)^(.*\n)", r"\1\1", again)) == testdfsio.parse(again)
+    assert testdfsio_result(SAID + again) == testdfsio_result(again)
+    assert testdfsio_result(re.sub("(?m)^(.*\n)", r"\1\1", again)) == testdfsio_result(again)
     with pytest.raises(Unreadable, match="did not say seconds"):
-        testdfsio.parse(SAID + again[: again.index("     Test exec time")])
+        testdfsio_result(SAID + again[: again.index("     Test exec time")])
 
 
 @pytest.mark.parametrize(("old", "new"), [("9651.3", "9651,3"), ("9651.3", "9.6.3"), ("18066", "1.8"),
@@ -177,10 +179,10 @@ def test_processors_are_short_while_tasks_write():
     # No wake-up latency is reported. Between the seconds 104 and 106 a tenth is idle, before and after four fifths.
     counted.idle_ticks[:] = [round(16 * i - 14 * min(max(i - 40, 0), 20)) for i in range(201)]
     spans = [(102, 106), (104, 108)]
-    busy = workloads.of("testdfsio").while_busy(dfsio_run(spans))
+    busy = workload_of("testdfsio").while_busy(dfsio_run(spans))
     assert busy == {"write_short_while_busy": (102, 108)}
     assert processors.short_share(102, 108, counted, None) == pytest.approx(2 / 6)
-    assert workloads.of("testdfsio").while_busy(dfsio_run(spans, files=3)) == {"write_short_while_busy": None}
+    assert workload_of("testdfsio").while_busy(dfsio_run(spans, files=3)) == {"write_short_while_busy": None}
 
 
 def test_the_share_of_a_segment_is_of_all_that_all_hosts_send():
@@ -287,7 +289,7 @@ def test_time_beyond_the_overhead_and_bytes_that_must_cross():
     assert found["wire_excess"] == pytest.approx(0)
     assert found["worker_cpu_cores"] == pytest.approx(15 / 2 / 20)
     assert found["compute_share"] == 0.0
-    assert workloads.faults(sorted_run(), found, LIMITS) == []
+    assert workloads.run_faults(sorted_run(), found, LIMITS) == []
 
 
 def test_a_second_that_is_partly_over_counts_in_part():
@@ -302,15 +304,15 @@ def test_short_processors_make_a_run_invalid_unless_they_may():
     record = sorted_run()
     found = of(record, samples(idle=0.1), CPU)
     assert found["compute_share"] == 1.0
-    assert "processors short in 100%" in str(workloads.faults(record, found, LIMITS)[0])
-    assert workloads.faults(record | {"cpu": "report"}, found, LIMITS) == []
+    assert "processors short in 100%" in str(workloads.run_faults(record, found, LIMITS)[0])
+    assert workloads.run_faults(record | {"cpu": "report"}, found, LIMITS) == []
 
 
 @pytest.mark.parametrize("wire", [20_000_000, 120_000_000])
 def test_bytes_on_the_links_that_do_not_fit_the_job_make_it_invalid(wire):
     record = sorted_run(wire)
     found = of(record, samples(), CPU)
-    assert "workers' links carried" in str(workloads.faults(record, found, LIMITS)[0])
+    assert "workers' links carried" in str(workloads.run_faults(record, found, LIMITS)[0])
 
 
 def test_a_job_that_moves_as_little_as_its_overhead_is_judged_by_drops_alone():
@@ -318,18 +320,18 @@ def test_a_job_that_moves_as_little_as_its_overhead_is_judged_by_drops_alone():
     record = sorted_run(wire=200_000_000) | {"floor_wire": 70_000_000, "tcp_retransmits": 100_000}
     found = of(record, samples(), CPU)
     assert math.isnan(found["wire_excess"])
-    assert workloads.faults(record, found, LIMITS) == []
-    (fault,) = workloads.faults(record | {"queue_drops": 100_000}, found, LIMITS)
+    assert workloads.run_faults(record, found, LIMITS) == []
+    (fault,) = workloads.run_faults(record | {"queue_drops": 100_000}, found, LIMITS)
     assert "packets dropped in queues" in str(fault)
     record["floor_wire"] = 10_000_000
-    first, second = workloads.faults(record, of(record, samples(), CPU), LIMITS)
+    first, second = workloads.run_faults(record, of(record, samples(), CPU), LIMITS)
     assert "workers' links carried" in str(first) and "TCP segments sent again" in str(second)
 
 
 def test_a_job_without_data_is_short_of_no_processors():
     record = sorted_run() | {"workload": "sleep", "user_bytes": 0, "floors": {}, "program": "sleep"}
     found = of(record, samples(idle=0.1), CPU)
-    assert workloads.faults(record, found, LIMITS) == [] and "node_throughput" not in found
+    assert workloads.run_faults(record, found, LIMITS) == [] and "node_throughput" not in found
     assert "completion_time_net" not in found and "job_floor" not in found, "no startup overhead was measured"
 
 
@@ -347,7 +349,7 @@ def test_a_job_no_longer_than_its_overhead_has_no_net_time(overhead):
         assert math.isnan(found[metric]), metric
     assert found["completion_time"] == 20.0
     # Slower runs would be kept and faster ones dropped: the estimand says so instead, for a cell at a time.
-    assert not any("floor" in str(fault) for fault in workloads.faults(record, found, LIMITS))
+    assert not any("floor" in str(fault) for fault in workloads.run_faults(record, found, LIMITS))
 
 
 def test_a_cell_that_hardly_exceeds_its_overhead_is_inconclusive():
@@ -357,7 +359,7 @@ def test_a_cell_that_hardly_exceeds_its_overhead_is_inconclusive():
     from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
-    from whitewire.estimands import of
+    from whitewire.estimands import estimand_of
 
     paper = load_paper(project.paper_path("mellanox-mapr"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "M-C02")
@@ -373,14 +375,14 @@ def test_a_cell_that_hardly_exceeds_its_overhead_is_inconclusive():
                     rows.append(base | {"metric": metric, "value": value, **unit})
         return pd.DataFrame(rows)
 
-    evidence = of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
+    evidence = estimand_of(claim["test"]).evaluate(Runs(table(8.0), paper), paper)
     assert evidence.estimate == pytest.approx(0.4, abs=0.01)
-    hidden = of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
+    hidden = estimand_of(claim["test"]).evaluate(Runs(table(0.5), paper), paper)
     assert "beyond the startup overhead of 10.0 s" in hidden.missing
     lost = table(8.0)
     one = (lost["run_id"] == "40gbe3") & (lost["metric"] == "completion_time_net")
     lost.loc[one, ["value", "full_scale_value"]] = math.nan
-    found = of(claim["test"]).evaluate(Runs(lost, paper), paper)
+    found = estimand_of(claim["test"]).evaluate(Runs(lost, paper), paper)
     assert "1 of 6 runs took no longer than their startup overhead, so they have no net time" in found.missing
     assert decide(resolve(paper, claim["test"]), hidden).verdict == INCONCLUSIVE
 
@@ -401,7 +403,7 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
     from whitewire.analysis.runs import Runs
     from whitewire.description import project, testbed
     from whitewire.description.checks import load_paper
-    from whitewire.estimands import of
+    from whitewire.estimands import estimand_of
 
     paper = load_paper(project.paper_path("xyratex-lustre-2011"), testbed.load_testbed("emulated")["fabrics"])
     claim = next(claim for claim in paper.claims if claim["id"] == "X-C20")
@@ -414,7 +416,7 @@ def test_a_rate_of_tasks_that_hardly_met_or_lacked_processors_is_inconclusive(me
             for metric, value in ((f"write_{name}", value) for name, value in values.items()):
                 rows.append(base | {"valid": True, "metric": metric, "value": value, "unit": "MB/s",
                                     "full_scale_unit": "", "full_scale_value": None})  # fmt: skip
-    found = of(claim["test"]).evaluate(Runs(pd.DataFrame(rows), paper), paper)
+    found = estimand_of(claim["test"]).evaluate(Runs(pd.DataFrame(rows), paper), paper)
     if why:
         assert why in found.missing
         assert decide(resolve(paper, claim["test"]), found).verdict == INCONCLUSIVE
@@ -449,7 +451,7 @@ def test_a_run_on_a_mounted_store_removes_files_when_their_clients_mounts_have_g
     )
     sizes = {"stripe_count": 8, "stripe_size_bytes": 2**20, "max_dirty_bytes": 2**28, "readahead_bytes": 2**20}
     run = SimpleNamespace(store={"kind": "cephfs", **sizes}, scale=SimpleNamespace(k=4, data_fraction=0.5))
-    Bench(SimpleNamespace(mounted=store), run).files.begin("/out")
+    StackBench(SimpleNamespace(mounted=store), run).files.begin("/out")
     assert did == [
         ("remount", {"max_dirty": 2**25, "readahead": 2**17}),
         ("remove", "out"),
@@ -466,7 +468,7 @@ def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts)
     store = Posix(SimpleNamespace(hosts=[]), "/scratch")
     store.warm = ["client1: 4096 bytes of files stayed in memory", "worker1: no fincore"]
     run = SimpleNamespace(store={"kind": "cephfs"}, parameters=own)
-    found = workloads.cache_faults({"evidence": Bench(SimpleNamespace(mounted=store), run).files.caches()})
+    found = workloads.cache_faults({"evidence": StackBench(SimpleNamespace(mounted=store), run).files.caches()})
     why = "caches were to be empty and are not shown to be: client1: 4096 bytes of files stayed in memory (2 hosts)"
     assert [*map(str, found)] == ([] if counts else [why])
     assert not workloads.cache_faults({"evidence": {"warm": []}}) and not workloads.cache_faults({})
@@ -474,15 +476,15 @@ def test_reads_from_memory_that_should_have_been_empty_do_not_count(own, counts)
 
 def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
     made = []
-    monkeypatch.setattr(Shaping, "lift", lambda *arguments: None)
+    monkeypatch.setattr(StackShaping, "lift", lambda *arguments: None)
     monkeypatch.setattr(HdfsFiles, "begin_input", lambda *arguments: None)
-    monkeypatch.setattr(Client, "tool", lambda client, *said: made.append((client.run.row["replicate"], said[-1])))
+    monkeypatch.setattr(StackClient, "tool", lambda client, *said: made.append((client.run.row["replicate"], said[-1])))
     stack = SimpleNamespace(made={})
 
     def run(replicate, kind="rows"):
         row, scale = {"replicate": replicate}, SimpleNamespace(file_bytes=8, block_bytes=4)
         run = SimpleNamespace(row=row, store={"kind": "hdfs"}, parameters={}, scale=scale)
-        return Bench(stack, run).jobs.input(kind, lambda path: ("tool", [path]))
+        return StackBench(stack, run).jobs.input(kind, lambda path: ("tool", [path]))
 
     assert run(1) == run(1) == run(2) == run(2)
     assert made == [(1, "input of rows"), (2, "input of rows")]
@@ -495,14 +497,14 @@ def test_each_round_has_an_input_of_its_own_which_its_runs_share(monkeypatch):
 def test_no_run_reads_an_input_from_the_caches_of_its_writers(monkeypatch):
     """A round's first sort on CephFS read 1.5 of its 3.2 MB so, and took 5.6 s where an equal one took 6.4 s."""
     did = []
-    monkeypatch.setattr(Shaping, "lift", lambda *arguments: None)
-    monkeypatch.setattr(Client, "tool", lambda *said: did.append(said[-1]))
+    monkeypatch.setattr(StackShaping, "lift", lambda *arguments: None)
+    monkeypatch.setattr(StackClient, "tool", lambda *said: did.append(said[-1]))
     store = SimpleNamespace(remount=lambda: did.append("remount"), remove=lambda path: None)
     stack = SimpleNamespace(made={}, mounted=store)
     scale = SimpleNamespace(file_bytes=8, block_bytes=4)
     run = SimpleNamespace(row={"replicate": 1}, store={"kind": "cephfs"}, parameters={}, scale=scale)
     for _ in range(2):
-        Bench(stack, run).jobs.input("rows", lambda path: ("tool", [path]))
+        StackBench(stack, run).jobs.input("rows", lambda path: ("tool", [path]))
     assert did == ["input of rows", "remount"]
 
 
@@ -511,9 +513,9 @@ def test_no_run_reads_an_input_from_the_caches_of_its_writers(monkeypatch):
 def test_a_copy_that_its_clients_drive_cannot_have_made_does_not_count(way, rate, valid):
     found = dict.fromkeys(("copy_in_rate", "copy_out_rate"), 0.4) | {way: rate}
     record = {"evidence": {"drive": {"rate": 0.5e6}}}
-    faults = workloads.of("copy").too_fast(record, found)
+    faults = workload_of("copy").too_fast(record, found)
     assert (faults == []) == valid
-    assert workloads.of("copy").too_fast({"evidence": {}}, found) == [], "on a site drives are what they are"
+    assert workload_of("copy").too_fast({"evidence": {}}, found) == [], "on a site drives are what they are"
 
 
 def test_what_jobs_wrote_on_cephfs_is_counted_once_no_writer_holds_it(monkeypatch):

@@ -52,9 +52,9 @@ def test_a_paper_without_experiments_has_no_cluster(project, capsys):
 def test_an_answer_that_nobody_waits_for_any_more_holds_nothing_up(tmp_path, monkeypatch):
     pipe = tmp_path / "answer"
     os.mkfifo(pipe)
-    monkeypatch.setattr(lab, "TRIES", 2)
+    monkeypatch.setattr(lab, "_TRIES", 2)
     lab._answer(pipe, "lost")
-    monkeypatch.setattr(lab, "TRIES", 200)
+    monkeypatch.setattr(lab, "_TRIES", 200)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
         lab._answer(pipe, "all links at 50 Mbit/s\n")
         assert reader.communicate(timeout=10)[0] == b"all links at 50 Mbit/s\n"

@@ -49,7 +49,7 @@ def test_no_first_overhead_is_of_a_cold_kind(name):
         assert {*made} == {overhead_key(each) for each in with_overhead}
         alike = [key[:2] for key in made]
         assert all(alike.count(kind) >= warm_up.ALIKE for kind in alike)
-        assert not with_overhead or len(made) >= warm_up.JOBS
+        assert not with_overhead or len(made) >= warm_up._JOBS
 
 
 class Warmed:
@@ -105,7 +105,7 @@ def test_a_kind_of_job_that_fails_in_the_warm_up_is_left_out_of_it(monkeypatch, 
 def two_clusters(tmp_path, monkeypatch):
     """A block of two clusters of a run each; `made` says which of them can be made."""
     monkeypatch.setattr(block, "preflight", lambda config: None)
-    monkeypatch.setattr(services, "unavailable", lambda config, runs: [])
+    monkeypatch.setattr(services, "unavailable_runs", lambda config, runs: [])
     runs = {name: [run(name)] for name in "ab"}
     campaign = campaign_of(tmp_path / "quick-1", [each for own in runs.values() for each in own])
 

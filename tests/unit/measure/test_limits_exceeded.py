@@ -8,7 +8,7 @@ from tests.unit.measure.test_survey import CONFIG, Replayed, at_once, made  # no
 from whitewire.description.testbed import digest
 from whitewire.errors import Faults, UserError
 from whitewire.measure import limits_exceeded
-from whitewire.measure.limits_exceeded import MARK, STOP, before, hosts_used
+from whitewire.measure.limits_exceeded import _STOP, MARK, before, hosts_used
 from whitewire.testbed.site import job
 
 
@@ -34,7 +34,7 @@ def slow(tmp_path):
 
 def test_a_paper_that_uses_a_slow_host_does_not_start(slow):
     with pytest.raises(Faults) as stopped:
-        before(slow, CONFIG, paper(4), ROWS, STOP)
+        before(slow, CONFIG, paper(4), ROWS, _STOP)
     first, *_, last = stopped.value.lines
     assert first.startswith("datanode4 on 10gbe: 30% of what is expected; likely cause: its link, cable or port")
     assert last.endswith("or go on and mark every figure with OUTLIERS=mark")
@@ -61,20 +61,20 @@ def test_a_slow_host_stops_the_papers_of_every_lane_while_one_has_it(slow, lanes
 
 
 def test_a_paper_of_fewer_hosts_or_on_another_network_starts(slow):
-    assert before(slow, CONFIG, paper(3), ROWS, STOP).marks == ()
-    assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, STOP).marks == ()
+    assert before(slow, CONFIG, paper(3), ROWS, _STOP).marks == ()
+    assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, _STOP).marks == ()
 
 
 def test_links_of_another_description_and_none_at_all_stop(slow, tmp_path):
     changed = {**CONFIG, "limits": {**CONFIG["limits"], "link_error": 0.2}}
     with pytest.raises(UserError, match="found the links of another description of this testbed"):
-        before(slow, changed, paper(1), ROWS, STOP)
+        before(slow, changed, paper(1), ROWS, _STOP)
     with pytest.raises(UserError, match="found no such file, expected the testbed's links; make testbed"):
-        before(tmp_path / "nowhere", CONFIG, paper(1), ROWS, STOP)
+        before(tmp_path / "nowhere", CONFIG, paper(1), ROWS, _STOP)
 
 
 def test_hosts_of_this_machine_are_looked_at_by_each_block(tmp_path):
-    assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, STOP).marks == ()
+    assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, _STOP).marks == ()
 
 
 def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_links_were_measured():

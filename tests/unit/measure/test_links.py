@@ -11,6 +11,7 @@ from whitewire.errors import UserError
 from whitewire.measure import links
 from whitewire.testbed.base import Completed, Fabric
 from whitewire.tools import Unreadable, iperf3
+from whitewire.tools.iperf3 import iperf3_result
 
 
 def hosts(kind, count):
@@ -92,7 +93,7 @@ def test_frames_are_counted_where_the_testbed_can(monkeypatch, tmp_path, counts)
     client = SimpleNamespace(name="a", run=lambda argv, timeout: Completed(tuple(argv), 0, b"", b""))
     server = SimpleNamespace(address="10.77.0.3")
     result = iperf3.LinkResult(goodput=8.0, retransmits=0, rtt=1.0, seconds=2.0, streams=1)
-    monkeypatch.setattr(links, "read", lambda done, parse: result)
+    monkeypatch.setattr(links, "parsed_output", lambda done, parse: result)
     fabric = Fabric("x", 10.0, 1000.0, burst=6000)
     sent = links.send(testbed, client, server, fabric, 1, 2 * 10**6, tmp_path / "raw.json")
     assert sent.expected == links.expected_goodput(fabric, 2e6, 1600 if counts else None)
@@ -116,4 +117,4 @@ def test_a_pair_in_two_racks_has_the_slower_of_link_and_uplink():
 def test_a_probe_without_a_report_shows_its_output():
     done = Completed(("iperf3",), 1, b"", b"iperf3: error - unable to connect\n")
     with pytest.raises(Unreadable, match="found 'nothing'.*; it said 'iperf3: error - unable to connect'"):
-        links.read(done, iperf3.parse)
+        links.parsed_output(done, iperf3_result)

@@ -14,8 +14,9 @@ from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
+from whitewire.lanes import LANES_VARIABLE
 from whitewire.measure import neighbours
-from whitewire.measure.spread import Claims, Lead, Report, Task
+from whitewire.measure.spread import Claims, Lead, WorkerReport, WorkerTask
 
 TESTBED = load_testbed("emulated")
 PAPER = load_paper(paper_path("emulex-2012"), TESTBED["fabrics"])
@@ -31,7 +32,7 @@ time.sleep(600)
 
 def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
-    monkeypatch.delenv(lanes.VARIABLE, raising=False)
+    monkeypatch.delenv(LANES_VARIABLE, raising=False)
     folder = tmp_path / "beside"
     with neighbours.neighbours(PAPER, TESTBED, 2, folder):
         records = [json.loads(path.read_text()) for path in folder.glob("*/*/quick-1/runs/a/run.json")]
@@ -39,7 +40,7 @@ def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_
         assert lanes.count() == json.loads(records[0][2])["count"] == 3
         processes = [psutil.Process(pid) for pid, *_ in records]
     assert not any(process.is_running() for process in processes)
-    assert not folder.exists() and lanes.VARIABLE not in os.environ
+    assert not folder.exists() and LANES_VARIABLE not in os.environ
 
 
 def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypatch, tmp_path):
@@ -47,10 +48,10 @@ def test_another_lane_does_not_grow_into_the_one_of_the_measured_block(monkeypat
     waiting = [SimpleNamespace(row={"run_id": str(number)}, expected_seconds=60.0) for number in range(20)]
     turns = SimpleNamespace(waiting=waiting, rounds=SimpleNamespace(of={str(n): n for n in range(20)}, ahead=[]))
     sent = []
-    worker = SimpleNamespace(busy=False, report=Report(), send=sent.append)
+    worker = SimpleNamespace(busy=False, report=WorkerReport(), send=sent.append)
     with neighbours.neighbours(PAPER, TESTBED, 1, tmp_path / "beside"), lanes.lane("emulex-2012/quick-1") as its:
         claims = Claims(tmp_path / ".rounds", 0)
-        with closing(Lead(claims, [worker], Task(0, "shared", (), {}, 0), lambda _: False, print, 0.0)) as lead:
+        with closing(Lead(claims, [worker], WorkerTask(0, "shared", (), {}, 0), lambda _: False, print, 0.0)) as lead:
             assert lead.takes(0) and lead.grow(turns, 1.0) == 0 and not sent
         with lanes.lane("emulex-2012/quick-1") as measured:
             assert (its, measured) == (1, 2)

@@ -13,7 +13,7 @@ from whitewire.design import durations
 from whitewire.design.rows import make_design
 from whitewire.measure import cross_traffic, groups, observation
 from whitewire.measure.block import Block
-from whitewire.records.overhead import name_of
+from whitewire.records.overhead import overhead_name
 from whitewire.tools import iperf3
 
 TESTBED = load_testbed("emulated")
@@ -52,7 +52,7 @@ def test_ratios_share_a_cluster_and_numbers_of_racks_do_not(tmp_path):
 def test_hosts_of_cross_traffic_are_one_per_rack_for_all_runs_of_the_cluster(tmp_path):
     ((key, _),) = clusters(paper({"fabric": ["10gbe-2racks-4to1"], "cross_traffic": [0, 0.5]}), tmp_path).items()
     assert json.loads(key)[0][cross_traffic.ROLE] == 2
-    assert name_of(("terasort", "hdfs"), key, "1a2b3c").endswith(" | racks=2 | 1a2b3c")
+    assert overhead_name(("terasort", "hdfs"), key, "1a2b3c").endswith(" | racks=2 | 1a2b3c")
 
 
 def test_a_site_leaves_out_what_it_cannot_set_be_it_a_level_or_a_parameter():
@@ -114,8 +114,8 @@ def sent(egress):
 def test_a_segment_is_never_larger_than_one_that_was_sent():
     """100 segments of 1448 bytes that left ten at a time, each ten with one header, and 50 acknowledgements."""
     left = 100 * 1448 + 10 * 66 + 50 * 66
-    found = observation.segment(sent(0), sent(left), {"a": (0, 0)}, {"a": (150, 100)})["segment"]
+    found = observation._segment(sent(0), sent(left), {"a": (0, 0)}, {"a": (150, 100)})["segment"]
     assert 1300 < found <= 1448
-    acknowledging = observation.segment(sent(0), sent(1000 * 66 + 200), {"a": (0, 0)}, {"a": (1002, 2)})["segment"]
+    acknowledging = observation._segment(sent(0), sent(1000 * 66 + 200), {"a": (0, 0)}, {"a": (1002, 2)})["segment"]
     assert acknowledging <= 100
-    assert observation.segment(sent(0), sent(9), {"a": (7, 7)}, {"a": (7, 7)}) == {}
+    assert observation._segment(sent(0), sent(9), {"a": (7, 7)}, {"a": (7, 7)}) == {}

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from whitewire.analysis import one_claim
+from whitewire.analysis.one_claim import rows_of_claim
 from whitewire.budget import Allowance
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -17,6 +17,7 @@ from whitewire.measure import block, services
 from whitewire.measure.block import Block, Only
 from whitewire.measure.one_cluster import OneCluster
 from whitewire.records import asked
+from whitewire.records.asked import asked_of_block
 from whitewire.records.journal import left_of
 from whitewire.records.reasons import ELSE
 
@@ -43,39 +44,46 @@ def start(tmp_path, monkeypatch):
     monkeypatch.setattr(OneCluster, "make", make)
 
     def begin(only, lacking=(), allowance=None):
-        monkeypatch.setattr(services, "unavailable", lambda config, runs: [(lacking, "no mount")] if lacking else [])
+        monkeypatch.setattr(
+            services, "unavailable_runs", lambda config, runs: [(lacking, "no mount")] if lacking else []
+        )
         Block(paper, testbed, "quick-1", rows, folder, only=only, allowance=allowance).measure()
         return json.loads((folder / "block.json").read_text())
 
     begin.made, begin.rows, begin.folder = made, rows, folder
-    begin.own = {row["run_id"] for row in one_claim.rows_of(paper, CLAIM, rows)}
+    begin.own = {row["run_id"] for row in rows_of_claim(paper, CLAIM, rows)}
     return begin
 
 
 def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     every = {row["run_id"] for row in start.rows}
-    record = start(Only(CLAIM, one_claim.rows_of))
+    record = start(Only(CLAIM, rows_of_claim))
     assert {*start.made} == start.own < every and {*record["runs"]} == every
     assert record["left"] == dict.fromkeys(sorted(every - start.own, key=record["runs"].index), WHY)
-    assert {why.code for why in left_of(record).values()} == {ELSE} and asked.alone(asked.read(start.folder)) == [CLAIM]
+    assert {why.code for why in left_of(record).values()} == {ELSE} and asked.alone(asked_of_block(start.folder)) == [
+        CLAIM
+    ]
     record = start(None)
     assert {*start.made} == every and max(start.made.values()) == 1
     assert record["left"] == {}
-    assert asked.alone(asked.read(start.folder)) == [CLAIM], "it is still known that it was measured by itself"
-    assert [("alone" in entry, "ended" in entry) for entry in asked.read(start.folder)] == [(True, True), (False, True)]
+    assert asked.alone(asked_of_block(start.folder)) == [CLAIM], "it is still known that it was measured by itself"
+    assert [("alone" in entry, "ended" in entry) for entry in asked_of_block(start.folder)] == [
+        (True, True),
+        (False, True),
+    ]
     start(None)
-    assert len(asked.read(start.folder)) == 2, "it made nothing"
+    assert len(asked_of_block(start.folder)) == 2, "it made nothing"
 
 
 def test_after_all_runs_nothing_is_left_for_a_claim(start):
     start(None)
-    record = start(Only(CLAIM, one_claim.rows_of))
+    record = start(Only(CLAIM, rows_of_claim))
     assert max(start.made.values()) == 1 and record["left"] == {}
 
 
 def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
-    record = start(Only(CLAIM, one_claim.rows_of), lacking=[lost])
+    record = start(Only(CLAIM, rows_of_claim), lacking=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
 
 

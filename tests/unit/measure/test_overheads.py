@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from bench import coverage
 from whitewire import propagation
 from whitewire.analysis import analyse, claims, net
-from whitewire.analysis.inverse import answer
+from whitewire.analysis.analyse import write_analysis
+from whitewire.analysis.inverse import _answer
 from whitewire.analysis.runs import Runs
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -29,7 +30,7 @@ from whitewire.design.drive import Drive
 from whitewire.design.rows import make_design
 from whitewire.design.scale import Scale
 from whitewire.errors import RunFailed, UserError
-from whitewire.estimands import of
+from whitewire.estimands import estimand_of
 from whitewire.measure import groups, overhead_runs, overheads, session
 from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
@@ -40,7 +41,7 @@ from whitewire.measure.run import Run, overhead_key, tiny
 from whitewire.progress import Progress
 from whitewire.records import journal
 from whitewire.records.jobs import NET, beyond_overhead, share_of_net
-from whitewire.records.overhead import lacking, name_of, typical
+from whitewire.records.overhead import kinds_lacking, overhead_name, typical
 from whitewire.records.result import Result
 from whitewire.tidy import tables
 
@@ -97,9 +98,12 @@ def test_a_key_is_another_on_another_cluster():
     larger = json.dumps([{"namenode": 1, "datanode": 8}, [], 1, 1, 0, ""])
     site, over_rdma = (json.dumps([{"namenode": 1, "datanode": 4}, ["10gbe", 1], 1, None, 0, transport])
                        for transport in ("", "rsockets"))  # fmt: skip
-    assert name_of(key, CLUSTER, "1a2b3c") == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1 | 1a2b3c"
-    assert len({name_of(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site, over_rdma)}) == 4
-    assert name_of(key, over_rdma, "1a2b3c").endswith("| 10gbe k=1 | transport=rsockets | 1a2b3c")
+    assert (
+        overhead_name(key, CLUSTER, "1a2b3c")
+        == "terasort hdfs 4 4 4 | datanode=4 namenode=1 | drives=1 slots=1 | 1a2b3c"
+    )
+    assert len({overhead_name(key, cluster, "1a2b3c") for cluster in (CLUSTER, larger, site, over_rdma)}) == 4
+    assert overhead_name(key, over_rdma, "1a2b3c").endswith("| 10gbe k=1 | transport=rsockets | 1a2b3c")
 
 
 def record(seconds, wire=1000, start=100.0, dropped=0):
@@ -179,8 +183,8 @@ def session_of(tmp_path, monkeypatch):
     def made(site, names, effort="quick", warm=None, designed="abcdef"):
         monkeypatch.setattr(session, "execute", site.made_of)
         monkeypatch.setattr(overhead_runs, "execute_empty", lambda stack, run: site.made_of(stack, tiny(run)))
-        monkeypatch.setattr(session.workloads, "metrics", lambda record, files: {})
-        monkeypatch.setattr(session.workloads, "faults", lambda record, values, limits: [])
+        monkeypatch.setattr(session.workloads, "run_metrics", lambda record, files: {})
+        monkeypatch.setattr(session.workloads, "run_faults", lambda record, values, limits: [])
         monkeypatch.setattr(session, "warm_up", lambda *of: warm or {})
         monkeypatch.setattr(session.Session, "restart", lambda self, runs: site.restarted())
         plan, runs = BlockPlan(JOBS_PAPER, DESCRIBED, effort), [run(name) for name in names]
@@ -256,7 +260,7 @@ def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(
             raise failure
         return {}
 
-    monkeypatch.setattr(session.workloads, "metrics", metrics)
+    monkeypatch.setattr(session.workloads, "run_metrics", metrics)
     assert made.attempt(run("a")).failed and not made.attempt(run("a")).why
     kept = made.campaign.journal
     assert kept.has("a")
@@ -317,7 +321,7 @@ def test_without_any_valid_overhead_the_runs_are_made_and_it_is_said_why(measure
     assert site.made == ["overhead", "overhead", "a", "overhead", "b", "overhead", "c", "overhead"]
     assert site.restarts == 5
     name = made.campaign.plan.overheads(CLUSTER, [run("a")], {}).names[overhead_key(run("a"))]
-    assert lacking(kept_overheads(made)) == {name: "job FAILED, 1 tasks failed"}
+    assert kinds_lacking(kept_overheads(made)) == {name: "job FAILED, 1 tasks failed"}
     assert "no valid overhead run of terasort hdfs 4 4 4 k=100: going on" in capsys.readouterr().err
     runs = [each for _, each in journal.read_runs(tmp_path, ["quick-1"])]
     assert [(each["valid"], each["floors"], each["floor"]) for each in runs] == [(True, {}, name)] * 3
@@ -325,7 +329,7 @@ def test_without_any_valid_overhead_the_runs_are_made_and_it_is_said_why(measure
 
 def test_an_overhead_that_can_be_made_later_counts_for_all_runs(measured, tmp_path):
     made = measured(Site([None, None, 2.0, 2.1, 2.2]), "abc")
-    assert lacking(kept_overheads(made)) == {}
+    assert kinds_lacking(kept_overheads(made)) == {}
     kept = made.campaign.journal.folder
     found = tables._with_overheads(
         {("quick-1", key): typical(of) for key, of in journal.valid_overheads(kept).items()},
@@ -339,7 +343,7 @@ def test_a_claim_on_net_times_says_which_overhead_is_lacking():
     table = made.table[~made.table["metric"].isin([*NET, "job_floor"])].assign(block="quick-1", floor="terasort | a")
     kept = pd.DataFrame([{"block": "quick-1", "floor": "terasort | a", "workload": "terasort", "job": "", "number": 1,
                           "seconds": "", "valid": "false", "why_invalid": "job FAILED, 1 tasks failed"}])  # fmt: skip
-    found = of(RATIO).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER)
+    found = estimand_of(RATIO).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER)
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
     assert verdict.verdict == claims.INCONCLUSIVE
     assert verdict.reason == (
@@ -347,7 +351,7 @@ def test_a_claim_on_net_times_says_which_overhead_is_lacking():
         "tasks failed); measure this paper again on an idle machine"
     )
     whole = RATIO | {"metric": "completion_time"}
-    assert of(whole).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER).low is not None
+    assert estimand_of(whole).evaluate(Runs(table, PAPER, 1, 1.0, overheads=kept), PAPER).low is not None
 
 
 @pytest.mark.parametrize(("outside", "valid"), [(0.9, True), (1.1, False)])
@@ -451,7 +455,7 @@ STEADY, SCATTERED = [1.99, 2.0, 2.01, 2.0], [1.5, 2.0, 2.5, 2.0]
 
 
 def widths(test, seen, **options):
-    found = of(test).evaluate(runs_of(2.0, seen, **options), PAPER)
+    found = estimand_of(test).evaluate(runs_of(2.0, seen, **options), PAPER)
     return found, math.log(found.high / found.low)
 
 
@@ -491,7 +495,8 @@ def test_p_values_hold_the_scatter_of_overheads():
 
 def test_an_overhead_of_more_than_half_the_time_is_reported_and_its_scatter_counts():
     exact, steady, loose = (
-        of(RATIO).evaluate(runs_of(6.0, seen), PAPER) for seen in ([], [6.0, 6.01, 5.99, 6.0], [6.0, 6.2, 5.8, 6.0])
+        estimand_of(RATIO).evaluate(runs_of(6.0, seen), PAPER)
+        for seen in ([], [6.0, 6.01, 5.99, 6.0], [6.0, 6.2, 5.8, 6.0])
     )
     for found in (steady, loose):
         assert found.note == "the startup overhead is 60% of the time in e 10gbe"
@@ -502,7 +507,7 @@ def test_an_overhead_of_more_than_half_the_time_is_reported_and_its_scatter_coun
 
 
 def test_no_interval_where_overheads_leave_no_net_time():
-    found = of(RATIO).evaluate(runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
+    found = estimand_of(RATIO).evaluate(runs_of(6.0, [2.0, 6.0, 10.0, 6.0]), PAPER)
     assert (found.low, found.high, found.p_value) == (None, None, None)
     verdict = claims.decide(claims.resolve(PAPER, RATIO), found)
     assert verdict.verdict == claims.INCONCLUSIVE
@@ -510,7 +515,7 @@ def test_no_interval_where_overheads_leave_no_net_time():
 
 
 def test_a_single_overhead_gives_no_interval():
-    found = of(RATIO).evaluate(runs_of(2.0, [2.0]), PAPER)
+    found = estimand_of(RATIO).evaluate(runs_of(2.0, [2.0]), PAPER)
     assert "a single overhead run" in claims.decide(claims.resolve(PAPER, RATIO), found).reason
 
 
@@ -531,7 +536,7 @@ CELL = {"experiment": "e", "where": {}}
 )  # fmt: skip
 def test_other_estimands_hold_it_too(test):
     wanted, apart = test | {"metric": "completion_time_net", "no_effect": 1.0}, dict(zip(NETS, "abc", strict=True))
-    loose, steady = (of(wanted).evaluate(runs_of(2.0, seen, key=apart), PAPER) for seen in (SCATTERED, STEADY))
+    loose, steady = (estimand_of(wanted).evaluate(runs_of(2.0, seen, key=apart), PAPER) for seen in (SCATTERED, STEADY))
     assert loose.overheads and loose.low <= loose.estimate <= loose.high
     if test["estimand"] != "maximum_ratio":  # there each cell is over itself, and every error cancels
         assert loose.high - loose.low > 1.2 * (steady.high - steady.low)
@@ -540,7 +545,7 @@ def test_other_estimands_hold_it_too(test):
 
 def test_estimates_and_the_inverse_question_hold_it():
     def low_high(seen):
-        table = analyse.estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
+        table = analyse._estimates(PAPER, runs_of(2.0, seen, n=6), "emulated").set_index(["fabric", "metric"])
         return table.loc[("10gbe", "completion_time_net")], table.loc[("10gbe", "job_floor")]
 
     (exact, _), (loose, overhead) = low_high([]), low_high(SCATTERED)
@@ -550,7 +555,7 @@ def test_estimates_and_the_inverse_question_hold_it():
     asked = {"experiment": "e", "factor": "fabric", "metric": "completion_time_net", "from": "1gbe", "effect": 0.6,
              "plausible": [1, 100], "plausible_basis": ""}  # fmt: skip
     fabrics = {name: {"rate_mbit_per_s": float(name[:-3]) * 1000} for name in NETS}
-    narrow, wide = (answer(PAPER, runs_of(2.0, seen), asked, fabrics) for seen in ([], SCATTERED))
+    narrow, wide = (_answer(PAPER, runs_of(2.0, seen), asked, fabrics) for seen in ([], SCATTERED))
     assert wide["link_ratio"] == narrow["link_ratio"]
     assert wide["link_ratio_high"] - wide["link_ratio_low"] > 1.5 * (
         narrow["link_ratio_high"] - narrow["link_ratio_low"]
@@ -572,7 +577,7 @@ def test_the_stage_reads_the_table_of_overheads_where_there_is_one(tmp_path, kep
         rows = [("quick-1", "k", "terasort", "terasort", i, t, "true") for i, t in enumerate([5.5, 6.0, 6.5, 6.1])]
         names = ["block", "floor", "workload", "job", "number", "seconds", "valid"]
         pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tidy" / "floors.csv", index=False)
-    analyse.write(paper, testbed, tmp_path, 1)
+    write_analysis(paper, testbed, tmp_path, 1)
     reason = pd.read_csv(tmp_path / "analysis" / "verdicts.csv").set_index("claim")["reason"]["M-C02"]
     assert ("the startup overhead is 60% of the time in terasort-curve 40gbe, 55% of the time in" in reason) == kept
     assert ("with the scatter of startup overheads" in reason) == kept
@@ -595,7 +600,7 @@ def test_few_overheads_of_a_kind_scatter_at_least_as_all_of_them():
 
 
 def test_every_metric_that_rests_on_an_overhead_has_its_way_of_going_with_it():
-    assert {*net.INVERSE, *net.JOBS, "completion_time_net", "compute_share"} == set(NET)
+    assert {*net.INVERSE, *net._JOBS, "completion_time_net", "compute_share"} == set(NET)
 
 
 @given(st.floats(1, 50), st.floats(0.2, 1), st.floats(0.5, 20))

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.measure import rdma
+from whitewire.measure.rdma import nothing_measured, write_rdma_rows
 from whitewire.records.checked import RDMA_ALL
 from whitewire.testbed.base import Completed, ProcessDied
-from whitewire.tools import Unreadable, ibv_devinfo, perftest
-from whitewire.tools.ibv_devinfo import Gid, Port
+from whitewire.tools import Unreadable, perftest
+from whitewire.tools.ibv_devinfo import DevicePort, Gid, device_ports
+from whitewire.tools.perftest import MESSAGE_SIZES, perftest_client, perftest_server
 
 DATA = Path(__file__).parents[2] / "data" / "perftest"
 MIB = 2**20 / 1e6
@@ -258,14 +260,14 @@ def test_damaged_output_is_read_right_or_not_at_all(place, damage):
 
 
 def test_ports_of_two_devices():
-    rxe0, rxe1 = ibv_devinfo.parse(read("ibv_devinfo"))
+    rxe0, rxe1 = device_ports(read("ibv_devinfo"))
     assert [rxe0.name, rxe1.name] == ["rxe0/1", "rxe1/1"]
     assert (rxe0.transport, rxe0.link_layer, rxe0.state) == ("InfiniBand", "Ethernet", "PORT_ACTIVE")
     assert rxe0.rate is None  # without -v neither width nor speed is reported
 
 
 def test_a_port_s_addresses_and_rate():
-    (port,) = ibv_devinfo.parse(DEVINFO)
+    (port,) = device_ports(DEVINFO)
     assert port.gids == [
         Gid(0, IPv6Address("fe80::88f6:fbff:feb0:6611"), "RoCE v2"),
         Gid(1, IPv6Address("::ffff:10.0.0.1"), "RoCE v2"),
@@ -283,12 +285,12 @@ def test_a_port_s_addresses_and_rate():
     ],
 )  # fmt: skip
 def test_data_rates(link_layer, width, speed, gbit):
-    port = Port("mlx5_0", "InfiniBand", 1, "PORT_ACTIVE", link_layer, width, speed)
+    port = DevicePort("mlx5_0", "InfiniBand", 1, "PORT_ACTIVE", link_layer, width, speed)
     assert port.rate == pytest.approx(gbit * 125, rel=1e-5)
 
 
 def test_a_rate_that_nobody_knows_is_none():
-    assert Port("mlx5_0", "InfiniBand", 1, link_layer="InfiniBand", width=2, speed=512).rate is None
+    assert DevicePort("mlx5_0", "InfiniBand", 1, link_layer="InfiniBand", width=2, speed=512).rate is None
 
 
 @pytest.mark.parametrize(
@@ -305,24 +307,34 @@ def test_a_rate_that_nobody_knows_is_none():
 )
 def test_devinfo_that_is_not_whole_is_an_error(raw, says):
     with pytest.raises(Unreadable, match=says):
-        ibv_devinfo.parse(raw)
+        device_ports(raw)
 
 
 ROCE = [
-    Port("mlx5_0", "InfiniBand", 1, "PORT_ACTIVE", "Ethernet", 2, 32, [
+    DevicePort("mlx5_0", "InfiniBand", 1, "PORT_ACTIVE", "Ethernet", 2, 32, [
         Gid(0, IPv6Address("fe80::1"), "RoCE v1"), Gid(1, IPv6Address("fe80::1"), "RoCE v2"),
         Gid(2, IPv6Address("::ffff:192.168.1.7"), "RoCE v1"), Gid(3, IPv6Address("::ffff:192.168.1.7"), "RoCE v2"),
         Gid(4, IPv6Address("fd00::7"), "RoCE v2"),
     ]),
-    Port("mlx5_1", "InfiniBand", 1, "PORT_ACTIVE", "Ethernet", 2, 32, [Gid(3, IPv6Address("::ffff:192.168.2.7"), "")]),
+    DevicePort("mlx5_1", "InfiniBand", 1, "PORT_ACTIVE", "Ethernet", 2, 32, [
+        Gid(3, IPv6Address("::ffff:192.168.2.7"), ""),
+    ]),
 ]  # fmt: skip
 INFINIBAND = [
-    Port("mlx4_0", "InfiniBand", 1, "PORT_ACTIVE", "InfiniBand", 2, 4, [Gid(0, IPv6Address("fe80::2:c903:0:a1"), "")]),
-    Port("mlx4_0", "InfiniBand", 2, "PORT_ACTIVE", "InfiniBand", 2, 4, [Gid(0, IPv6Address("fe80::2:c903:0:a2"), "")]),
+    DevicePort(
+        "mlx4_0", "InfiniBand", 1, "PORT_ACTIVE", "InfiniBand", 2, 4, [Gid(0, IPv6Address("fe80::2:c903:0:a1"), "")]
+    ),
+    DevicePort(
+        "mlx4_0", "InfiniBand", 2, "PORT_ACTIVE", "InfiniBand", 2, 4, [Gid(0, IPv6Address("fe80::2:c903:0:a2"), "")]
+    ),
 ]
 IWARP = [
-    Port("cxgb4_0", "iWARP", 1, "PORT_ACTIVE", "Ethernet", 1, 4, [Gid(0, IPv6Address("7:4347:4200::"), "RoCE v1")]),
-    Port("cxgb4_0", "iWARP", 2, "PORT_ACTIVE", "Ethernet", 1, 4, [Gid(0, IPv6Address("7:4347:4208::"), "RoCE v1")]),
+    DevicePort(
+        "cxgb4_0", "iWARP", 1, "PORT_ACTIVE", "Ethernet", 1, 4, [Gid(0, IPv6Address("7:4347:4200::"), "RoCE v1")]
+    ),
+    DevicePort(
+        "cxgb4_0", "iWARP", 2, "PORT_ACTIVE", "Ethernet", 1, 4, [Gid(0, IPv6Address("7:4347:4208::"), "RoCE v1")]
+    ),
 ]
 IPOIB = "80:00:02:09:fe:80:00:00:00:00:00:00:00:02:c9:03:00:00:00:a2"
 
@@ -352,12 +364,12 @@ def test_no_port_has_a_foreign_address(ports):
 # --- command lines ----------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(perftest.TESTS), st.sampled_from(perftest.SIZES), st.none() | st.integers(0, 9), st.booleans())
+@given(st.sampled_from(perftest.TESTS), st.sampled_from(MESSAGE_SIZES), st.none() | st.integers(0, 9), st.booleans())
 def test_both_ends_get_the_same_options(test, size, gid_index, rdma_cm):
     how = {"device": "mlx5_0", "port": 2, "gid_index": gid_index, "rdma_cm": rdma_cm}
     count = perftest.iterations(test, size)
-    waits = perftest.server(test, size, count, 18600, **how)
-    assert perftest.client("10.0.0.2", test, size, count, 18600, **how) == [*waits, "10.0.0.2"]
+    waits = perftest_server(test, size, count, 18600, **how)
+    assert perftest_client("10.0.0.2", test, size, count, 18600, **how) == [*waits, "10.0.0.2"]
     assert waits[0] == test
     assert {f"--size={size}", f"--iters={count}", "--ib-dev=mlx5_0", "--ib-port=2", "--port=18600"} < set(waits)
     assert ("--rdma_cm" in waits) == rdma_cm
@@ -491,11 +503,11 @@ def test_attempts_are_bounded_and_the_reason_is_reported(tmp_path):
     nothing = to_client((0, WRITE_BW.replace(b"70.62", b"  inf"), b""))
     (_, datanode), rows = measured(tmp_path, client=nothing)
     (row,) = rows
-    assert len(datanode.servers) == row["attempt"] == rdma.ATTEMPTS
+    assert len(datanode.servers) == row["attempt"] == rdma._ATTEMPTS
     assert row["metric"] == row["value"] == ""
     assert "average inf" in row["why"] and "\n" not in row["why"]
     assert (row["test"], row["message_bytes"]) == ("ib_write_bw", 65536)
-    assert "average inf" in rdma.unavailable(rows)
+    assert "average inf" in nothing_measured(rows)
 
 
 def test_the_row_of_another_size_is_no_answer(tmp_path):
@@ -525,7 +537,7 @@ def test_a_test_that_hangs_is_not_tried_again(tmp_path):
 
 def test_a_pair_without_results_is_given_up(tmp_path):
     hung = to_client(subprocess.TimeoutExpired(["ib_write_bw"], 60))
-    (_, datanode), rows = measured(tmp_path, client=hung, tests=perftest.TESTS, sizes=perftest.SIZES)
+    (_, datanode), rows = measured(tmp_path, client=hung, tests=perftest.TESTS, sizes=MESSAGE_SIZES)
     assert len(datanode.servers) == rdma.LOST
     assert rows[-1]["why"] == "given up after 3 tests in a row without a result" and rows[-1]["test"] == ""
 
@@ -534,7 +546,7 @@ def test_a_server_that_dies_is_a_row(tmp_path):
     answers = {"dying": [None], "/proc/net/tcp": [(1, b"", b"")]}
     (_, datanode), rows = measured(tmp_path, datanode=answers)
     assert "Failed to modify QP" in rows[0]["why"]
-    assert len(datanode.servers) == rdma.ATTEMPTS
+    assert len(datanode.servers) == rdma._ATTEMPTS
 
 
 @pytest.mark.parametrize(
@@ -562,7 +574,7 @@ def test_no_rdma_is_a_reason_and_no_exception(tmp_path, answers, says):
     (row,) = rows
     assert set(row) == set(RDMA_ALL) and row["metric"] == row["test"] == ""
     assert re.search(says, row["why"]), row["why"]
-    assert rdma.unavailable(rows) == row["why"] and "\n" not in row["why"]
+    assert nothing_measured(rows) == row["why"] and "\n" not in row["why"]
     assert datanode.servers == []
 
 
@@ -606,7 +618,7 @@ def test_sockets():
 
 def test_the_table_is_written_as_it_is(tmp_path):
     _, rows = measured(tmp_path)
-    path = rdma.write(tmp_path / "probes", rows)
+    path = write_rdma_rows(tmp_path / "probes", rows)
     assert path.name == "rdma.csv"
     with path.open(newline="") as table:
         read_back = list(csv.DictReader(table))

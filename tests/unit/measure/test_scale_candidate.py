@@ -15,6 +15,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import Reason
+from whitewire.records.scale_candidate import SCALE_FILE
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 REAL, SAMPLES = json.loads((RUN / "run.json").read_text()), (RUN / "samples.csv").read_text()
@@ -49,7 +50,7 @@ def test_the_first_k_with_time_to_spare_is_kept_and_found_again(tmp_path):
     candidates.raise_k("k = 64 is too small")
     assert candidates.open
     assert candidates.judge(trial(128), 0.6, bound=1.0).startswith("k = 128: mean wake-up latency 0.60 ms")
-    kept = json.loads((tmp_path / scale_candidate.FILE).read_text())
+    kept = json.loads((tmp_path / SCALE_FILE).read_text())
     assert kept["rung"] == 1
     assert [(tried["k"], tried["enough"]) for tried in kept["tried"]] == [(64, False), (128, True)]
     again = ScaleCandidates(paper(64, 128, 256), tmp_path, raises_k=True)
@@ -92,11 +93,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_record_that_is_broken_is_one_line_and_nothing_is_chosen_in_its_place(tmp_path, text):
-    (tmp_path / scale_candidate.FILE).write_text(text)
+    (tmp_path / SCALE_FILE).write_text(text)
     with pytest.raises(UserError, match=rf"scale\.json: .*{BROKEN[text]}.*; write .*\"rung\": 0") as error:
         ScaleCandidates(paper(64, 128), tmp_path, raises_k=True)
     assert len(error.value.lines) == 1
-    assert (tmp_path / scale_candidate.FILE).read_text() == text
+    assert (tmp_path / SCALE_FILE).read_text() == text
     assert ScaleCandidates(paper(64, 128), tmp_path, raises_k=False).paper.candidate == 0, (
         "at smoke effort it is of no matter"
     )
@@ -148,14 +149,14 @@ def test_runs_of_another_k_stay_out_of_a_block(tmp_path):
     for record in (None, '{"rung": 0}'):
         block = begun(tmp_path, [64, 128])
         if record:
-            (tmp_path / scale_candidate.FILE).write_text(record)
+            (tmp_path / SCALE_FILE).write_text(record)
             block = begun(tmp_path, [64, 128])
         with pytest.raises(Faults) as error:
             block._resume()
         run, remedy = error.value.lines
         assert run.endswith("quick-1/runs/e-r2/run.json: scale.k: found 128, expected 64, that of scale candidate 0")
         assert re.search(r"measured again; or write the index of the k to keep into .*scale\.json$", remedy)
-    (tmp_path / scale_candidate.FILE).write_text('{"rung": 1}')
+    (tmp_path / SCALE_FILE).write_text('{"rung": 1}')
     with pytest.raises(Faults, match=r"e-r1/run\.json: scale\.k: found 64, expected 128, that of scale candidate 1"):
         begun(tmp_path, [64, 128])._resume()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.measure import schedule
-from whitewire.measure.schedule import Planned, Wanted
+from whitewire.measure.schedule import Planned, Wanted, plan_fabrics
 
 HOSTS = st.integers(0, 40)
 
@@ -57,7 +57,7 @@ WANTED = st.lists(
 @given(WANTED, st.integers(2, 30), st.lists(st.integers(1, 8), min_size=1, max_size=3, unique=True),
        st.floats(1, 1000), st.floats(0.05, 2), st.floats(0.1, 10))  # fmt: skip
 def test_a_plan_takes_its_time_unless_one_ring_alone_takes_more(wanted, hosts, streams, budget, overhead, longest):
-    plans, left = schedule.plan(wanted, hosts, streams, budget, overhead, longest)
+    plans, left = plan_fabrics(wanted, hosts, streams, budget, overhead, longest)
     cost = sum(plan.cost(hosts, overhead) for plan in plans)
     assert cost <= budget or (len(plans) == 1 and plans[0].depth == "ring")
     assert len(plans) + sum("with it each host" in why for why in left) == len(wanted)
@@ -73,7 +73,7 @@ def test_a_plan_takes_its_time_unless_one_ring_alone_takes_more(wanted, hosts, s
 def test_more_time_never_measures_less():
     wanted = [Wanted("10gbe", 7), Wanted("1gbe", 7)]
     depth = [
-        [schedule.DEPTHS.index(plan.depth) for plan in schedule.plan(wanted, 15, [1, 4], budget, 0.9, 5)[0]]
+        [schedule.DEPTHS.index(plan.depth) for plan in plan_fabrics(wanted, 15, [1, 4], budget, 0.9, 5)[0]]
         for budget in (20, 50, 100, 200, 400)
     ]
     assert depth == sorted(depth, key=sum)
@@ -81,14 +81,14 @@ def test_more_time_never_measures_less():
 
 
 def test_fifteen_hosts_on_two_networks_fit_into_five_minutes_with_every_pair_and_both_numbers_of_streams():
-    plans, left = schedule.plan([Wanted("10gbe", 7), Wanted("1gbe", 7)], 15, [1, 4], 250, 0.9, 5)
+    plans, left = plan_fabrics([Wanted("10gbe", 7), Wanted("1gbe", 7)], 15, [1, 4], 250, 0.9, 5)
     assert [(plan.depth, plan.streams) for plan in plans] == [("all", (1, 4)), ("all", (1, 4))]
     assert not left
     assert plans[0].seconds > 0.7
 
 
 def test_what_is_left_out_is_reported_with_the_reason():
-    plans, left = schedule.plan([Wanted("10gbe", 2), Wanted("seg", 1, 1.0, "ring")], 15, [1, 4], 130, 0.15, 0.3)
+    plans, left = plan_fabrics([Wanted("10gbe", 2), Wanted("seg", 1, 1.0, "ring")], 15, [1, 4], 130, 0.15, 0.3)
     assert [plan.depth for plan in plans] == ["one", "ring"]
     assert left[0].startswith("10gbe: 4 streams between each host and the next one only: the others would take ")
     assert left[1:] == [

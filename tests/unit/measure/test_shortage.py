@@ -2,13 +2,13 @@
 
 import pytest
 
-from whitewire.measure.shortage import LAST, LEAST_RUNS, TOO_MANY, Shortage
+from whitewire.measure.shortage import _LAST, LEAST_RUNS, TOO_MANY, Shortage
 
 BUSY = "processors idle only 3% in one second, floor 35%; 7.0% of all packets dropped in queues, bound 5.0%"
 JOB = "processors short in 90% of the time beyond the startup overhead, bound 50%"
 
 
-def after(whys, runs=LAST):
+def after(whys, runs=_LAST):
     shortage = Shortage()
     for number, why in enumerate(whys):
         shortage.note(f"run-{number % runs}", why)
@@ -17,8 +17,8 @@ def after(whys, runs=LAST):
 
 @pytest.mark.parametrize("why", [BUSY, JOB])
 def test_nearly_all_of_the_last_attempts_were_short(why):
-    valid = [""] * (LAST - TOO_MANY)
-    said = f"{TOO_MANY} of the last {LAST} attempts had too little of the processors ({why})"
+    valid = [""] * (_LAST - TOO_MANY)
+    said = f"{TOO_MANY} of the last {_LAST} attempts had too little of the processors ({why})"
     assert after([why] * TOO_MANY + valid) == said
     assert after([""] * 50 + [why] * TOO_MANY + valid) == said
     assert after([why] * (TOO_MANY - 1) + valid + [""]) == ""

@@ -15,7 +15,7 @@ import pytest
 
 from whitewire import lanes
 from whitewire.errors import CannotMake
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.levels import cell_id
 from whitewire.measure import session, spread
 from whitewire.measure.block import Block
@@ -25,8 +25,8 @@ from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.scale_candidate import TooHeavy
 from whitewire.measure.session import Session
-from whitewire.measure.spread import Report, Task, Worker
-from whitewire.measure.turns import Outcome
+from whitewire.measure.spread import ROUNDS_FOLDER, Worker, WorkerReport, WorkerTask
+from whitewire.measure.turns import AttemptOutcome
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import BUDGET, DECIDED, LACKING, Reason
@@ -49,7 +49,11 @@ class Toy(Session):
         self.happens(self, run)
         time.sleep(RUN_S)
         run_id = run.row["run_id"]
-        outcome = Outcome("lost", disturbed=True) if run_id in DISTURBED and not self.turns.tried[run_id] else Outcome()
+        outcome = (
+            AttemptOutcome("lost", disturbed=True)
+            if run_id in DISTURBED and not self.turns.tried[run_id]
+            else AttemptOutcome()
+        )
         record = {
             "run_id": run_id,
             "block": "quick-1",
@@ -123,7 +127,7 @@ class Toys:
                     self.made = session = self.session()
                     try:
                         cluster = OneCluster(session.campaign, self.candidates, "testbed", workers=self.workers)
-                        cluster.lead(session, 0, Task(0, "shared", (), {}, 0), 0.0)
+                        cluster.lead(session, 0, WorkerTask(0, "shared", (), {}, 0), 0.0)
                         return session.campaign
                     except TooHeavy:
                         for row in filter(lambda row: self.journal.has(row["run_id"]), self.rows):
@@ -144,7 +148,7 @@ class Toys:
 @pytest.fixture
 def of_two(tmp_path, monkeypatch):
     shared_lanes = Lanes.of(2, tmp_path / "lanes", ["p/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     monkeypatch.setattr(spread, "PATIENCE_S", 0.02)
     DISTURBED.clear()
     signal.signal(signal.SIGALRM, out_of_time)
@@ -228,7 +232,7 @@ def test_a_lane_ends_where_runs_lack_processors_beside_it_and_does_not_come_back
 
 def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
     shared_lanes = Lanes.of(2, of_two / "lanes", ["p/quick-1", "q/quick-1"])
-    monkeypatch.setenv(lanes.VARIABLE, shared_lanes.text())
+    monkeypatch.setenv(LANES_VARIABLE, shared_lanes.text())
     block = Toys(of_two, 8)
     block.measure()
     assert {own[0] for own in block.by_round().values()} == {os.getpid()}
@@ -313,7 +317,7 @@ def test_what_the_first_lane_knows_of_a_run_is_not_replaced(of_two):
     campaign = Toys(of_two, 1).session().campaign
     decided, late = Reason(DECIDED, {"runs": 3}), Reason(BUDGET)
     campaign.left = {"00": decided}
-    campaign.add([Report(left={"00": late, "01": late})])
+    campaign.add([WorkerReport(left={"00": late, "01": late})])
     assert campaign.left == {"00": decided, "01": late}
 
 
@@ -327,15 +331,15 @@ def test_a_run_that_had_all_processors_was_not_beside_other_lanes(of_two, monkey
     run.cpu = "limit"
     short = Reason("woke_late", {"late": 2.0, "bound": 0.4, "outside": 0.0})
     monkeypatch.setattr(session, "execute", lambda *_: SimpleNamespace(record={}, files={}))
-    monkeypatch.setattr(session.workloads, "metrics", lambda *_: {})
-    monkeypatch.setattr(session.workloads, "faults", lambda *_: [short])
+    monkeypatch.setattr(session.workloads, "run_metrics", lambda *_: {})
+    monkeypatch.setattr(session.workloads, "run_faults", lambda *_: [short])
     monkeypatch.setattr(session.workloads, "processors_needed", lambda *_: 0.0)
     monkeypatch.setattr(session, "overhead_key", lambda run: "")
     made.overhead_runs.overheads.name = lambda key: ""
     assert Session.attempt(made, run).disturbed is disturbed
 
 
-@pytest.mark.parametrize("where", ["lanes.lock", spread.FILE])
+@pytest.mark.parametrize("where", ["lanes.lock", ROUNDS_FOLDER])
 def test_on_a_file_system_without_locks_all_rounds_are_made_once_in_one_lane(of_two, monkeypatch, where):
     locked = lanes.locked
     monkeypatch.setattr(lanes, "locked", lambda file, place: file.name.endswith(where) or locked(file, place))

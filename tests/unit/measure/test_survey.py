@@ -22,13 +22,26 @@ from whitewire.design.drive import Drive
 from whitewire.errors import Faults, UserError
 from whitewire.measure import drives, survey, survey_pairs, survey_plan
 from whitewire.measure.engine import Work
-from whitewire.measure.survey_plan import Shape, Survey
+from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.records import links as records
-from whitewire.records import manifest, outliers
+from whitewire.records import manifest
 from whitewire.records.checked import RDMA_ALL
+from whitewire.records.links import (
+    DRIVES_FILE,
+    LINKS_RECORD,
+    MODELS_FILE,
+    files_of_links,
+    links_faults,
+    read_hosts,
+    read_links,
+)
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
+from whitewire.records.outliers import outliers_of_folder
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, ProcessDied
 from whitewire.tidy import links as tidy
-from whitewire.tools import iperf3
+from whitewire.tidy.links import write_links_tables
+from whitewire.tidy.tables import LINKS_COLUMNS
+from whitewire.tools.iperf3 import iperf3_server
 
 DATA = Path(__file__).parents[2] / "data"
 REPORT = json.loads((DATA / "iperf3-4-streams.json").read_bytes())
@@ -43,7 +56,7 @@ class Replaying:
         self.testbed, self.name, self.role, self.address, self.target = testbed, name, role, name, f"{name}.lab"
 
     def start(self, argv, log):
-        assert argv == iperf3.server(self.address)
+        assert argv == iperf3_server(self.address)
         server = type("Server", (), {"wait_ready": lambda *_, **__: None, "stop": lambda *_: None})
         return server()
 
@@ -125,18 +138,18 @@ def at_once(monkeypatch):
     monkeypatch.setattr(survey_pairs.time, "sleep", lambda _: None)
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
-    monkeypatch.setattr(tidy.project, "papers", lambda: ["mellanox-mapr"])
+    monkeypatch.setattr(tidy.project, "paper_names", lambda: ["mellanox-mapr"])
 
 
 def made(folder, hosts, seconds=240.0, parts=records.OF_LINKS):
     folder.mkdir(exist_ok=True)
-    plan = survey_plan.planned("lab", CONFIG, "quick", seconds, SHAPE, hosts)
+    plan = plan_survey("lab", CONFIG, "quick", seconds, SHAPE, hosts)
     (folder / records.PLAN).write_text(json.dumps(plan))
     survey.make(Survey(hosts, CONFIG, plan, SHAPE, folder, "lab.yaml", Work("links", seconds)), parts)
 
 
 def rows_of(folder, name):
-    tidy.tables(folder)
+    write_links_tables(folder)
     with (folder / "tables" / name).open(newline="") as table:
         return list(csv.DictReader(table))
 
@@ -151,7 +164,7 @@ def test_a_fabric_whose_servers_do_not_start_is_left_out_and_the_others_are_meas
 
     monkeypatch.setattr(Replaying, "start", occupied)
     made(tmp_path / "links", Replayed())
-    left = records.record(tmp_path / "links")["left_out"]
+    left = records.read_links_unchecked(tmp_path / "links")["left_out"]
     assert any(why.startswith("1gbe: iperf3 ended with status 1") for why in left)
     assert {row["fabric"] for row in rows_of(tmp_path / "links", "pairs.csv")} == {"10gbe"}
 
@@ -167,8 +180,8 @@ def test_every_pair_is_measured_both_ways_with_each_number_of_streams_on_every_f
             assert all(float(row["error"]) == pytest.approx(0.0) for row in of)
         assert len([row for row in rows if row["fabric"] == fabric and row["metric"] == "rtt_at_rest"]) == 10
     assert rows_of(folder, "outliers.csv") == []
-    assert records.read(folder)["left_out"] == []
-    assert not records.faults(folder)
+    assert read_links(folder)["left_out"] == []
+    assert not links_faults(folder)
 
 
 def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
@@ -190,15 +203,15 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
     way = rows_of(folder, "ways.csv")[0]
     assert (way["beyond"], float(way["rtt_at_rest"])) == ("false", 130.0)
     package = json.loads((folder / "tables" / "datapackage.json").read_text())
-    assert {each["path"] for each in package["resources"]} == set(tidy.OF_LINKS)
+    assert {each["path"] for each in package["resources"]} == set(LINKS_COLUMNS)
 
 
 def test_no_host_is_in_two_tests_at_one_time_and_pairs_apart_are_at_once(tmp_path):
     hosts = Replayed(count=7)
-    plan = survey_plan.planned("lab", CONFIG, "quick", 240.0, SHAPE, hosts)
+    plan = plan_survey("lab", CONFIG, "quick", 240.0, SHAPE, hosts)
     assert {each["at_once"] for each in plan["fabrics"]} == {3}
     slowed = {**CONFIG, "scale": 20}
-    at_once = {each["at_once"] for each in survey_plan.planned("lab", slowed, "quick", 240.0, SHAPE, hosts)["fabrics"]}
+    at_once = {each["at_once"] for each in plan_survey("lab", slowed, "quick", 240.0, SHAPE, hosts)["fabrics"]}
     assert at_once <= {1, 2, 3}
     assert survey_plan.at_once_here(700.0, 30) == 1
     assert survey_plan.at_once_here(1.0, 2) == 1
@@ -208,7 +221,7 @@ def test_a_slow_host_is_named_asked_for_less_and_measured_again_alone(tmp_path):
     folder = tmp_path / "links"
     hosts = Replayed(shares=lambda *pair: 0.2 if "datanode2" in pair else 1.0)
     made(folder, hosts)
-    found = [each for each in outliers.of_folder(folder) if not each.part_of]
+    found = [each for each in outliers_of_folder(folder) if not each.part_of]
     assert [(each.kind, each.subject, each.fabric) for each in found] == [
         ("host", "datanode2", "10gbe"), ("host", "datanode2", "1gbe")]  # fmt: skip
     again = [row for row in records.pair_rows(folder) if row["attempt"] == 2]
@@ -224,8 +237,8 @@ def test_a_host_that_nobody_reaches_costs_few_tests_and_the_others_are_measured(
     hosts = Replayed(shares=lambda *pair: None if "datanode3" in pair else 1.0)
     made(folder, hosts)
     refused = [asked for asked in hosts.asked if "datanode3" in asked and "--parallel" in asked]
-    assert len(refused) == survey_pairs.TRIES * survey_pairs.LOST
-    (host,) = [each for each in outliers.of_folder(folder) if not each.part_of and each.fabric == "1gbe"]
+    assert len(refused) == survey_pairs._TRIES * survey_pairs.LOST
+    (host,) = [each for each in outliers_of_folder(folder) if not each.part_of and each.fabric == "1gbe"]
     assert (host.kind, host.subject) == ("host", "datanode3")
     reached = [row for row in records.pair_rows(folder) if row["metric"] == "goodput" and not row["why"]]
     assert len({(row["source"], row["destination"]) for row in reached}) == 12
@@ -244,14 +257,14 @@ def test_an_interrupted_survey_goes_on_where_it_was(tmp_path):
     hosts.shares = broken
     with pytest.raises(KeyboardInterrupt):
         made(folder, hosts)
-    assert not (folder / records.RECORD).exists()
+    assert not (folder / LINKS_RECORD).exists()
     before = {path.name: path.stat().st_mtime_ns for path in (folder / "pairs" / "1gbe").glob("*.json")}
     assert before
     hosts.shares = lambda *_: 1.0
     made(folder, hosts)
     after = {path.name: path.stat().st_mtime_ns for path in (folder / "pairs" / "1gbe").glob("*.json")}
     assert {name: after[name] for name in before} == before
-    assert not records.faults(folder)
+    assert not links_faults(folder)
 
 
 def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
@@ -259,7 +272,7 @@ def test_time_that_is_up_leaves_the_rest_out_and_says_so(tmp_path, monkeypatch):
     clock = iter(range(0, 10**6, 10))
     monkeypatch.setattr(survey_pairs.time, "monotonic", lambda: float(next(clock)))
     made(folder, Replayed(), seconds=200.0)
-    left = records.read(folder)["left_out"]
+    left = read_links(folder)["left_out"]
     assert any(why.endswith("the time was up") for why in left)
     assert list(records.pair_rows(folder))
 
@@ -293,7 +306,7 @@ def test_nothing_is_made_twice_unless_the_testbeds_file_changed_or_more_is_asked
         survey.survey("lab", tmp_path, "quick", within="30s")
         assert hosts[-1].entered == 1
     with pytest.raises(UserError, match='--within: found "soon", expected a time'):
-        survey.seconds_of("soon", "quick", False)
+        survey._seconds_of("soon", "quick", False)
 
 
 def test_a_damaged_record_is_not_read(tmp_path):
@@ -302,13 +315,13 @@ def test_a_damaged_record_is_not_read(tmp_path):
     path = next((folder / "pairs" / "1gbe").glob("*.json"))
     path.write_text(path.read_text().replace("1gbe", "2gbe", 1))
     with pytest.raises(Faults, match=r"SHA-256 .* by manifest.json"):
-        records.read(folder)
-    (folder / manifest.NAME).unlink()
+        read_links(folder)
+    (folder / MANIFEST_FILE).unlink()
     with pytest.raises(Faults, match="found no such file, expected one beside links.json"):
-        records.read(folder)
-    (folder / records.RECORD).unlink()
+        read_links(folder)
+    (folder / LINKS_RECORD).unlink()
     with pytest.raises(UserError, match="links.json: found no such file, expected the testbed's links; make testbed"):
-        tidy.tables(folder)
+        write_links_tables(folder)
 
 
 # -- parts by themselves
@@ -316,7 +329,7 @@ def test_a_damaged_record_is_not_read(tmp_path):
 
 def without_times(folder):
     """links.json but for what differs between any two surveys."""
-    record = json.loads((folder / records.RECORD).read_text())
+    record = json.loads((folder / LINKS_RECORD).read_text())
     return {name: value for name, value in record.items() if name not in ("begun", "seconds", "spent")}
 
 
@@ -329,14 +342,14 @@ def test_parts_one_by_one_make_the_same_record(tmp_path, monkeypatch):
             ):
                 survey.finish(tmp_path / "apart" / "links")
             survey.survey("lab", tmp_path / "apart", "quick", parts=[part])
-            assert not (tmp_path / "apart" / "links" / records.RECORD).exists()
+            assert not (tmp_path / "apart" / "links" / LINKS_RECORD).exists()
         assert [each.entered for each in hosts] == [1, 1, 1, 1]
         survey.finish(tmp_path / "apart" / "links")
     whole, apart = tmp_path / "whole" / "links", tmp_path / "apart" / "links"
-    assert without_times(whole) == without_times(apart) and not records.faults(apart)
+    assert without_times(whole) == without_times(apart) and not links_faults(apart)
     assert list(records.pair_rows(whole)) == list(records.pair_rows(apart))
     assert records.rdma_rows(whole) == records.rdma_rows(apart)
-    assert set(records.record(apart)["spent"]) == {"drives", "links", "again", "rdma"}
+    assert set(records.read_links_unchecked(apart)["spent"]) == {"drives", "links", "again", "rdma"}
 
 
 def test_a_part_asks_only_its_own_tool(tmp_path, monkeypatch):
@@ -357,26 +370,26 @@ def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
         survey.survey("lab", tmp_path, "quick", parts=["rdma"])
         assert hosts[-1].asked == [] and (folder / "network.json").read_text() == before
         survey.finish(folder)
-        assert not records.faults(folder)
+        assert not links_faults(folder)
 
 
 def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_again(tmp_path, monkeypatch):
     with configured(monkeypatch, tmp_path, CONFIG) as hosts:
         survey.survey("lab", tmp_path, "quick")
         folder = tmp_path / "links"
-        old = json.loads((folder / records.RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
+        old = json.loads((folder / LINKS_RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
         for part in records.OF_LINKS:
             (folder / records.part_file(part)).unlink()
-        manifest.close_record(folder, records.RECORD, old, records.kept_files(folder))
-        assert records.read(folder) == old
+        manifest.close_record(folder, LINKS_RECORD, old, files_of_links(folder))
+        assert read_links(folder) == old
         for part in records.OF_LINKS:
             survey.survey("lab", tmp_path, "quick", parts=[part])
-            assert records.read(folder) == old
-        (folder / records.RECORD).unlink()
+            assert read_links(folder) == old
+        (folder / LINKS_RECORD).unlink()
         survey.finish(folder)
         assert [each.entered for each in hosts] == [1, 0, 0, 0]
-    assert records.read(folder)["left_out"] == old["left_out"]
-    assert records.read(folder)["seconds"] == old["seconds"]
+    assert read_links(folder)["left_out"] == old["left_out"]
+    assert read_links(folder)["seconds"] == old["seconds"]
 
 
 def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
@@ -387,10 +400,10 @@ def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
     others.hosts[2].name, others.hosts[2].target = "datanode9", "node9.lab"
     made(folder, others, parts=["drives", "rdma"])
     survey.finish(folder)
-    hosts = {host["name"]: host["target"] for host in records.read(folder)["hosts"]}
+    hosts = {host["name"]: host["target"] for host in read_links(folder)["hosts"]}
     assert hosts == {"namenode": "namenode.lab", "datanode1": "datanode1.lab", "datanode2": "datanode2.lab",
                      "datanode9": "node9.lab"}  # fmt: skip
-    assert {"datanode2", "datanode9"} <= set(records.hosts(folder)["links"]["10gbe"])
+    assert {"datanode2", "datanode9"} <= set(read_hosts(folder)["links"]["10gbe"])
     assert {row["source"] for row in records.rdma_rows(folder)} == {"namenode", "datanode1", "datanode9"}
     assert len(rows_of(folder, "hosts.csv")) == 4
 
@@ -444,9 +457,9 @@ def interrupted(tmp_path_factory):
         folder = tmp_path_factory.mktemp("survey") / "links"
         made(folder, Replayed(count=2, shares=lambda source, _: 0.5 if source == "namenode" else 1.0))
     (folder / "drives").mkdir()
-    (folder / records.DRIVES).write_text(json.dumps({"rows": [CURVE, CURVE | {"metric": "failed", "value": ""}]}))
-    (folder / records.MODELS).write_text(json.dumps([MODEL]))
-    for name in (records.RECORD, manifest.NAME):
+    (folder / DRIVES_FILE).write_text(json.dumps({"rows": [CURVE, CURVE | {"metric": "failed", "value": ""}]}))
+    (folder / MODELS_FILE).write_text(json.dumps([MODEL]))
+    for name in (LINKS_RECORD, MANIFEST_FILE):
         (folder / name).unlink()
     return folder
 
@@ -470,8 +483,8 @@ def started(folder):
 
 def tables(folder):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tidy.project, "papers", list)
-        tidy.tables(folder)
+        patch.setattr(tidy.project, "paper_names", list)
+        write_links_tables(folder)
 
 
 @settings(max_examples=25, deadline=None)
@@ -485,7 +498,7 @@ def test_an_interrupted_survey_with_any_damaged_file_goes_on_to_a_whole_record(i
         (folder / name).write_bytes(after)
         with contextlib.suppress(UserError):
             started(folder)
-            assert not records.faults(folder)
+            assert not links_faults(folder)
 
 
 def test_a_kept_file_that_is_cut_is_measured_again_and_said(interrupted, tmp_path, capsys):
@@ -512,13 +525,13 @@ def test_a_file_that_no_manifest_lists_is_a_fault_and_never_read(tmp_path):
     rows = [row | {"value": 1.0, "error": -0.9, "attempt": 9} for row in json.loads(true.read_text())]
     (folder / "pairs" / "10gbe" / "zz.json").write_text(json.dumps(rows))
     with pytest.raises(Faults, match=r"pairs/10gbe/zz.json: found a file that manifest.json does not list"):
-        tidy.tables(folder)
-    listed = json.loads((folder / manifest.NAME).read_text())
+        write_links_tables(folder)
+    listed = json.loads((folder / MANIFEST_FILE).read_text())
     (folder / "pairs" / "10gbe" / "zz.json").unlink()
     del listed["files"]["hosts.json"]
-    (folder / manifest.NAME).write_text(json.dumps(listed))
+    (folder / MANIFEST_FILE).write_text(json.dumps(listed))
     with pytest.raises(Faults, match=r"hosts.json: found a file that manifest.json does not list"):
-        tidy.tables(folder)
+        write_links_tables(folder)
 
 
 def test_what_a_killed_writer_left_is_read_by_nobody(tmp_path):
@@ -528,7 +541,7 @@ def test_what_a_killed_writer_left_is_read_by_nobody(tmp_path):
     for name in (".part-1-0000.json", ".part-zz.json"):
         (folder / "pairs" / "10gbe" / name).write_text("[{")
     (folder / "pairs" / "10gbe" / "folder.json").mkdir()
-    assert list(records.pair_rows(folder)) == before and records.faults(folder) == []
+    assert list(records.pair_rows(folder)) == before and links_faults(folder) == []
 
 
 def test_a_start_after_damage_never_makes_the_damaged_file_part_of_the_record(tmp_path, monkeypatch, capsys):
@@ -542,7 +555,7 @@ def test_a_start_after_damage_never_makes_the_damaged_file_part_of_the_record(tm
         survey.survey("lab", tmp_path, "quick")
         assert "by manifest.json: removed" in capsys.readouterr().err
         assert json.loads(path.read_text())[0]["value"] == json.loads(before)[0]["value"]
-        assert not records.faults(folder)
+        assert not links_faults(folder)
 
 
 @pytest.fixture(scope="module")
@@ -598,10 +611,10 @@ def test_a_key_that_no_table_has_a_column_for_is_one_line(tmp_path, name, where)
                 "hosts.json": lambda: list(link.values())}.get(name, lambda: found)()  # fmt: skip
         rows[0]["extra"] = 1
         path.write_text(json.dumps(found))
-    kept = [*records.kept_files(folder), folder / records.RECORD]
-    (folder / manifest.NAME).write_text(json.dumps(manifest.of_folder(folder, kept)))
+    kept = [*files_of_links(folder), folder / LINKS_RECORD]
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(folder, kept)))
     with pytest.raises(Faults) as error:
-        tidy.tables(folder)
+        write_links_tables(folder)
     (line,) = [line for line in error.value.lines if "extra" in line]
     assert f"{path.name}: {where}: found an unknown key, expected one of " in line
 
@@ -618,14 +631,14 @@ def test_check_asks_for_links_by_their_plan_or_their_record(finished, tmp_path, 
     assert checked(capsys, tmp_path)[:2] == (0, [["links", "record", "sound"]])
     path = next((folder / "pairs" / "1gbe").glob("*.json"))
     before = path.read_text()
-    for name in (records.RECORD, manifest.NAME):
+    for name in (LINKS_RECORD, MANIFEST_FILE):
         (folder / name).rename(tmp_path / name)
     assert checked(capsys, tmp_path)[:2] == (0, [["links", "record", "not"]])
     path.write_text(before[:-9])
     status, rows, said = checked(capsys, tmp_path)
     assert (status, rows) == (2, [["links", "record", "unsound"]]) and f"{path.name}: line" in said
     path.write_text(before)
-    for name in (records.RECORD, manifest.NAME):
+    for name in (LINKS_RECORD, MANIFEST_FILE):
         (tmp_path / name).rename(folder / name)
     (folder / records.PLAN).unlink()
     status, rows, said = checked(capsys, tmp_path)
@@ -636,11 +649,11 @@ def test_check_of_links_that_travelled_asks_for_record_and_tables_alone(finished
     folder = tmp_path / "results" / "lab" / "links"
     shutil.copytree(finished, folder)
     for path in folder.iterdir():
-        if path.name not in (records.RECORD, tidy.FOLDER):
+        if path.name not in (LINKS_RECORD, tidy._FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert checked(capsys, folder.parent)[0] == 2
     (tmp_path / "results.json").write_text("{}")
     assert checked(capsys, folder.parent)[:2] == (0, [["links", "record", "sound"]])
-    (folder / records.RECORD).write_text("{}")
+    (folder / LINKS_RECORD).write_text("{}")
     status, _, said = checked(capsys, folder.parent)
     assert status == 2 and "links.json: plan: found no such key" in said

@@ -15,9 +15,11 @@ from tests.unit.measure.test_survey import CONFIG, REPORT, Replayed, Replaying
 from whitewire.errors import UserError
 from whitewire.measure import survey, survey_plan
 from whitewire.records import links as records
+from whitewire.records.links import LINKS_FOLDER, links_faults, read_plan
 from whitewire.testbed.base import Completed
 from whitewire.tidy import links as tidy
-from whitewire.tools.rdma_counters import Moved, Port
+from whitewire.tidy.links import write_links_tables
+from whitewire.tools.rdma_counters import Moved, PortCounters
 
 RSOCKETS = {"kind": "rdma", "preload": ["librspreload.so"], "java": ["-Dpoll=yes"]}
 POLL = {"kind": "tcp", "java": ["-Dpoll=yes"]}
@@ -79,8 +81,8 @@ class Carrying(Replayed):
 
     def rdma_ports(self):
         return {
-            name: Port("mlx5_0/1", Moved(of["rdma"]), Moved(0), of["segments"]) if name in self.with_port
-            else Port("", Moved(), Moved(), of["segments"]) for name, of in self.sent.items()
+            name: PortCounters("mlx5_0/1", Moved(of["rdma"]), Moved(0), of["segments"]) if name in self.with_port
+            else PortCounters("", Moved(), Moved(), of["segments"]) for name, of in self.sent.items()
         }  # fmt: skip
 
 
@@ -88,7 +90,7 @@ class Carrying(Replayed):
 def at_once(monkeypatch):
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
-    monkeypatch.setattr(tidy.project, "papers", list)
+    monkeypatch.setattr(tidy.project, "paper_names", list)
 
 
 @pytest.fixture
@@ -103,9 +105,9 @@ def measured(tmp_path, monkeypatch):
         monkeypatch.setattr(survey.testbeds, "open_bare", lambda *_: opened[0])
         monkeypatch.setattr(survey, "shape_here", lambda *_: survey_plan.Shape("", {}, 1, ("10gbe",)))
         survey.survey("lab", tmp_path, effort, parts=parts)
-        folder = tmp_path / records.FOLDER
+        folder = tmp_path / LINKS_FOLDER
         with contextlib.suppress(UserError):  # parts alone make no record
-            tidy.tables(folder)
+            write_links_tables(folder)
             with (folder / "tables" / "transports.csv").open(newline="") as table:
                 return list(csv.DictReader(table))
         return None
@@ -171,19 +173,19 @@ def test_a_testbed_without_transports_has_no_such_part(measured, tmp_path):
     only_java = CONFIG | {"transports": {"poll": POLL}}
     for config in (CONFIG, only_java):
         assert measured(Carrying(), config) == []
-        assert "transports" not in records.plan(tmp_path / records.FOLDER)
-        assert not (tmp_path / records.FOLDER / "transports.json").exists()
+        assert "transports" not in read_plan(tmp_path / LINKS_FOLDER)
+        assert not (tmp_path / LINKS_FOLDER / "transports.json").exists()
     with pytest.raises(UserError, match=r"lab\.yaml: transports: found none with a library or variables"):
         measured(Carrying(), only_java, ["transports"])
 
 
 def test_a_transport_that_is_added_or_changed_is_measured_alone(measured, tmp_path):
-    folder = tmp_path / records.FOLDER
+    folder = tmp_path / LINKS_FOLDER
     assert measured(Carrying(), CONFIG) == []
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.parts[-2] in ("10gbe", "rdma")}
     first = Carrying()
     assert len(measured(first)) == 24 and not any("--parallel" in asked for asked in first.asked)
-    assert {path: path.stat().st_mtime_ns for path in before} == before and not records.faults(folder)
+    assert {path: path.stat().st_mtime_ns for path in before} == before and not links_faults(folder)
     again = Carrying()
     measured(again)
     assert again.entered == 0
@@ -199,10 +201,10 @@ def test_a_transport_that_is_added_or_changed_is_measured_alone(measured, tmp_pa
 
 def test_a_row_without_value_and_reason_is_damage(measured, tmp_path):
     measured(Carrying())
-    path = tmp_path / records.FOLDER / records.TRANSPORTS
+    path = tmp_path / LINKS_FOLDER / records.TRANSPORTS
     rows = json.loads(path.read_text())
     rows[1]["value"] = None
     path.write_text(json.dumps(rows))
-    (tmp_path / records.FOLDER / "manifest.json").unlink()
+    (tmp_path / LINKS_FOLDER / "manifest.json").unlink()
     found = records.damaged(path.parents[1])
     assert (path, "[1].value: found nothing, expected a number where `why` is empty") in found

@@ -12,7 +12,7 @@ from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.services import Services
 from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
-from whitewire.tools.rdma_counters import Moved, Port
+from whitewire.tools.rdma_counters import Moved, PortCounters
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 RSOCKETS = {
@@ -51,7 +51,7 @@ def hosts_of_a_site():
         hosts=hosts, config=DESCRIBED, capabilities=INVENTORY, shared=None,
         installation=lambda: Installation(["/j.jar"], "/conf", None, java_home="/java"),
         by_role=lambda role: [host for host in hosts if host.role == role],
-        rdma_ports=lambda: {host.name: Port("mlx5_0/1", Moved(0), Moved(0), 0) for host in hosts},
+        rdma_ports=lambda: {host.name: PortCounters("mlx5_0/1", Moved(0), Moved(0), 0) for host in hosts},
     )  # fmt: skip
 
 

@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 from whitewire import cli, lanes
 from whitewire.design import synthetic
 from whitewire.errors import UserError
-from whitewire.lanes import Lanes
+from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.measure import trust, trust_links, trust_plan, trust_runs
 from whitewire.measure.engine import Deadline, seconds_within
 from whitewire.measure.neighbours import Ended
+from whitewire.measure.trust import measure_trust
 from whitewire.measure.trust_links import steady_rate
-from whitewire.measure.trust_plan import Offer, planned
+from whitewire.measure.trust_plan import Offer, parts_of_trust, plan_trust
 from whitewire.progress import Pulse
-from whitewire.records import manifest
 from whitewire.records import trust as records
+from whitewire.records.manifest import MANIFEST_FILE
 from whitewire.records.parts import WITHIN
 from whitewire.records.samples import ETHERNET, HEADERS
+from whitewire.records.trust import LOADS_FILE, TRUST_RECORD, read_trust
 from whitewire.testbed.base import CommandFailed
 from whitewire.tools.link import Counted
 
@@ -40,7 +42,7 @@ OFFERS = st.lists(
 
 @given(OFFERS, st.floats(0, 3000))
 def test_a_plan_fits_and_wastes_no_time_that_one_more_unit_would_fit_into(offers, seconds):
-    units, out = planned(offers, seconds)
+    units, out = plan_trust(offers, seconds)
     by_part = {offer.part: offer for offer in offers}
     took = sum(by_part[part].seconds(count) for part, count in units.items())
     assert took <= seconds + 1e-6
@@ -53,14 +55,14 @@ def test_a_plan_fits_and_wastes_no_time_that_one_more_unit_would_fit_into(offers
 
 @given(OFFERS, st.floats(0, 3000), st.floats(0, 500))
 def test_the_same_time_makes_the_same_plan(offers, seconds, more):
-    assert planned(offers, seconds) == planned(offers, seconds)
-    units, _ = planned(offers, 1e9)
+    assert plan_trust(offers, seconds) == plan_trust(offers, seconds)
+    units, _ = plan_trust(offers, 1e9)
     assert units == {offer.part: offer.most for offer in offers}
 
 
 def test_time_that_is_over_goes_by_weight():
     offers = [Offer("a", "unit", 0, 10, 1, 99, weight=3), Offer("b", "unit", 0, 10, 1, 99)]
-    assert planned(offers, 400)[0] == {"a": 30, "b": 10}
+    assert plan_trust(offers, 400)[0] == {"a": 30, "b": 10}
 
 
 @given(st.floats(1, 2000), st.floats(0.05, 0.4), st.floats(0.05, 0.4))
@@ -97,7 +99,7 @@ def test_counters_give_payload_whether_packets_are_cut_before_the_wire_or_after(
     ("", records.PARTS), ("order, links", ("links", "order")), ("ratio", ("ratio",)),
 ])  # fmt: skip
 def test_parts_come_in_the_order_of_measuring(text, parts):
-    assert trust_plan.parts_of(text) == parts
+    assert parts_of_trust(text) == parts
 
 
 def run(capsys, *argv):
@@ -114,9 +116,9 @@ def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_
 
 
 def test_lanes_of_a_campaign_around_it_are_not_those_of_its_parts(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv(lanes.VARIABLE, Lanes.of(2, tmp_path / "locks").text())
+    monkeypatch.setenv(LANES_VARIABLE, Lanes.of(2, tmp_path / "locks").text())
     assert run(capsys, "--dry-run", "--results", str(tmp_path), "--parts", "order")[0] == 0
-    assert lanes.count() == 1 and lanes.VARIABLE not in os.environ
+    assert lanes.count() == 1 and LANES_VARIABLE not in os.environ
 
 
 def test_what_time_is_too_short_for_is_said_with_what_it_needs(capsys, tmp_path):
@@ -145,7 +147,7 @@ def test_on_a_site_it_says_in_one_line_where_it_works(monkeypatch, tmp_path):
     monkeypatch.setattr(trust, "load_testbed", lambda name: {"kind": "ssh"})
     monkeypatch.setattr(trust.project, "testbed_path", lambda name: tmp_path / f"{name}.yaml")
     with pytest.raises(UserError) as error:
-        trust.trust("mine", tmp_path)
+        measure_trust("mine", tmp_path)
     assert "mine.yaml: kind: found ssh, expected emulated" in str(error.value) and "\n" not in str(error.value)
 
 
@@ -164,7 +166,7 @@ def started(monkeypatch, tmp_path):
         for part in records.PARTS:
 
             def own(start, part=part):
-                kept = {"links": ("round-01.json", [ROUND]), "load": (records.LOADS, {})}
+                kept = {"links": ("round-01.json", [ROUND]), "load": (LOADS_FILE, {})}
                 for name, content in [kept[part]] if part in kept else []:
                     (start.folder / name).write_text(json.dumps(content))
                 if part == failing:
@@ -182,7 +184,7 @@ def test_what_is_finished_is_not_made_again_and_the_record_names_all_of_it(start
     started.make(wanted=("links",)).make()
     started.make().make()
     assert [part for part, _ in started.made] == ["links", "ratio", "load", "order"]  # the others need a paper
-    record = records.read(started.folder)
+    record = read_trust(started.folder)
     assert [each["part"] for each in record["parts"]] == ["links", "ratio", "load", "order"]
     assert record["bound"] == started.config["limits"]["link_error"]
     assert record["left_out"] == [
@@ -196,7 +198,7 @@ def test_what_is_finished_is_not_made_again_and_the_record_names_all_of_it(start
 @pytest.mark.parametrize("error", [UserError, CommandFailed])
 def test_a_part_that_fails_is_left_out_with_its_reason_and_the_next_start_makes_it(started, error):
     started.make(failing="ratio", error=error).make()
-    record = records.read(started.folder)
+    record = read_trust(started.folder)
     assert [each["part"] for each in record["parts"]] == ["links", "load", "order"]
     assert any(why.startswith("ratio: a link is beyond its bound") for why in record["left_out"])
     started.make().make()
@@ -225,12 +227,12 @@ def test_of_an_interrupted_part_nothing_stays_that_another_description_made(star
 
 def test_a_part_for_which_time_ended_has_the_units_that_are_whole_and_the_next_start_makes_the_others(started):
     started.make(wanted=("links",), short=2).make()
-    (part,) = records.read(started.folder)["parts"]
+    (part,) = read_trust(started.folder)["parts"]
     assert (part["units"], part["planned"]) == (6, 8)
-    assert records.read(started.folder)["left_out"] == ["links: 2 of 8 rounds: the time was up"]
+    assert read_trust(started.folder)["left_out"] == ["links: 2 of 8 rounds: the time was up"]
     started.make(wanted=("links",)).make()
-    (part,) = records.read(started.folder)["parts"]
-    assert (part["units"], part["planned"]) == (8, 8) and records.read(started.folder)["left_out"] == []
+    (part,) = read_trust(started.folder)["parts"]
+    assert (part["units"], part["planned"]) == (8, 8) and read_trust(started.folder)["left_out"] == []
     assert started.made == [("links", 8), ("links", 8)]
 
 
@@ -239,42 +241,42 @@ def test_what_is_finished_of_a_part_stays_where_more_of_it_is_broken_off(started
     started.make(wanted=("links",), failing="links").make()
     assert started.make(wanted=("links",)).done("links")["units"] == 6
     started.make(wanted=("load",)).make()
-    assert [(each["part"], each["units"]) for each in records.read(started.folder)["parts"]][0] == ("links", 6)
+    assert [(each["part"], each["units"]) for each in read_trust(started.folder)["parts"]][0] == ("links", 6)
 
 
 def test_a_start_writes_the_manifest_that_an_old_record_lacks_and_refuses_what_is_damaged(started):
     started.make(wanted=("links",)).make()
-    (started.folder / manifest.NAME).unlink()
+    (started.folder / MANIFEST_FILE).unlink()
     with pytest.raises(UserError, match="manifest.json: found no such file, expected one beside trust.json"):
-        records.read(started.folder)
+        read_trust(started.folder)
     started.make(wanted=("links",)).make()
-    assert records.read(started.folder)["parts"]
+    assert read_trust(started.folder)["parts"]
     path = started.folder / "links" / "round-01.json"
     path.write_text(json.dumps([ROUND | {"goodput": 99.0}]))
-    before = (started.folder / records.RECORD).read_bytes()
+    before = (started.folder / TRUST_RECORD).read_bytes()
     with pytest.raises(UserError, match=r"round-01.json: found SHA-256 .*; remove .*links and trust.json"):
         started.make().make()
-    assert (started.folder / records.RECORD).read_bytes() == before and len(started.made) == 1
+    assert (started.folder / TRUST_RECORD).read_bytes() == before and len(started.made) == 1
 
 
 def test_a_record_that_is_damaged_says_so(tmp_path):
-    (tmp_path / records.RECORD).write_text(json.dumps({"testbed": 1}))
+    (tmp_path / TRUST_RECORD).write_text(json.dumps({"testbed": 1}))
     with pytest.raises(UserError, match="make trust"):
-        records.read(tmp_path)
+        read_trust(tmp_path)
 
 
 def test_of_a_part_without_a_whole_unit_nothing_is_reported(started):
     """Else its part would be finished, and its question answered by nothing."""
     with pytest.raises(UserError, match="ratio: no whole group was made in .*, expected some; .* --within"):
         started.make(wanted=("ratio",), short=20).make()
-    assert records.part(started.folder, "ratio")["units"] == 0 and not (started.folder / records.RECORD).exists()
+    assert records.part(started.folder, "ratio")["units"] == 0 and not (started.folder / TRUST_RECORD).exists()
 
 
 @pytest.mark.parametrize(("left", "units"), [([], 4), (["r10"], 3), (["r12", "r5"], 1), (["r1"], 0)])
 def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
     rows = [{"run_id": f"r{number}", "replicate": number} for number in range(1, 4 * synthetic.RUNS + 1)]
     block = SimpleNamespace(measure=lambda: None, rows=rows, left=dict.fromkeys(left, "the budget ended"))
-    assert trust_runs.measured(block, trust_runs.group, 4) == units
+    assert trust_runs._measured(block, trust_runs.group, 4) == units
 
 
 def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
@@ -308,7 +310,7 @@ def beside(monkeypatch, tmp_path):
     ending = set()
     monkeypatch.setattr(trust_runs, "neighbours", neighbours)
     monkeypatch.setattr(trust_runs, "_block", block)
-    monkeypatch.setattr(trust_runs, "measured", lambda block, *_: whole.add(block.folder.name) or 1)
+    monkeypatch.setattr(trust_runs, "_measured", lambda block, *_: whole.add(block.folder.name) or 1)
     monkeypatch.setattr(trust_runs.synthetic, "of_kinds", lambda *_: [{"run_id": "a"}])
     monkeypatch.setattr(trust_plan, "lane_numbers", lambda: (2, 3, 4))
 
@@ -328,7 +330,7 @@ def test_the_least_of_lanes_fits_into_the_default_time_however_many_processors_t
     config = trust.load_testbed("emulated")
     papers = [trust.load_paper(trust.project.paper_path(name), config["fabrics"])
               for name in trust.project.load_config()["papers"]]  # fmt: skip
-    units, out = planned(trust_plan.offers(records.PARTS, config, papers), seconds_within(WITHIN))
+    units, out = plan_trust(trust_plan.offers(records.PARTS, config, papers), seconds_within(WITHIN))
     assert units["lanes"] >= 1 and out == []
 
 
@@ -388,5 +390,5 @@ def test_of_a_block_beside_which_a_lane_ended_nothing_stays(beside):
 
 
 def test_what_other_lanes_of_an_earlier_start_left_is_removed(beside):
-    (beside.folder / trust_runs.BESIDE / "1").mkdir(parents=True)
+    (beside.folder / trust_runs._BESIDE / "1").mkdir(parents=True)
     assert trust_runs.lanes(beside.start()) == 1 and sorted(beside.made) == [1, 2]

@@ -18,13 +18,13 @@ from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.session import Session
-from whitewire.measure.turns import MORE_FOR_OTHERS, Outcome, Turns
+from whitewire.measure.turns import MORE_FOR_OTHERS, AttemptOutcome, Turns
 from whitewire.progress import Progress
 from whitewire.records.journal import Journal
 from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
 
 A, B = cell_id("grid", {"fabric": "1gbe"}), cell_id("grid", {"fabric": "10gbe"})
-SHORT, DISTURBED = Outcome("processors: too few"), Outcome("processors: too few", disturbed=True)
+SHORT, DISTURBED = AttemptOutcome("processors: too few"), AttemptOutcome("processors: too few", disturbed=True)
 
 
 def made(cells, analyses=(), attempts=3, until=1e9, seconds=1.0):
@@ -41,7 +41,7 @@ def saw(decided, still, cells, near):
     return SimpleNamespace(decided=decided, open=still, cells=cells, near=near, place={})
 
 
-VALID = Outcome()
+VALID = AttemptOutcome()
 
 
 def all_of(turns, outcome=VALID, most=10_000):
@@ -193,7 +193,7 @@ def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_orde
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "2", "5", "4"], "a claim may come near again"
 
 
-OUTCOMES = st.sampled_from([Outcome(), SHORT, DISTURBED, Outcome("the client hangs", failed=True)])
+OUTCOMES = st.sampled_from([AttemptOutcome(), SHORT, DISTURBED, AttemptOutcome("the client hangs", failed=True)])
 
 
 @given(st.lists(st.sampled_from([A, B]), max_size=12), st.integers(1, 4), st.lists(OUTCOMES, max_size=200))
@@ -203,7 +203,7 @@ def test_every_run_has_one_end(cells, attempts, outcomes):
     valid = []
     coming = iter(outcomes)
     while (run := turns.next()) is not None:
-        outcome = next(coming, Outcome())
+        outcome = next(coming, AttemptOutcome())
         again = turns.ended(run, outcome)
         if not outcome.why:
             valid.append(run.row["run_id"])

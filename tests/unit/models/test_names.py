@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whitewire.models import amdahl, disks, maxmin, page_cache
+from whitewire.models.maxmin import PutCell
 
 LINK = 125 * 1448 / 1514
 
@@ -61,17 +62,17 @@ def test_an_allocation_is_feasible_and_max_min_fair(seed):
 
 
 def test_one_put_is_bound_by_the_client_s_link():
-    found = maxmin.simulate([maxmin.Cell(1)], 2, 1)[0]
+    found = maxmin.simulate([PutCell(1)], 2, 1)[0]
     assert found.throughput == pytest.approx([LINK] * 2)
     assert found.completion_time == pytest.approx([5000 / LINK] * 2)
     assert found.throughput_peak_1s == pytest.approx([LINK] * 2)
 
 
 def test_one_put_on_a_fast_link_is_bound_by_the_drive():
-    found = maxmin.simulate([maxmin.Cell(10, cache_bytes=0)], 1, 1)[0]
+    found = maxmin.simulate([PutCell(10, cache_bytes=0)], 1, 1)[0]
     assert found.throughput == pytest.approx([110])
     # A cache of 16 MiB takes the head of each 64 MiB block: the drive sets the pace of the rest.
-    whole = maxmin.simulate([maxmin.Cell(10, file_bytes=67108864)], 1, 1)[0]
+    whole = maxmin.simulate([PutCell(10, file_bytes=67108864)], 1, 1)[0]
     burst = 1250 * 1448 / 1514
     head = 16.777216 / (burst - 110)
     assert whole.completion_time[0] == pytest.approx(head + (67.108864 - burst * head) / 110)
@@ -79,7 +80,7 @@ def test_one_put_on_a_fast_link_is_bound_by_the_drive():
 
 @pytest.mark.parametrize(("clients", "puts", "expected"), [(1, 1, 118), (1, 8, 118), (3, 6, 298), (3, 8, 316)])
 def test_a_slow_fabric_agrees_with_an_independent_model(clients, puts, expected):
-    found = maxmin.simulate([maxmin.Cell(1, clients, puts)], 2, 1)[0]
+    found = maxmin.simulate([PutCell(1, clients, puts)], 2, 1)[0]
     assert np.median(found.throughput) == pytest.approx(expected, rel=0.05)
 
 
@@ -87,7 +88,7 @@ def test_a_slow_fabric_agrees_with_an_independent_model(clients, puts, expected)
 def test_a_fast_fabric_agrees_with_an_independent_model(clients, puts, expected):
     # That model: 100 MB/s a drive, half of it when shared, no cache.
     chunk = 0.0127 / (1 / 50 - 1 / 100) * 1e6
-    cell = maxmin.Cell(10, clients, puts, rate_mb_per_s=100, chunk_bytes=chunk, cache_bytes=0)
+    cell = PutCell(10, clients, puts, rate_mb_per_s=100, chunk_bytes=chunk, cache_bytes=0)
     assert np.median(maxmin.simulate([cell], 3, 1)[0].throughput) == pytest.approx(expected, rel=0.06)
 
 
@@ -96,7 +97,7 @@ MEMORY = {"background_bytes": 0.1 * 2**34, "limit_bytes": 0.2 * 2**34}
 
 
 def test_one_put_that_memory_takes_is_bound_by_the_link_and_many_are_not():
-    one, many = maxmin.Cell(10, 1, 1, **MEMORY), maxmin.Cell(10, 3, 6, **MEMORY)
+    one, many = PutCell(10, 1, 1, **MEMORY), PutCell(10, 3, 6, **MEMORY)
     found = maxmin.simulate([one, many], 2, 1)
     assert found[0].throughput == pytest.approx([10 * LINK] * 2)
     # What 66 drives write at most, and what memory holds of it.
@@ -108,9 +109,9 @@ def test_one_put_that_memory_takes_is_bound_by_the_link_and_many_are_not():
 
 @given(size=st.floats(1, 400), rate=st.floats(5, 100), limit=st.floats(1, 200), background=st.floats(0, 1))
 def test_one_stream_to_one_drive_takes_the_time_of_a_write_into_memory(size, rate, limit, background):
-    cell = maxmin.Cell(1, file_bytes=size * 1e6, replication=1, datanodes=1, drives=1, rate_mb_per_s=rate,
-                       access_time_ms=0, cache_bytes=0, background_bytes=background * limit * 1e6,
-                       limit_bytes=limit * 1e6)  # fmt: skip
+    cell = PutCell(1, file_bytes=size * 1e6, replication=1, datanodes=1, drives=1, rate_mb_per_s=rate,
+                   access_time_ms=0, cache_bytes=0, background_bytes=background * limit * 1e6,
+                   limit_bytes=limit * 1e6)  # fmt: skip
     expected = page_cache.write_time(size, LINK, rate, background * limit, limit)
     assert maxmin.simulate([cell], 1, 1)[0].completion_time == pytest.approx([expected], rel=0.03)
 
@@ -118,7 +119,7 @@ def test_one_stream_to_one_drive_takes_the_time_of_a_write_into_memory(size, rat
 def test_a_tiny_memory_has_an_end_of_events_and_is_as_none(monkeypatch):
     steps, real = [], maxmin.allocate
     monkeypatch.setattr(maxmin, "allocate", lambda *given: steps.append(0) or real(*given))
-    many = maxmin.Cell(1, 3, 6, file_bytes=2.7e8)
+    many = PutCell(1, 3, 6, file_bytes=2.7e8)
 
     def taken(share):
         steps.clear()
@@ -135,7 +136,7 @@ def test_a_tiny_memory_has_an_end_of_events_and_is_as_none(monkeypatch):
 
 def test_more_memory_never_takes_longer():
     times = [
-        np.median(maxmin.simulate([replace(maxmin.Cell(10, 2, 4, file_bytes=6e8), background_bytes=size / 2,
+        np.median(maxmin.simulate([replace(PutCell(10, 2, 4, file_bytes=6e8), background_bytes=size / 2,
                                            limit_bytes=size)], 3, 1)[0].completion_time)
         for size in (0, 2e7, 1e8, 5e8)
     ]  # fmt: skip
@@ -144,7 +145,7 @@ def test_more_memory_never_takes_longer():
 
 
 def test_more_link_never_gives_less_and_volume_is_kept():
-    cells = [maxmin.Cell(g, 3, 2, file_bytes=4 * 67108864) for g in (0.5, 1, 2, 5, 10)]
+    cells = [PutCell(g, 3, 2, file_bytes=4 * 67108864) for g in (0.5, 1, 2, 5, 10)]
     found = maxmin.simulate(cells, 4, 1)
     medians = [np.median(p.throughput) for p in found]
     # Where the drives limit, the random placements differ by a few per cent.
@@ -158,6 +159,6 @@ def test_more_link_never_gives_less_and_volume_is_kept():
 
 def test_cells_that_do_not_belong_together_are_refused():
     with pytest.raises(ValueError, match="share"):
-        maxmin.simulate([maxmin.Cell(1), maxmin.Cell(1, datanodes=5)], 1, 1)
+        maxmin.simulate([PutCell(1), PutCell(1, datanodes=5)], 1, 1)
     with pytest.raises(ValueError, match="replicas"):
-        maxmin.simulate([maxmin.Cell(1, datanodes=2)], 1, 1)
+        maxmin.simulate([PutCell(1, datanodes=2)], 1, 1)

@@ -14,7 +14,9 @@ from whitewire import atomic, cli, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
+from whitewire.records.manifest import manifest_faults
 from whitewire.records.run import OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, RunRecord
+from whitewire.records.schema import load_json
 from whitewire.tidy.tables import metric_rows
 
 DATA = Path(__file__).parents[2] / "data"
@@ -335,7 +337,7 @@ def test_what_is_no_record_is_one_line(tmp_path, text):
     path = tmp_path / "run.json"
     path.write_text(text)
     with pytest.raises(schema.Broken) as broken:
-        schema.load(path, RunRecord)
+        load_json(path, RunRecord)
     assert "\n" not in str(broken.value) and "expected" in str(broken.value)
 
 
@@ -347,7 +349,7 @@ def test_what_is_no_file_is_one_line(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("loop", "bytes", "pipe", "none", "."):
         with pytest.raises(schema.Broken, match="expected"):
-            schema.load(tmp_path / name, RunRecord)
+            load_json(tmp_path / name, RunRecord)
 
 
 def test_a_manifest_leads_nowhere_else(tmp_path):
@@ -355,14 +357,14 @@ def test_a_manifest_leads_nowhere_else(tmp_path):
     (tmp_path / "secret").write_text("x")
     listed = {"files": {"../secret": manifest.entry(b"x")}}
     (tmp_path / "a" / "manifest.json").write_text(json.dumps(listed))
-    ((path, why),) = manifest.faults(tmp_path / "a")
+    ((path, why),) = manifest_faults(tmp_path / "a")
     assert "expected one below it" in why
 
 
 def test_every_real_run_of_the_tests_is_read_by_its_workload():
     for name in RUNS:
         files = {path.name: path.read_text() for path in RUNS[name].iterdir()}
-        assert workloads.metrics(record_of(name), files)
+        assert workloads.run_metrics(record_of(name), files)
 
 
 # -- whitewire check --------------------------------------------------------------------------------------

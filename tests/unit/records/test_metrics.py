@@ -12,18 +12,21 @@ from hypothesis import strategies as st
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
 from whitewire.paths import HOME
-from whitewire.records import jobs, metrics
+from whitewire.records import metrics
+from whitewire.records.jobs import job_faults
+from whitewire.records.metrics import REPORT_PARTS, catalogue_rows, names_for_claims
 from whitewire.records.samples import (
     Samples,
     grown,
-    held,
     idle_shares,
     nearest,
     peak_rate,
     read_samples,
-    seconds_of,
+    second_windows,
+    seconds_held,
 )
 from whitewire.tidy.tables import metric_rows
+from whitewire.workloads import workload_of
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -32,7 +35,7 @@ LIMITS = load_testbed("emulated")["limits"]
 
 
 def of_put(record):
-    return workloads.of("hdfs_put").metrics(record, SAMPLES, ([], {}))
+    return workload_of("hdfs_put").metrics(record, SAMPLES, ([], {}))
 
 
 def test_metrics_of_a_real_run():
@@ -83,9 +86,9 @@ def test_a_total_grows_linearly_between_its_samples():
 
 @given(st.floats(0.1, 20))
 def test_the_seconds_of_a_run_are_no_more_than_it_has(seconds):
-    windows = [(begin, True) for begin, _ in seconds_of(0, seconds)]
-    assert held(windows, seconds) == pytest.approx(seconds)
-    assert held([(begin, False) for begin, _ in windows], seconds) == 0
+    windows = [(begin, True) for begin, _ in second_windows(0, seconds)]
+    assert seconds_held(windows, seconds) == pytest.approx(seconds)
+    assert seconds_held([(begin, False) for begin, _ in windows], seconds) == 0
 
 
 def test_idle_shares_by_whole_seconds():
@@ -118,15 +121,15 @@ def test_what_holds_a_job_overhead_has_no_full_scale_equivalent():
 
 
 def test_every_metric_is_declared_once_and_of_some_workload():
-    families = [*map(metrics.of_operation, metrics.OPERATIONS), *map(metrics.of_report, metrics.PARTS)]
+    families = [*map(metrics.of_operation, metrics.OPERATIONS), *map(metrics.of_report, REPORT_PARTS)]
     assert sum(map(len, [*metrics.GROUPS, *families])) == len(metrics.TABLE)
-    assert {*workloads.metric_names()} == {*metrics.names(metrics.TABLE.values())}
+    assert {*workloads.metric_names()} == {*names_for_claims(metrics.TABLE.values())}
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_code():
     page = (HOME / "docs" / "inside" / "tables.md").read_text()
     for group in (*metrics.GROUPS, metrics.of_operation("{op}"), metrics.of_report("{part}")):
-        assert "\n".join(metrics.rows(group)) in page
+        assert "\n".join(catalogue_rows(group)) in page
 
 
 def test_a_metric_that_the_catalogue_lacks_is_named_with_its_module(monkeypatch):
@@ -147,7 +150,7 @@ def valid():
 
 
 def test_a_run_within_all_bounds_is_valid():
-    assert workloads.faults(*valid(), LIMITS) == []
+    assert workloads.run_faults(*valid(), LIMITS) == []
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_run_within_all_bounds_is_valid():
 def test_each_bound_makes_a_run_invalid(metric, value, says):
     record, found = valid()
     found[metric] = value
-    (fault,) = workloads.faults(record, found, LIMITS)
+    (fault,) = workloads.run_faults(record, found, LIMITS)
     assert says in str(fault)
 
 
@@ -177,8 +180,8 @@ def test_retransmits_count_where_data_crossed_links(user_bytes, why):
         "links_after": {host: {"ingress": count, "egress": 0} for host, count in carried.items()},
         "tcp_retransmits": 44, "queue_drops": 0, "user_bytes": user_bytes,
     }  # fmt: skip
-    assert [reason.code for reason in jobs.faults(record, {}, LIMITS)] == why
-    assert [reason.code for reason in jobs.faults(record | {"queue_drops": 44}, {}, LIMITS)] == [*why, "drops"]
+    assert [reason.code for reason in job_faults(record, {}, LIMITS)] == why
+    assert [reason.code for reason in job_faults(record | {"queue_drops": 44}, {}, LIMITS)] == [*why, "drops"]
 
 
 @pytest.mark.parametrize("idle", [0.1, float("nan")])
@@ -188,6 +191,6 @@ def test_on_a_site_every_second_must_be_idle_enough(idle):
         "cpu_idle_floor": 0.35
     }
     found = {name: value for name, value in found.items() if name != "cpu_late"} | {"cpu_idle_min": idle}
-    (fault,) = workloads.faults(record, found, limits)
+    (fault,) = workloads.run_faults(record, found, limits)
     assert "idle only" in str(fault)
-    assert workloads.faults(record, found | {"cpu_idle_min": 0.4}, limits) == []
+    assert workloads.run_faults(record, found | {"cpu_idle_min": 0.4}, limits) == []

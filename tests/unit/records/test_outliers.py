@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.records import outliers
-from whitewire.records.outliers import Outlier, Way
-from whitewire.tools import fio, iperf3
+from whitewire.records.outliers import Outlier, Way, outliers_of_links
+from whitewire.tools import fio
+from whitewire.tools.iperf3 import iperf3_result
 
 DATA = Path(__file__).parents[2] / "data"
 LIMITS = {"link_error": 0.1, "drive_error": 0.2, "retransmit_share": 0.01}
@@ -64,7 +65,7 @@ def test_a_test_without_a_result_does_not_hide_one_with():
 
 
 def test_what_iperf3_printed_says_that_a_processor_was_the_limit():
-    result = iperf3.parse((DATA / "iperf3-1-stream.json").read_bytes())
+    result = iperf3_result((DATA / "iperf3-1-stream.json").read_bytes())
     rows = [row("a", "b", result.goodput, expected=1000.0), row("a", "b", result.cpu[0], metric="cpu_source"),
             row("a", "b", result.cpu[1], metric="cpu_destination"),
             row("a", "b", result.retransmit_share, metric="retransmit_share")]  # fmt: skip
@@ -195,7 +196,7 @@ def link(mtu=1500, **more):
 
 def test_a_host_with_another_mtu_is_named_and_explains_a_slow_pair():
     seen = {"10gbe": {name: link(9000 if name == "datanode5" else 1500) for name in NAMES}}
-    unlike = outliers.of_links(seen)
+    unlike = outliers_of_links(seen)
     assert [(each.kind, each.subject, each.stops) for each in unlike] == [("unlike", "datanode5", False)]
     assert unlike[0].cause == "MTU 9000, on most hosts 1500"
     found = outliers.of_pairs(all_ways(datanode5=-0.3), LIMITS, outliers.slows(seen))
@@ -204,14 +205,14 @@ def test_a_host_with_another_mtu_is_named_and_explains_a_slow_pair():
 
 
 def test_links_without_a_majority_are_no_outliers():
-    assert outliers.of_links({"10gbe": {"a": link(), "b": link(9000)}}) == []
-    assert outliers.of_links({"10gbe": {"a": link(), "b": link(9000), "c": link(4000), "d": link(2000)}}) == []
-    assert outliers.of_links({"10gbe": {name: {} for name in NAMES}}) == []
+    assert outliers_of_links({"10gbe": {"a": link(), "b": link(9000)}}) == []
+    assert outliers_of_links({"10gbe": {"a": link(), "b": link(9000), "c": link(4000), "d": link(2000)}}) == []
+    assert outliers_of_links({"10gbe": {name: {} for name in NAMES}}) == []
 
 
 def test_driver_and_firmware_are_compared():
     odd = {name: link(firmware="14.0" if name == "datanode1" else "16.35.2000") for name in NAMES}
-    assert outliers.of_links({"10gbe": odd})[0].cause == "firmware 14.0, on most hosts 16.35.2000"
+    assert outliers_of_links({"10gbe": odd})[0].cause == "firmware 14.0, on most hosts 16.35.2000"
     assert outliers.slows({"10gbe": odd}) == {}
 
 

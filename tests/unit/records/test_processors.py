@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.records import processors
+from whitewire.records.processors import processor_faults, processor_metrics
 from whitewire.records.samples import Samples, Torn, WaitedSeries, read_waited
 
 LIMITS = {"cpu_late_ms": 1.0}
@@ -32,7 +33,7 @@ def series(ran, waited, own=0.02, outside=0.0, late=0.0, seconds=10.0):
 def test_wake_latency_is_per_wake_waiting_per_second_that_threads_ran_and_others_are_what_is_left(
     ran, waited, outside, late
 ):
-    found = processors.metrics(*series(ran, waited, outside=outside, late=late))
+    found = processor_metrics(*series(ran, waited, outside=outside, late=late))
     assert found["cpu_late"] == pytest.approx(late, abs=1e-9)
     assert found["cpu_waited"] == pytest.approx(waited / ran)
     assert found["cpu_outside"] == pytest.approx(outside, abs=0.02)
@@ -50,23 +51,23 @@ def test_a_run_needs_what_it_uses_in_nine_of_ten_half_seconds(busy, needed):
 
 
 def test_a_run_in_which_nothing_ran_waited_for_nothing():
-    assert processors.metrics(*series(0.0, 0.0))["cpu_waited"] == 0.0
+    assert processor_metrics(*series(0.0, 0.0))["cpu_waited"] == 0.0
 
 
 def test_a_timer_that_never_woke_makes_a_run_invalid():
     record, samples, waits_of = series(0.5, 0.1)
-    found = processors.metrics(record, samples, replace(waits_of, wakes=[0.0] * len(waits_of.time)))
-    assert processors.faults(record, found, LIMITS)
+    found = processor_metrics(record, samples, replace(waits_of, wakes=[0.0] * len(waits_of.time)))
+    assert processor_faults(record, found, LIMITS)
 
 
 def test_a_run_that_woke_too_late_says_so_and_what_others_used():
     record, *waits_of = series(0.8, 2.0, outside=0.6, late=2.5)
-    found = processors.metrics(record, *waits_of)
-    assert [*map(str, processors.faults(record, found, LIMITS))] == [
+    found = processor_metrics(record, *waits_of)
+    assert [*map(str, processor_faults(record, found, LIMITS))] == [
         "processors: a process woke 2.5 ms late on average, bound 1 ms; other programs used 0.6 processors"
     ]
-    assert processors.faults(record, found, {"cpu_late_ms": 2.6}) == []
-    assert processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 1.0}) == []
+    assert processor_faults(record, found, {"cpu_late_ms": 2.6}) == []
+    assert processor_faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 1.0}) == []
 
 
 @pytest.mark.parametrize(
@@ -85,12 +86,12 @@ def test_a_run_that_woke_too_late_says_so_and_what_others_used():
 def test_where_computing_is_the_point_no_other_program_computes(outside, reasons):
     """Of a job that is as fast as its processors, another program that takes one of two doubles the time."""
     record, *made = series(0.9, 1.5, outside=outside, late=0.13)
-    found = processors.metrics(record, *made)
-    faults = processors.faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 0.5})
+    found = processor_metrics(record, *made)
+    faults = processor_faults({**record, "cpu": "report"}, found, LIMITS | {"cpu_outside": 0.5})
     assert [*map(str, faults)] == reasons
-    assert processors.faults({**record, "cpu": "limit"}, found, LIMITS | {"cpu_outside": 0.5}) == []
+    assert processor_faults({**record, "cpu": "limit"}, found, LIMITS | {"cpu_outside": 0.5}) == []
     unknown = found | {"cpu_outside": math.nan}
-    assert processors.faults({**record, "cpu": "report"}, unknown, LIMITS | {"cpu_outside": 0.5})
+    assert processor_faults({**record, "cpu": "report"}, unknown, LIMITS | {"cpu_outside": 0.5})
 
 
 @given(st.integers(0, 10), st.booleans())
@@ -112,7 +113,7 @@ def test_processors_are_short_where_the_timer_never_woke_and_nothing_is_reported
 
 
 def test_of_a_site_nothing_is_reported():
-    assert processors.faults({"start": 0.0, "end": 1.0}, {}, LIMITS) == []
+    assert processor_faults({"start": 0.0, "end": 1.0}, {}, LIMITS) == []
 
 
 def test_the_table_of_a_run_is_whole_or_refused():

@@ -7,7 +7,19 @@ import pytest
 from whitewire.paths import HOME
 from whitewire.records import reasons
 from whitewire.records.journal import left_of
-from whitewire.records.reasons import BUDGET, DECIDED, ELSE, FAILED, INVALID, LACKING, NOT_MADE, OTHER, OTHERS, Reason
+from whitewire.records.reasons import (
+    _OTHER,
+    BUDGET,
+    DECIDED,
+    ELSE,
+    FAILED,
+    INVALID,
+    LACKING,
+    NOT_MADE,
+    OTHERS,
+    Reason,
+    recorded_reason,
+)
 
 LEFT = [
     (Reason(BUDGET), "the budget ended"),
@@ -41,16 +53,16 @@ OLD_OVERHEAD = "processors: other programs used 1.1 of 2, bound 1"
 @pytest.mark.parametrize(("why", "said"), [*LEFT, *LOST])
 def test_a_sentence_from_before_there_were_codes_has_the_code_that_it_would_have_today(why, said):
     assert str(why) == said
-    old = reasons.read(said, among=NOT_MADE if (why, said) in LEFT else INVALID)
+    old = recorded_reason(said, among=NOT_MADE if (why, said) in LEFT else INVALID)
     assert (old.code, str(old)) == (why.code, said)
-    assert str(reasons.read("in other words", why.code)) == "in other words", "the code decides, not the sentence"
+    assert str(recorded_reason("in other words", why.code)) == "in other words", "the code decides, not the sentence"
 
 
 @pytest.mark.parametrize(("said", "among", "code"), [
-    ("no client for a cell", NOT_MADE, OTHER), ("DataNode datanode2 ended", INVALID, OTHER),
+    ("no client for a cell", NOT_MADE, _OTHER), ("DataNode datanode2 ended", INVALID, _OTHER),
     ("processors: they were busy", INVALID, "short")])  # fmt: skip
 def test_an_old_sentence_of_no_code_is_reported_as_it_is(said, among, code):
-    found = reasons.read(said, among=among)
+    found = recorded_reason(said, among=among)
     assert (found.code, str(found), found.kind.again) == (code, said, False)
 
 
@@ -86,7 +98,7 @@ def test_the_reference_is_read_though_it_has_no_codes():
 
 
 def test_the_table_of_the_documentation_is_that_of_the_code():
-    assert "\n".join(reasons.rows()) in (HOME / "docs" / "inside" / "tables.md").read_text()
+    assert "\n".join(reasons._rows()) in (HOME / "docs" / "inside" / "tables.md").read_text()
 
 
 def test_a_block_that_has_codes_is_read_by_them():

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whitewire.records import checked, schema
+from whitewire.records import checked
 from whitewire.records.run import RunRecord
-from whitewire.records.schema import Broken, MayBeInfinite
+from whitewire.records.schema import Broken, MayBeInfinite, fault_of_value, parse_json
 from whitewire.records.trust import LinkRow
 
 
@@ -21,12 +21,12 @@ class Form(TypedDict):
 
 
 def fault(**other):
-    return schema.fault({"rate": 1.5, "drive": {"rate": 2, "cache": 0.5}, "way": "in"} | other, Form)
+    return fault_of_value({"rate": 1.5, "drive": {"rate": 2, "cache": 0.5}, "way": "in"} | other, Form)
 
 
 @pytest.mark.parametrize("written", ["Infinity", "-Infinity", "1e999", "-1e999", "1" + 400 * "0"])
 def test_a_number_that_is_not_finite_is_a_fault(written):
-    value = schema.parse(written)
+    value = parse_json(written)
     assert fault(rate=value).endswith(", expected a finite number") and fault(rate=value).startswith("rate: found ")
     assert "drive.cache: found" in fault(drive={"rate": 1.0, "cache": value})
     assert (fault(drive={"rate": value}) == "") == isinstance(value, float)
@@ -34,7 +34,7 @@ def test_a_number_that_is_not_finite_is_a_fault(written):
 
 def test_nan_is_no_number_anywhere():
     with pytest.raises(Broken, match="found NaN, expected a number"):
-        schema.parse('{"drive": {"rate": NaN}}')
+        parse_json('{"drive": {"rate": NaN}}')
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(1 - (1 << 63), (1 << 63) - 1))
@@ -53,14 +53,14 @@ def test_a_word_that_is_none_of_its_form_is_reported_with_the_nearest():
 
 def test_a_drive_without_a_model_has_an_infinite_rate_and_goodput_never():
     drive = {"count": 1, "rate": math.inf, "access_time": 0.0, "chunk": math.inf, "cache": 0.0}
-    assert schema.fault({"evidence": {"drive": drive}}, RunRecord) == ""
-    assert "access_time: found" in schema.fault({"evidence": {"drive": drive | {"access_time": math.inf}}}, RunRecord)
+    assert fault_of_value({"evidence": {"drive": drive}}, RunRecord) == ""
+    assert "access_time: found" in fault_of_value({"evidence": {"drive": drive | {"access_time": math.inf}}}, RunRecord)
     job = {"name": "read", "submit": 1.0, "end": 2.0, "tasks": [], "counters": {},
            "testdfsio": {"size": 1.0, "time": 0.0, "rate": math.inf, "sqrate": math.inf, "tasks": 1.0}}  # fmt: skip
-    assert schema.fault({"jobs": [job]}, RunRecord) == ""
+    assert fault_of_value({"jobs": [job]}, RunRecord) == ""
     row = {"rate": 25.0, "pairs": 1, "number": 1, "meter": "iperf3", "source": "a", "destination": "b",
            "goodput": math.inf, "expected": 23.9, "why": ""}  # fmt: skip
-    assert schema.fault([row], list[LinkRow]) == "[0].goodput: found Infinity, expected a finite number or nothing"
+    assert fault_of_value([row], list[LinkRow]) == "[0].goodput: found Infinity, expected a finite number or nothing"
     probe = {"probe": "iperf3", "fabric": "1gbe", "source": "a", "destination": "b", "streams": 1, "metric": "goodput",
              "value": math.inf, "unit": "Mbit/s", "ok": True}  # fmt: skip
-    assert "[0].value: found Infinity" in schema.fault([probe], list[checked.ProbeRow])
+    assert "[0].value: found Infinity" in fault_of_value([probe], list[checked.ProbeRow])

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from whitewire.records import jobs
-from whitewire.tools import Unreadable, codecs, history, namenode
+from whitewire.tools import Unreadable, codecs, namenode
+from whitewire.tools.codecs import codec_settings
+from whitewire.tools.history import setting_text, settings_of_answer
 
 DATA = Path(__file__).parents[2] / "data"
 SETTINGS = json.loads((DATA / "job-settings.json").read_text())
@@ -44,19 +46,19 @@ def test_a_coded_block_group_crosses_the_links_but_for_one_block_at_most():
 def test_settings_of_a_real_job():
     """The server makes numbers and truth values of them."""
     names = {codecs.COMPRESS, codecs.CODEC, "dfs.blocksize", "mapreduce.job.reduce.slowstart.completedmaps", "none"}
-    found = history.settings(SETTINGS, names)
+    found = settings_of_answer(SETTINGS, names)
     assert found == {
         codecs.COMPRESS: "true", codecs.CODEC: "org.apache.hadoop.io.compress.BZip2Codec", "dfs.blocksize": "1219072",
         "mapreduce.job.reduce.slowstart.completedmaps": "0.05",
     }  # fmt: skip
     assert codecs.word_of(found) == "bzip2"
     with pytest.raises(Unreadable, match="expected a job's configuration"):
-        history.settings({"conf": {}}, names)
+        settings_of_answer({"conf": {}}, names)
 
 
 @pytest.mark.parametrize("word", codecs.WORDS)
 def test_what_a_word_sets_is_read_back_as_the_word(word):
-    settings = {name: history.text(value) for name, value in codecs.settings(word).items()}
+    settings = {name: setting_text(value) for name, value in codec_settings(word).items()}
     assert codecs.word_of(settings) == word
 
 

@@ -7,9 +7,11 @@ import json
 
 import pytest
 
-from whitewire import factors
+from whitewire.factors import FACTORS
 from whitewire.records import schema, transport
 from whitewire.records.run import RunRecord
+from whitewire.records.schema import load_json
+from whitewire.records.transport import fault_of_transport
 
 GB = 10**9
 FRAME = 1514
@@ -65,7 +67,7 @@ CASES = [  # asked, ports, what speaks against it (empty: nothing)
 
 @pytest.mark.parametrize(("kind", "ports", "against"), CASES)
 def test_what_speaks_against_a_transport(kind, ports, against):
-    assert transport.fault(kind, ports) == against
+    assert fault_of_transport(kind, ports) == against
 
 
 def test_links_carry_what_either_counter_has_more_of():
@@ -90,12 +92,12 @@ def test_a_run_that_fell_back_to_tcp_does_not_count(ports, varies, fault):
     record = copy.deepcopy(RECORD)
     record["evidence"] = {} if ports is None else {"ports": ports}
     record["factors"] = record["factors"] if varies else {}
-    found = factors.TABLE["transport"].check(record).fault
+    found = FACTORS["transport"].check(record).fault
     assert found.startswith(fault) and bool(found) == bool(fault)
 
 
 def test_a_run_that_was_asked_no_transport_has_no_proof_of_one():
-    assert factors.TABLE["transport"].check({**RECORD, "asked": {}, "factors": {}}) is None
+    assert FACTORS["transport"].check({**RECORD, "asked": {}, "factors": {}}) is None
 
 
 def test_a_record_with_ports_is_read_as_it_was_written(tmp_path):
@@ -103,8 +105,8 @@ def test_a_record_with_ports_is_read_as_it_was_written(tmp_path):
     fabric = {"name": "10gbe", "rate": 10000.0, "full_scale_rate": 10000.0}
     written = RECORD | {"fabric": fabric, "evidence": {"ports": of(host(), packets())}}
     path.write_text(json.dumps(written))
-    assert schema.load(path, RunRecord) == written
+    assert load_json(path, RunRecord) == written
     written["evidence"]["ports"]["datanode1"]["segments"] = "many"
     path.write_text(json.dumps(written))
     with pytest.raises(schema.Broken, match="segments"):
-        schema.load(path, RunRecord)
+        load_json(path, RunRecord)

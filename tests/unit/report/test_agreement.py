@@ -15,6 +15,11 @@ from tests.support.compared import claim, run, write
 from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.report import agreement, bundle, comparison, rebuild, reference
+from whitewire.report.agreement import AGREEMENT_RECORD, AGREEMENT_TABLE, agreement_of, is_of_bundle
+from whitewire.report.bundle import BUNDLE_FILE, TESTBED_FILE
+from whitewire.report.comparison import load_results
+from whitewire.report.rebuild import opened_folder
+from whitewire.report.reference import read_reference
 
 VERDICTS = ["reproduced", "direction only", "not reproduced", "inconclusive", "not testable here"]
 PAIRS = st.lists(st.tuples(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS)), min_size=1, max_size=60)
@@ -107,12 +112,12 @@ def test_intervals_without_a_common_value_differ(a, b):
     """The interval of the ratio is never wider than one end over the other."""
     one, two = ((math.sqrt(low * high), low, high) for low, high in (a, b))
     if comparison.overlap(one, two) == "no":
-        assert comparison.against(one, two)["differs"] == "yes"
+        assert comparison._against(one, two)["differs"] == "yes"
 
 
 def compared(tmp_path, one, two):
-    a, b = (comparison.load(write(tmp_path / side, claims=rows)) for side, rows in (("a", one), ("b", two)))
-    return agreement.of(comparison.verdicts(a, b))
+    a, b = (load_results(write(tmp_path / side, claims=rows)) for side, rows in (("a", one), ("b", two)))
+    return agreement_of(comparison.verdicts(a, b))
 
 
 def test_counts_of_all_claims_and_of_those_that_runs_judge(tmp_path):
@@ -176,14 +181,14 @@ def project(tmp_path, monkeypatch):
     folder = kept.project(tmp_path / "project")
     kept.results(folder)
     monkeypatch.chdir(folder)
-    for name in rebuild.OVERRIDES:
+    for name in rebuild._OVERRIDES:
         monkeypatch.delenv(name, raising=False)
     assert main(["reference"]) == 0
     return folder
 
 
 def beside(results, folder):
-    return json.loads((agreement.beside_reference(results, folder) / agreement.RECORD).read_text())
+    return json.loads((agreement.beside_reference(results, folder) / AGREEMENT_RECORD).read_text())
 
 
 def test_another_run_beside_the_reference(project, tmp_path):
@@ -192,7 +197,7 @@ def test_another_run_beside_the_reference(project, tmp_path):
     assert found["state"] == "compared" and found["agrees"] and found["messages"] == []
     assert found["all"]["claims"] == 4 and found["all"]["share"] == 1
     assert found["reference"]["commits"] == [kept.COMMIT]
-    assert len(pd.read_csv(tmp_path / "beside" / agreement.TABLE)) == 4
+    assert len(pd.read_csv(tmp_path / "beside" / AGREEMENT_TABLE)) == 4
 
 
 def test_a_run_that_found_something_else(project, tmp_path):
@@ -211,35 +216,35 @@ def test_a_run_of_other_papers_has_nothing_in_common(project, tmp_path):
 
 
 def test_the_reference_itself_is_not_compared(project, tmp_path):
-    record, files = reference.read()
-    results = bundle.unpack(rebuild.target("reference"), record, files.items())
+    record, files = read_reference()
+    results = bundle.unpack(opened_folder("reference"), record, files.items())
     assert beside(results, tmp_path / "beside")["state"] == "itself"
 
 
 def test_a_run_of_equal_numbers_and_other_tables_is_another_run(project, tmp_path):
     """results.json of both has the same bytes."""
-    record, files = reference.read()
-    other = comparison.load(kept.results(project, seed=2, name="again"))
-    opened = rebuild.target("reference")
+    record, files = read_reference()
+    other = load_results(kept.results(project, seed=2, name="again"))
+    opened = opened_folder("reference")
     results = bundle.unpack(opened, record, files.items())
     again = project / "results" / "again" / kept.PAPER
     shutil.rmtree(results / kept.PAPER)
     shutil.copytree(again, results / kept.PAPER)
-    assert (opened / bundle.NAME).read_bytes() == files[bundle.NAME]
+    assert (opened / BUNDLE_FILE).read_bytes() == files[BUNDLE_FILE]
     found = beside(results, tmp_path / "beside")
     assert found["state"] == "compared" and found["all"]["claims"] == len(other[kept.PAPER].verdicts)
-    assert not agreement.is_of(results, files)
+    assert not is_of_bundle(results, files)
 
 
-@pytest.mark.parametrize("name", [bundle.TESTBED, f"{kept.PAPER}/design.csv", f"{kept.PAPER}/raw/quick-1/block.json",
+@pytest.mark.parametrize("name", [TESTBED_FILE, f"{kept.PAPER}/design.csv", f"{kept.PAPER}/raw/quick-1/block.json",
                                   f"{kept.PAPER}/tidy/runs.csv"])  # fmt: skip
 def test_a_bundle_of_another_file_is_another_one(project, tmp_path, name):
-    record, files = reference.read()
+    record, files = read_reference()
     results = bundle.unpack(tmp_path / "opened", record, files.items())
-    assert agreement.is_of(results, files)
-    assert not agreement.is_of(results, files | {name: files[name] + b"\n"})
+    assert is_of_bundle(results, files)
+    assert not is_of_bundle(results, files | {name: files[name] + b"\n"})
     judged = {each: b"" if "/analysis/" in each else content for each, content in files.items()}
-    assert agreement.is_of(results, judged)  # which is judged anew
+    assert is_of_bundle(results, judged)  # which is judged anew
 
 
 def test_a_reference_of_another_design_is_not_set_beside_a_run(project, tmp_path):
@@ -258,7 +263,7 @@ def test_a_fault_of_the_run_is_none_of_the_reference(project, tmp_path):
         agreement.beside_reference(results, tmp_path / "beside")
     found, damaged = comparison.sound(results)
     assert found == {} and list(damaged) == [kept.PAPER]
-    record = agreement.beside_reference(results, tmp_path / "beside", found) / agreement.RECORD
+    record = agreement.beside_reference(results, tmp_path / "beside", found) / AGREEMENT_RECORD
     assert json.loads(record.read_text())["all"]["claims"] == 0
 
 
@@ -270,7 +275,7 @@ def test_a_broken_reference_disturbs_no_start_page(project, tmp_path):
 
 
 def test_without_a_reference(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(reference, "folder", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr(reference, "reference_folder", lambda: tmp_path / "nowhere")
     assert beside(project / "results" / "emulated", tmp_path / "beside") == {"state": "none"}
 
 

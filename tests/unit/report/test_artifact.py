@@ -10,8 +10,10 @@ from tests.support import kept
 from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT, claim, write
 from whitewire.errors import UserError
-from whitewire.records import manifest
+from whitewire.records.manifest import manifest_faults
 from whitewire.report import artifact, reference
+from whitewire.report.artifact import agreement_facts, artifact_of
+from whitewire.report.reference import keep_reference
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def test_a_run_is_reported_as_its_records_have_it(results):
     (block / "block.json").write_text(json.dumps(record | more | {"given_up": [ids[2]]}))
     (own / "logs").mkdir()
     (own / "logs" / "analysis.tsv").write_text("s\th:m:s\tmax_rss\n4.25\t0:00:04\t100\n")
-    found = artifact.of(results, {"state": "none"})
+    found = artifact_of(results, {"state": "none"})
     (paper,) = found["papers"]
     assert paper["seconds"] == {"measure": 90.0, "measure: runs": 60.0, "measure: start": 30.0, "analysis": 4.2}
     assert paper["left"] == {"decided after some runs of each cell": 2, "given up: no attempt was valid": 1}
@@ -88,13 +90,13 @@ def test_the_commit_to_check_out_has_the_reference(results, monkeypatch, measure
     block = results / kept.PAPER / "raw" / "quick-1" / "block.json"
     record = json.loads(block.read_text())
     monkeypatch.setattr(artifact, "_blocks", lambda *_: [record | {"commit": commit} for commit in measured_by])
-    assert artifact.of(results, {"state": state})["checkout"] == expected
+    assert artifact_of(results, {"state": state})["checkout"] == expected
 
 
 def test_claims_have_what_is_asked_and_what_was_found(tmp_path):
     trend = claim("C3", 1.0, 0.9, 1.1, route="arithmetic", expected="rising")
     write(tmp_path, claims=[claim("C1", 4.1, 3.9, 4.3, estimand="throughput: b / a"), claim("C2", 2.0, n=3), trend])
-    found = artifact.of(tmp_path, {"state": "none"})
+    found = artifact_of(tmp_path, {"state": "none"})
     one, two, three = found["claims"]
     assert (one["estimand"], one["expected"], one["expected_low"], one["expected_high"]) == (
         "throughput: b / a", 4.0, 3.5, 4.5)  # fmt: skip
@@ -107,18 +109,18 @@ def test_claims_have_what_is_asked_and_what_was_found(tmp_path):
 def test_machines_that_are_alike_are_reported_once():
     one, two = {"cpu": "A", "memory_gib": 64.0, "load_average": 0.1}, {"cpu": "B", "memory_gib": 64.0}
     records = [{"machines": {"w1": one, "w2": one | {"load_average": 3.0}, "w3": two}}, {"machines": {"w1": one}}]
-    assert artifact.machines(records) == [
+    assert artifact._machines(records) == [
         {"hosts": "w1, w2", "facts": {"cpu": "A", "memory_gib": "64"}},
         {"hosts": "w3", "facts": {"cpu": "B", "memory_gib": "64"}},
     ]
-    (only,) = artifact.machines([ENVIRONMENT])
+    (only,) = artifact._machines([ENVIRONMENT])
     assert only == {"hosts": "", "facts": {"kernel": "6.1.0", "processors": "2"}}
 
 
 def test_packages_of_every_kind():
     software = {"debian_packages": ["fio=3.33-3", "git=1:2.39.5-0+deb12u3"], "python_packages": ["numpy==2.4.6"],
                 "conda": {"packages": ["r-base-4.2.3-h1_0", "odd"]}}  # fmt: skip
-    found = artifact.packages([{"software": software}, {"software": software}])
+    found = artifact._packages([{"software": software}, {"software": software}])
     assert [tuple(each.values()) for each in found] == [
         ("Debian", "fio", "3.33-3"), ("Debian", "git", "1:2.39.5-0+deb12u3"), ("Python", "numpy", "2.4.6"),
         ("conda", "r-base", "4.2.3"), ("conda", "odd", ""),
@@ -143,14 +145,14 @@ def test_sizes_follow_no_link(tmp_path):
 
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(UserError, match="found no <paper>/analysis/verdicts.csv"):
-        artifact.of(tmp_path, {"state": "none"})
+        artifact_of(tmp_path, {"state": "none"})
 
 
 def test_a_second_run_is_reported_beside_the_reference(results, tmp_path):
-    own = reference.make(results, [kept.PAPER])
-    assert artifact.beside_reference(own, tmp_path)["state"] == "itself"
+    own = keep_reference(results, [kept.PAPER])
+    assert agreement_facts(own, tmp_path)["state"] == "itself"
     again = kept.results(results.parent.parent, seed=2, name="again")
-    found = artifact.beside_reference(again, tmp_path / "scratch")
+    found = agreement_facts(again, tmp_path / "scratch")
     assert found["state"] == "compared"
     assert found["agrees"] is True
     rows = {row["claim"]: row for row in found["rows"]}
@@ -160,7 +162,7 @@ def test_a_second_run_is_reported_beside_the_reference(results, tmp_path):
 
 
 def test_the_reference_of_the_repository():
-    found = artifact.of(reference.folder(), {"state": "itself"})
+    found = artifact_of(reference.reference_folder(), {"state": "itself"})
     record = reference.results_record()
     assert found["is_reference"]
     assert (found["testbed"], found["seed"]) == (record["testbed"], record["seed"])
@@ -169,4 +171,4 @@ def test_the_reference_of_the_repository():
         name: each["runs"] for name, each in record["papers"].items()
     }
     assert all(each["counted"] + sum(each["left"].values()) == each["designed"] for each in found["papers"])
-    assert manifest.faults(reference.folder()) == []
+    assert manifest_faults(reference.reference_folder()) == []

@@ -8,6 +8,7 @@ import pytest
 
 from whitewire.analysis import claims
 from whitewire.report import badge
+from whitewire.report.badge import write_badges
 
 HOME = Path(__file__).resolve().parents[3]
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -44,7 +45,7 @@ def test_each_claim_has_one_that_says_which_way(tmp_path):
         "E-C3,direction only,above,1.5,2,2,\nE-C4,not testable here,,,,,\n"
     )
     paper = {"claims": [{"id": f"E-C{n}", "test": {"no_effect": 1}} for n in (1, 2, 3)] + [{"id": "E-C4", "test": {}}]}
-    badge.write(table, paper, tmp_path / "badges")
+    write_badges(table, paper, tmp_path / "badges")
     texts = {path.stem: read(path.read_text())[0][1] for path in (tmp_path / "badges").iterdir()}
     assert texts == {"E-C1": "more than claimed", "E-C2": "more than claimed", "E-C3": "less than claimed",
                     "E-C4": "not testable here"}  # fmt: skip

@@ -20,10 +20,10 @@ PAPER = {
 
 @pytest.fixture(params=["html", "typst"])
 def made(request, tmp_path) -> tuple[str, str]:
-    (tmp_path / "r.bib").write_text(citation.entry(PAPER))
+    (tmp_path / "r.bib").write_text(citation._entry(PAPER))
     (tmp_path / "d.md").write_text("See [@made-up-2026].\n")
     argv = [
-        render._pandoc(), "d.md", "--citeproc", "--bibliography=r.bib", f"--csl={render.PAPER / 'references.csl'}",
+        render._pandoc(), "d.md", "--citeproc", "--bibliography=r.bib", f"--csl={render._PAPER / 'references.csl'}",
         f"--to={request.param}", "--wrap=none", "--fail-if-warnings", "--metadata=link-citations:true",
     ]  # fmt: skip
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
@@ -60,5 +60,5 @@ def test_an_address_has_nothing_that_ends_it():
 
 
 def test_without_authors_the_publisher_stands_for_them():
-    entry = citation.entry({"id": "x-1", "title": "T", "publisher": "Acme (blog)", "year": None, "source": {}})
+    entry = citation._entry({"id": "x-1", "title": "T", "publisher": "Acme (blog)", "year": None, "source": {}})
     assert "author = {{Acme}}" in entry and "year" not in entry

@@ -44,8 +44,8 @@ def test_no_commit_holds_what_is_in_no_repository(tmp_path):
 
 def test_when_a_commit_was_made_and_which_came_first(history):
     _, made = history
-    assert [commits.moment(each) for each in made] == [1_700_000_001, 1_700_000_002, 1_700_000_003]
-    assert commits.moment(made[1][:12]) == 1_700_000_002
+    assert [commits.commit_time(each) for each in made] == [1_700_000_001, 1_700_000_002, 1_700_000_003]
+    assert commits.commit_time(made[1][:12]) == 1_700_000_002
     assert commits.precedes(made[0], made[2]) and commits.precedes(made[1], made[1])
     assert not commits.precedes(made[2], made[0])
 
@@ -53,6 +53,6 @@ def test_when_a_commit_was_made_and_which_came_first(history):
 @pytest.mark.parametrize("commit", ["unknown", "", "0" * 40, "--output=x", "HEAD"])
 def test_what_is_no_commit_here(history, commit):
     folder, made = history
-    assert commits.moment(commit) is None
+    assert commits.commit_time(commit) is None
     assert not commits.precedes(commit, made[2]) and not commits.precedes(made[0], commit)
     assert not (folder / "x").exists()

@@ -15,6 +15,8 @@ from tests.support.compared import ENVIRONMENT, SCALE, cell, claim, run, write
 from tests.support.kept import rewritten
 from whitewire.cli import main
 from whitewire.report import compare, comparison, rebuild, reference
+from whitewire.report.comparison import COMPARED_COLUMNS, compare_environments, load_results
+from whitewire.report.rebuild import opened_folder
 
 PAPER = "made-up-2026"
 
@@ -24,7 +26,7 @@ def both(tmp_path):
     """Two sites loaded, from the arguments of `write` for each."""
 
     def made(one, two):
-        return comparison.load(write(tmp_path / "a", **one)), comparison.load(write(tmp_path / "b", **two))
+        return load_results(write(tmp_path / "a", **one)), load_results(write(tmp_path / "b", **two))
 
     return made
 
@@ -41,7 +43,7 @@ def only(table, **wanted):
 
 
 def test_the_interval_of_a_ratio_is_that_of_the_method():
-    found = comparison.against((2.0, 1.0, 4.0), (8.0, 4.0, 16.0))
+    found = comparison._against((2.0, 1.0, 4.0), (8.0, 4.0, 16.0))
     half = math.hypot(math.log(2), math.log(2))
     assert found["ratio"] == pytest.approx(4)
     assert (found["ratio_low"], found["ratio_high"]) == (pytest.approx(4 / math.exp(half)),
@@ -61,7 +63,7 @@ def test_its_coverage_is_that_of_an_interval_of_95_percent():
         centre, half = plain.fmean(values), 2.045 * plain.stdev(values) / math.sqrt(30)
         return centre, centre - half, centre + half
 
-    differ = sum(comparison.against(side(), side())["differs"] == "yes" for _ in range(2000))
+    differ = sum(comparison._against(side(), side())["differs"] == "yes" for _ in range(2000))
     assert 0.03 < differ / 2000 < 0.07
 
 
@@ -82,7 +84,7 @@ def test_its_coverage_is_that_of_an_interval_of_95_percent():
     ],
 )
 def test_what_differs(a, b, differs):
-    found = comparison.against(a, b)
+    found = comparison._against(a, b)
     assert found["differs"] == differs
     if a[0] is None or not a[0] > 0:
         assert found["ratio"] is None and found["ratio_low"] is None
@@ -95,7 +97,7 @@ PARTS = st.floats(0, 0.9)
 @given(ESTIMATES, PARTS, PARTS, ESTIMATES, PARTS, PARTS)
 def test_exchanged_sides_give_the_inverse_ratio_and_the_same_answer(x, xl, xh, y, yl, yh):
     a, b = (x, x * (1 - xl), x * (1 + xh)), (y, y * (1 - yl), y * (1 + yh))
-    one, two = comparison.against(a, b), comparison.against(b, a)
+    one, two = comparison._against(a, b), comparison._against(b, a)
     assert one["ratio"] * two["ratio"] == pytest.approx(1)
     assert one["ratio_low"] * two["ratio_high"] == pytest.approx(1)
     assert one["ratio_low"] <= one["ratio"] * (1 + 1e-9) and one["ratio"] <= one["ratio_high"] * (1 + 1e-9)
@@ -115,7 +117,7 @@ def test_verdicts_and_estimates_of_claims(both):
                     claim("C3", 3.0, n=3, verdict="inconclusive"), claim("C5", 1.0)]},
     )  # fmt: skip
     table = comparison.verdicts(a, b)
-    assert tuple(table.columns) == comparison.VERDICTS
+    assert tuple(table.columns) == COMPARED_COLUMNS
     same, other, few = (only(table, claim=name) for name in ("C1", "C2", "C3"))
     assert (same["agree"], same["differs"]) == ("yes", "no")
     assert (other["agree"], other["verdict_b"], other["differs"]) == ("no", "not reproduced", "yes")
@@ -224,8 +226,8 @@ def test_facts_of_several_blocks_and_hosts_hold_every_value():
 def test_environment_facts_side_by_side(both):
     other = changed(machine={"kernel": "6.6.0", "processors": 2}, tools={"java": "17.0.15", "hadoop": "3.5.0"})
     a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")], "environment": other})
-    table = comparison.environment(a, b)
-    assert tuple(table.columns) == comparison.ENVIRONMENT
+    table = compare_environments(a, b)
+    assert tuple(table.columns) == comparison._ENVIRONMENT
     kernel = only(table, entry="machine / kernel")
     assert (kernel["a"], kernel["b"], kernel["agree"]) == ("6.1.0", "6.6.0", "no")
     assert only(table, entry="machine / processors")["agree"] == "yes"
@@ -296,13 +298,13 @@ def test_claims_that_changed_and_records_that_lack(both):
         "claims that ask for something else in A than in B: C1",
         "no environment was recorded in A",
     ]
-    assert comparison.environment(a, b).empty
+    assert compare_environments(a, b).empty
 
 
 def test_a_paper_in_only_one(tmp_path, both):
     a, b = both({"claims": [claim("C1")]}, {"claims": [claim("C1")]})
     write(tmp_path / "b", "another-2026", [claim("C9")])
-    b = comparison.load(tmp_path / "b")
+    b = load_results(tmp_path / "b")
     assert comparison.messages(a, b) == [{"paper": "another-2026", "message": "only in B, so not compared"}]
     assert set(comparison.verdicts(a, b)["paper"]) == {PAPER}
 
@@ -320,18 +322,19 @@ def project(tmp_path, monkeypatch):
           design=[run(block="smoke-1")])  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "whitewire.report.compare.render", lambda qmd, results, output, formats, pages: [output / f"{qmd.stem}.html"]
+        "whitewire.report.compare.render_document",
+        lambda qmd, results, output, formats, pages: [output / f"{qmd.stem}.html"],
     )
     return tmp_path
 
 
 def test_a_page_leads_to_the_start_pages_that_there_are(project, monkeypatch):
-    monkeypatch.setattr(reference, "folder", lambda: project / "results" / "reference")
+    monkeypatch.setattr(reference, "reference_folder", lambda: project / "results" / "reference")
     sides = {name: project / "results" / name for name in ("mine", "reference", "bare")}
     sides["theirs"] = project / "results" / "opened" / "sent" / "results" / "lab & co"
     for folder in sides.values():
         folder.mkdir(parents=True)
-    for opened in (sides["mine"], rebuild.target("reference"), project / "results" / "opened" / "sent"):
+    for opened in (sides["mine"], opened_folder("reference"), project / "results" / "opened" / "sent"):
         rebuild.start_page(opened).parent.mkdir(parents=True)
         rebuild.start_page(opened).touch()
     assert compare.start_pages(project / "results" / "compare" / "a-b", sides) == {

@@ -25,10 +25,14 @@ from tests.support.blocks import BLOCK
 from tests.support.kept import PAPER
 from whitewire.cli import main
 from whitewire.errors import UserError
-from whitewire.records import checked, manifest
-from whitewire.records.checked import PACKAGE
+from whitewire.records import manifest
+from whitewire.records.checked import PACKAGE, described_tables
+from whitewire.records.manifest import MANIFEST_FILE, manifest_of
 from whitewire.records.schema import Broken
-from whitewire.report import artifact, bundle, crate, rebuild, reference
+from whitewire.report import bundle, crate, rebuild, reference
+from whitewire.report.artifact import artifact_of
+from whitewire.report.bundle import bundle_name
+from whitewire.report.crate import read_crate
 
 NEW = "results/more.csv"
 
@@ -48,7 +52,7 @@ def whole(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         patched.setattr(crate, "described_as", lambda *_: {"@graph": []})
-        path = crate.make(results, [PAPER], raw=True)
+        path = crate.make_crate(results, [PAPER], raw=True)
     assert path == folder / "results" / "crates" / "emulated.zip"
     with zipfile.ZipFile(path) as archive:
         return folder, {name: archive.read(name) for name in archive.namelist()}
@@ -58,7 +62,7 @@ def whole(tmp_path_factory):
 def project(whole, monkeypatch):
     """The project, as the current folder."""
     monkeypatch.chdir(whole[0])
-    for name in rebuild.OVERRIDES:
+    for name in rebuild._OVERRIDES:
         monkeypatch.delenv(name, raising=False)
     return whole[0]
 
@@ -67,8 +71,8 @@ def packed(files, path: Path, listed: bool = True, method: int = zipfile.ZIP_STO
     """A crate of these files; `listed`: with a manifest that agrees with them."""
     files = dict(files)
     if listed:
-        files[manifest.NAME] = json.dumps(
-            manifest.of({name: content for name, content in files.items() if name != manifest.NAME})
+        files[MANIFEST_FILE] = json.dumps(
+            manifest_of({name: content for name, content in files.items() if name != MANIFEST_FILE})
         ).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -83,23 +87,23 @@ def test_what_is_in_it(whole):
                  f"{PAPER}/raw/quick-1/environment.json", "links/links.json", "links/tables/ways.csv"):  # fmt: skip
         assert files[f"results/{name}"] == (own.parent / name).read_bytes()
     assert sum(name.endswith("/run.json") for name in files) == len(list(own.glob("raw/*/runs/*/run.json")))
-    assert {crate.MAIN, "LICENSE", "CITATION.cff", "envs/requirements.txt", "config/config.yaml", crate.METADATA,
+    assert {crate._MAIN, "LICENSE", "CITATION.cff", "envs/requirements.txt", "config/config.yaml", crate.METADATA,
             f"config/papers/{PAPER}.yaml", "reports/index.html", f"reports/{PAPER}.html",
             f"reports/data/{PAPER}/x.csv", "reports/testbed.pdf", "reports/data/testbed/x.csv",
             "workflow/rules/measure.smk"} <= {*files}  # fmt: skip
     assert "reports/another-2026.html" not in files
-    listed = json.loads(files[manifest.NAME])["files"]
-    assert {*listed} == {*files} - {manifest.NAME}
+    listed = json.loads(files[MANIFEST_FILE])["files"]
+    assert {*listed} == {*files} - {MANIFEST_FILE}
     assert all(manifest.entry(files[name]) == entry for name, entry in listed.items())
 
 
 def test_raw_output_is_left_out_unless_it_is_asked_for(project, monkeypatch, tmp_path):
     monkeypatch.setattr(crate, "described_as", lambda *_: {})
-    path = crate.make(project / "results" / "emulated", [PAPER], raw=False, target=tmp_path / "small.zip")
+    path = crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=tmp_path / "small.zip")
     with zipfile.ZipFile(path) as archive:
         raw = [name for name in archive.namelist() if "/raw/" in name]
     assert raw == [f"results/{PAPER}/raw/quick-1/block.json", f"results/{PAPER}/raw/quick-1/environment.json"]
-    again = crate.make(project / "results" / "emulated", [PAPER], raw=False, target=tmp_path / "again.zip")
+    again = crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=tmp_path / "again.zip")
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -114,11 +118,11 @@ def test_raw_output_is_that_of_the_testbed_too(whole):
 def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
     monkeypatch.setattr(crate, "described_as", lambda *_: {})
     target = tmp_path / "a.zip"
-    crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
+    crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=target)
     before = target.read_bytes()
-    monkeypatch.setattr(crate.masking, "entry", lambda content: {"bytes": 1, "sha256": ""})
+    monkeypatch.setattr(crate.masking, "entry_of_file", lambda content: {"bytes": 1, "sha256": ""})
     with pytest.raises(UserError, match="found other content than a moment ago"):
-        crate.make(project / "results" / "emulated", [PAPER], raw=False, target=target)
+        crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=target)
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
 
 
@@ -129,12 +133,12 @@ def test_what_would_not_be_opened_is_not_packed(project, monkeypatch, tmp_path):
                         ("MOST_KEPT_BYTES", "of tables and records, expected at most 50")):  # fmt: skip
         with monkeypatch.context() as patched, pytest.raises(UserError, match=said):
             patched.setattr(crate, limit, 50)
-            crate.make(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
+            crate.make_crate(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
     strange = project / "results" / "emulated" / PAPER / "raw" / "quick-1" / "a:b"
     strange.touch()
     try:
         with pytest.raises(UserError, match=r'raw/quick-1/a:b": found a path that leaves its folder or is none'):
-            crate.make(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
+            crate.make_crate(project / "results" / "emulated", [PAPER], raw=True, target=tmp_path / "a.zip")
     finally:
         strange.unlink()
     assert not list(tmp_path.iterdir())
@@ -175,7 +179,7 @@ def test_pages_that_are_missing_or_old_are_named(project):
     "name, opened", [("sent.zip", "sent"), ("reference.zip", "crate"), ("a b.zip", "crate"), ("..zip", "crate")]
 )
 def test_a_crate_is_opened_in_a_folder_of_its_name(name, opened):
-    assert bundle.name_of(Path(name)) == opened
+    assert bundle_name(Path(name)) == opened
 
 
 @pytest.mark.parametrize("asked, raw", [("", False), ("0", False), ("no", False), ("1", True), ("yes", True)])
@@ -191,7 +195,7 @@ def test_raw_output_is_asked_for_by_a_word_that_says_so(tmp_path, asked, raw):
 
 
 def test_an_opened_crate_has_the_same_tables(project, whole, tmp_path):
-    record, files = crate.read(packed(whole[1], tmp_path / "a.zip", listed=False))
+    record, files = read_crate(packed(whole[1], tmp_path / "a.zip", listed=False))
     assert record["papers"][PAPER]["effort"] == "quick"
     results = bundle.unpack(tmp_path / "opened", record, files.items())
     for folder in (f"{PAPER}/tidy", "links/tables"):
@@ -262,10 +266,10 @@ def test_what_is_altered_or_cut_off(project, whole, tmp_path, capsys):
     assert refused(path, capsys).startswith("CRATE: found ")
 
 
-@pytest.mark.parametrize("name", [crate.METADATA, manifest.NAME, "results/results.json"])
+@pytest.mark.parametrize("name", [crate.METADATA, MANIFEST_FILE, "results/results.json"])
 def test_what_is_no_crate_of_ours(project, whole, tmp_path, capsys, name):
     files = {each: content for each, content in whole[1].items() if each != name}
-    said = refused(packed(files, tmp_path / "a.zip", listed=name != manifest.NAME), capsys)
+    said = refused(packed(files, tmp_path / "a.zip", listed=name != MANIFEST_FILE), capsys)
     assert f": {name}: found no such file, expected the crate of a Whitewire" in said
 
 
@@ -485,8 +489,8 @@ def test_what_reports_are_made_of_is_bounded_and_the_rest_is_not_kept(project, w
     path = packed(whole[1], tmp_path / "a.zip")
     held = []
     monkeypatch.setattr(crate, "_read", lambda *argv, own=crate._read: held.append(argv[1:]) or own(*argv))
-    monkeypatch.setattr(crate, "CHUNK", 7)
-    _, files = crate.read(path)
+    monkeypatch.setattr(crate, "_CHUNK", 7)
+    _, files = read_crate(path)
     assert all(files[name.removeprefix("results/")] == whole[1][name] for name, kept_here in held if kept_here)
     assert {name for name, kept_here in held if not kept_here} >= {crate.METADATA, "LICENSE", "reports/index.html"}
     assert not any("run.json" in name for name, kept_here in held if kept_here)
@@ -507,7 +511,7 @@ MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 def test_no_damage_is_read_in_silence(project, whole, tmp_path, data):
     """Whatever byte changes or lacks: it is refused in one line, or what is read is the same."""
     path = packed(whole[1], tmp_path / "a.zip")
-    sound = crate.read(path)
+    sound = read_crate(path)
     raw = bytearray(path.read_bytes())
     place = data.draw(st.integers(0, len(raw) - 1))
     if data.draw(st.booleans()):
@@ -516,7 +520,7 @@ def test_no_damage_is_read_in_silence(project, whole, tmp_path, data):
         del raw[place : place + data.draw(st.integers(1, 2000))]
     path.write_bytes(raw)
     try:
-        found = crate.read(path)
+        found = read_crate(path)
     except UserError as error:
         assert len(error.lines) == 1 and "\n" not in str(error)
     else:
@@ -538,12 +542,12 @@ def test_whatever_a_file_says_is_refused_in_one_line_or_can_be_reported(project,
     listed = place in (TIDY, LINKS)
     changed = with_table(whole[1], place, table, bytes(content)) if listed else whole[1] | {name: bytes(content)}
     try:
-        record, files = crate.read(packed(changed, folder / "a.zip"))
+        record, files = read_crate(packed(changed, folder / "a.zip"))
     except UserError as error:
         assert len(error.lines) == 1 and "\n" not in str(error)
         return
     results = bundle.unpack(folder / "opened", record, files.items())
-    assert json.dumps(artifact.of(results, {"state": "none"}), allow_nan=False)
+    assert json.dumps(artifact_of(results, {"state": "none"}), allow_nan=False)
     assert bundle.judged_otherwise(results, files) == []
 
 
@@ -558,7 +562,7 @@ def test_a_path_that_is_taken_stays_below_its_folder(name):
 @given(st.text(st.sampled_from("ab./\\:\0\n-_"), max_size=12))
 def test_a_table_that_is_taken_is_beside_its_datapackage(path):
     try:
-        (found,) = checked.described(json.dumps({"resources": [{"path": path}]}))
+        (found,) = described_tables(json.dumps({"resources": [{"path": path}]}))
     except Broken as broken:
         assert "expected the name of a file beside it" in str(broken)
     else:
@@ -577,7 +581,9 @@ def described(whole, tmp_path_factory):
     run.write_text(json.dumps({"start": 1_790_000_000.0, "end": 1_790_000_100.0}))
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        return crate.make(folder / "results" / "emulated", [PAPER], True, tmp_path_factory.mktemp("crate") / "a.zip")
+        return crate.make_crate(
+            folder / "results" / "emulated", [PAPER], True, tmp_path_factory.mktemp("crate") / "a.zip"
+        )
 
 
 def test_it_says_what_each_file_is_and_what_made_them(described):
@@ -590,7 +596,7 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
     assert files <= names and {*folders} == {f"results/{PAPER}/raw/quick-1/", "results/links/pairs/"}
     assert {name for name in names - files - {crate.METADATA} if not name.startswith(folders)} == set()
     action = graph["#run"]
-    assert action["instrument"] == {"@id": crate.MAIN} == graph["./"]["mainEntity"]
+    assert action["instrument"] == {"@id": crate._MAIN} == graph["./"]["mainEntity"]
     assert action["endTime"] == "2026-09-21T14:15:00+00:00"
     assert {"@id": f"results/{PAPER}/analysis/verdicts.csv"} in action["result"]
     assert {"name": "java", "softwareVersion": "17.0.15"}.items() <= graph["#software-1"].items()
@@ -599,13 +605,13 @@ def test_it_says_what_each_file_is_and_what_made_them(described):
 
 def test_the_same_results_make_the_same_bytes_whenever(described, project, tmp_path, monkeypatch):
     """With all metadata, and without the raw output that has moments: as of an opened crate."""
-    record, files = crate.read(described)
+    record, files = read_crate(described)
     results = bundle.unpack(tmp_path / "opened", record, files.items())
     begun = json.loads((results / "links" / "links.json").read_text())
     made = []
     for day in (1, 2):
         monkeypatch.setattr("rocrate.model.root_dataset.iso_now", lambda day=day: f"2026-01-0{day}T00:00:00+00:00")
-        made.append(crate.make(results, [PAPER], False, tmp_path / f"{day}.zip").read_bytes())
+        made.append(crate.make_crate(results, [PAPER], False, tmp_path / f"{day}.zip").read_bytes())
     assert made[0] == made[1]
     with zipfile.ZipFile(tmp_path / "1.zip") as archive:
         graph = {each["@id"]: each for each in json.loads(archive.read(crate.METADATA))["@graph"]}
@@ -614,9 +620,9 @@ def test_the_same_results_make_the_same_bytes_whenever(described, project, tmp_p
 
 def test_a_crate_without_any_moment_has_the_date_of_its_code(monkeypatch):
     record = {"commits": ["0123456789abcdef", "fedcba9876543210"]}
-    monkeypatch.setattr(crate.commits, "moment", {"0123456789abcdef": 5, "fedcba9876543210": 7}.get)
+    monkeypatch.setattr(crate.commits, "commit_time", {"0123456789abcdef": 5, "fedcba9876543210": 7}.get)
     assert crate.published({}, record, None) == 7
-    monkeypatch.setattr(crate.commits, "moment", lambda commit: None)
+    monkeypatch.setattr(crate.commits, "commit_time", lambda commit: None)
     assert crate.published({}, record, None) == 0
 
 
@@ -655,11 +661,11 @@ def test_without_names_it_has_all_papers_that_were_judged(project, monkeypatch, 
     """Those of config.yaml may be others, of which nothing was measured."""
     monkeypatch.delenv("PAPERS", raising=False)
     results = project / "results" / "emulated"
-    assert crate.judged(results) == [PAPER] and capsys.readouterr().err == ""
+    assert crate.papers_judged(results) == [PAPER] and capsys.readouterr().err == ""
     asked = []
-    monkeypatch.setattr(crate, "make", lambda at, papers, *_: asked.append(papers) or results / "x.zip")
+    monkeypatch.setattr(crate, "make_crate", lambda at, papers, *_: asked.append(papers) or results / "x.zip")
     assert main(["crate", str(results)]) == 0
-    monkeypatch.setattr(crate, "judged", pytest.fail)
+    monkeypatch.setattr(crate, "papers_judged", pytest.fail)
     monkeypatch.setenv("PAPERS", PAPER)
     assert main(["crate", str(results)]) == 0
     assert asked == [[PAPER], [PAPER]]
@@ -669,9 +675,9 @@ def test_a_paper_that_an_interrupted_start_only_designed_is_left_out_and_named(t
     for name in ("emulex-2012", "hibench"):
         (tmp_path / name / "analysis").mkdir(parents=True)
         (tmp_path / name / "design.csv").touch()
-    assert crate.judged(tmp_path) == ["emulex-2012", "hibench"], "a crate of nothing says what it lacks"
+    assert crate.papers_judged(tmp_path) == ["emulex-2012", "hibench"], "a crate of nothing says what it lacks"
     (tmp_path / "hibench" / "analysis" / "verdicts.csv").touch()
-    assert crate.judged(tmp_path) == ["hibench"]
+    assert crate.papers_judged(tmp_path) == ["hibench"]
     said = "whitewire: left out, since they have no verdicts yet: emulex-2012; `make papers` goes on\n"
     assert capsys.readouterr().err == said
 
@@ -682,10 +688,10 @@ MEMORY = 3 << 30
 """Bytes that the command may address; Python with all libraries takes a third of it."""
 LARGE = {
     "results of 70 MB": ("results/results.json", lambda: b"[" + b" " * (70 << 20), "bytes, expected at most 67108864"),
-    "a manifest of 70 MB": (manifest.NAME, lambda: b"{" + b" " * (70 << 20), "bytes, expected at most 67108864"),
-    "a manifest of lists": (manifest.NAME, lambda: b'{"files": [' + b"[],[]," * (1 << 20),
+    "a manifest of 70 MB": (MANIFEST_FILE, lambda: b"{" + b" " * (70 << 20), "bytes, expected at most 67108864"),
+    "a manifest of lists": (MANIFEST_FILE, lambda: b'{"files": [' + b"[],[]," * (1 << 20),
                             "commas and brackets, expected at"),
-    "a manifest of faults": (manifest.NAME,
+    "a manifest of faults": (MANIFEST_FILE,
                              lambda: b'{"files": {' + b",".join(b'"%d":1' % n for n in range(900_000)) + b"}}",
                              "expected a mapping"),
     "an environment of lists": (f"results/{PAPER}/raw/quick-1/environment.json", lambda: b"[" + b"[]," * (2 << 20),
@@ -722,7 +728,7 @@ def test_what_is_small_when_packed_fills_no_memory(project, whole, tmp_path, nam
     folder, _, table = file.rpartition("/")
     content = make()
     files = with_table(whole[1], folder, table, content) if folder == TIDY else whole[1] | {file: content}
-    path = packed(files, tmp_path / "a.zip", listed=file != manifest.NAME, method=zipfile.ZIP_DEFLATED)
+    path = packed(files, tmp_path / "a.zip", listed=file != MANIFEST_FILE, method=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 6_000_000
     done = subprocess.run(
         [sys.executable, "-m", "whitewire", "report", "--crate", str(path)], capture_output=True, text=True,

@@ -187,7 +187,7 @@ def one(results, monkeypatch):
     config = {"papers": ["emulex-2012"], "testbed": "emulated", "effort": "quick", "budget": "30m", "claim": "E-C02"}
     monkeypatch.setattr(ending, "load_config", lambda: config)
     judged(results.parent / "reference", "E-C02", "direction only", "6.244,4.9,7.95,3,4.0,3.5,4.5,,")
-    monkeypatch.setattr(one_claim.reference, "folder", lambda: results.parent / "reference")
+    monkeypatch.setattr(one_claim.reference, "reference_folder", lambda: results.parent / "reference")
     block = results / "emulex-2012" / "raw" / "quick-1"
     block.mkdir(parents=True)
     (block / "block.json").write_text(json.dumps(BLOCK))

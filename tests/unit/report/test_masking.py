@@ -17,13 +17,17 @@ import pytest
 from tests.support import kept
 from tests.support.kept import PAPER
 from whitewire import atomic
-from whitewire.analysis import analyse
+from whitewire.analysis.analyse import write_analysis
 from whitewire.cli import main
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import digest, fabric_names, read_testbed
 from whitewire.errors import UserError
 from whitewire.records import manifest
-from whitewire.report import bundle, crate, masking, names, rebuild, reference
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, manifest_of_folder
+from whitewire.report import bundle, crate, masking, names, rebuild
+from whitewire.report.bundle import BUNDLE_FILE, bundle_of, check_bundle
+from whitewire.report.crate import read_crate
+from whitewire.report.reference import read_reference
 from whitewire.tidy import tables
 
 SITE = "lab"
@@ -110,7 +114,7 @@ def _raw(results: Path) -> None:
     (run / "logs" / "old.log.gz").write_bytes(gzip.compress(f"{NODE}02\n".encode()))
     (run / "core").write_bytes(b"\0" + NODE.encode())
     kept.rewritten(run)
-    (block / manifest.NAME).write_text(json.dumps(manifest.of_folder(
+    (block / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(
         block, [block / "environment.json", *sorted(block.glob("runs/*/manifest.json"))])))  # fmt: skip
 
 
@@ -160,7 +164,7 @@ def site(tmp_path_factory):
 @pytest.fixture
 def project(site, monkeypatch):
     monkeypatch.chdir(site)
-    for name in rebuild.OVERRIDES:
+    for name in rebuild._OVERRIDES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(crate, "described_as", lambda *argv: {"software": crate._software(argv[0])})
     return site
@@ -237,21 +241,21 @@ def test_what_was_replaced_is_whole_by_every_manifest(made, tmp_path):
     with zipfile.ZipFile(made[0]) as archive:
         archive.extractall(tmp_path / "crate")
     block = tmp_path / "crate" / "results" / PAPER / "raw" / "quick-1"
-    assert manifest.faults(block, whole=False) == []
+    assert manifest_faults(block, whole=False) == []
     (run,) = (path.parent for path in block.glob("runs/*/manifest.json"))
-    assert [path.name for path, _ in manifest.faults(run)] == ["core"]  # which was left out
+    assert [path.name for path, _ in manifest_faults(run)] == ["core"]  # which was left out
 
 
 def test_an_opened_crate_is_judged_alike(made, project, tmp_path):
-    record, files = crate.read(made[0])
+    record, files = read_crate(made[0])
     results = bundle.unpack(tmp_path / "opened", record, files.items())
     testbed = read_testbed(tmp_path / "opened" / "config" / "testbeds" / f"{SITE}.yaml")
     paper = load_paper(tmp_path / "opened" / "config" / "papers" / f"{PAPER}.yaml", fabric_names(testbed))
-    analyse.write(paper, testbed, results / PAPER, 7)
+    write_analysis(paper, testbed, results / PAPER, 7)
     own = project / "results" / SITE / PAPER
     assert bundle.judged_otherwise(results, files) == []
     for path in (own / "analysis").iterdir():
-        if path.name != manifest.NAME:
+        if path.name != MANIFEST_FILE:
             assert (results / PAPER / "analysis" / path.name).read_bytes() == path.read_bytes(), path.name
     before, after = ([row["run_id"].rpartition("-")[0] for row in csv.DictReader(io.StringIO(text))]
                      for text in ((own / "design.csv").read_text(), files[f"{PAPER}/design.csv"].decode()))  # fmt: skip
@@ -259,27 +263,27 @@ def test_an_opened_crate_is_judged_alike(made, project, tmp_path):
 
 
 def test_a_crate_of_an_opened_crate_has_the_same_names(made, project, tmp_path, monkeypatch):
-    record, files = crate.read(made[0])
+    record, files = read_crate(made[0])
     results = bundle.unpack(tmp_path / "opened", record, files.items())
     monkeypatch.chdir(tmp_path / "opened")
-    again = bundle.of(results, [PAPER])
+    again = bundle_of(results, [PAPER])
     assert masking.masked(again, record, "", tmp_path)[0] == files
 
 
 def test_the_reference_is_without_names_too(project, capsys):
     assert main(["reference"]) == 0
     assert "replaced: " in capsys.readouterr().err
-    _, files = reference.read()
+    _, files = read_reference()
     assert _seen(files) == set()
     assert main(["reference", "--private", "keep"]) == 0
-    assert NODE in reference.read()[1]["testbed.yaml"].decode()
+    assert NODE in read_reference()[1]["testbed.yaml"].decode()
 
 
 def test_the_description_of_links_becomes_that_of_the_masked_one(project, tmp_path):
     testbed = read_testbed(project / "config" / "testbeds" / f"{SITE}.yaml")
-    files = bundle.of(project / "results" / SITE, [PAPER])
+    files = bundle_of(project / "results" / SITE, [PAPER])
     record = json.dumps({"plan": {"description": digest(testbed)}}).encode()
-    made, *_ = masking.masked(files | {"links/links.json": record}, json.loads(files[bundle.NAME]), "", tmp_path)
+    made, *_ = masking.masked(files | {"links/links.json": record}, json.loads(files[BUNDLE_FILE]), "", tmp_path)
     path = tmp_path / "again.yaml"
     path.write_bytes(made["testbed.yaml"])
     assert json.loads(made["links/links.json"])["plan"]["description"] == digest(read_testbed(path)) != digest(testbed)
@@ -337,8 +341,8 @@ def test_lists_of_hosts_as_slurm_writes_them(text, expected):
 
 def _masked(project: Path, tmp_path: Path, said: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Files of a bundle, with a log that says something, before and after."""
-    files = bundle.of(project / "results" / SITE, [PAPER]) | {"log.txt": said.encode()}
-    return files, masking.masked(files, json.loads(files[bundle.NAME]), "", tmp_path)[0]
+    files = bundle_of(project / "results" / SITE, [PAPER]) | {"log.txt": said.encode()}
+    return files, masking.masked(files, json.loads(files[BUNDLE_FILE]), "", tmp_path)[0]
 
 
 @pytest.mark.parametrize("said", [
@@ -350,9 +354,9 @@ def _masked(project: Path, tmp_path: Path, said: str) -> tuple[dict[str, bytes],
 def test_ids_of_the_project_stay_whatever_a_site_calls_alike(project, tmp_path, said):
     before, after = _masked(project, tmp_path, said)
     assert {*before} == {*after}
-    assert json.loads(after[bundle.NAME]) == json.loads(before[bundle.NAME])
+    assert json.loads(after[BUNDLE_FILE]) == json.loads(before[BUNDLE_FILE])
     assert after[f"{PAPER}/tidy/runs.csv"].count(b",throughput_sum,") > 0
-    bundle.check(json.loads(after[bundle.NAME]), after, "crate")
+    check_bundle(json.loads(after[BUNDLE_FILE]), after, "crate")
 
 
 def test_a_name_that_an_id_has_in_it_is_replaced_elsewhere(project, tmp_path):
@@ -365,7 +369,7 @@ def test_a_name_that_an_id_has_in_it_is_replaced_elsewhere(project, tmp_path):
 def test_another_number_of_runs_is_said_in_a_line(project):
     testbed = read_testbed(project / "config" / "testbeds" / f"{SITE}.yaml")
     fewer = {**testbed, "fabrics": {name: each for name, each in testbed["fabrics"].items() if name != "10gbe"}}
-    record = json.loads(bundle.of(project / "results" / SITE, [PAPER])[bundle.NAME])
+    record = json.loads(bundle_of(project / "results" / SITE, [PAPER])[BUNDLE_FILE])
     with pytest.raises(UserError, match=rf"^{PAPER}: found \d+ runs once names of {SITE} are replaced, expected \d+ "):
         masking._ids(record, testbed, fewer)
 

@@ -9,9 +9,10 @@ import pytest
 
 from whitewire.paths import HOME
 from whitewire.report import provenance
+from whitewire.report.provenance import figure_records
 
 DRAWN = "<?xml version='1.0' encoding='UTF-8' ?>\n<svg xmlns='http://www.w3.org/2000/svg'><g/></svg>\n"
-IMAGE = f'<img src="{provenance.SVG}{base64.b64encode(DRAWN.encode()).decode()}" alt="a &quot;line&quot;" />'
+IMAGE = f'<img src="{provenance._SVG}{base64.b64encode(DRAWN.encode()).decode()}" alt="a &quot;line&quot;" />'
 PAGE = f"""<main><figure id="fig-a">{IMAGE}<figcaption>A</figcaption></figure>
 <p><a href="data:text/csv;base64,QQ==" class="data-link" download="p-a.csv" data-file="data/p/a.csv">Data</a></p>
 <figure id="fig-b">{IMAGE}</figure>
@@ -50,7 +51,7 @@ def test_other_images_stay(image):
 
 @pytest.mark.parametrize("page", [PAGE, QUARTO], ids=["pandoc", "quarto"])
 def test_each_figure_gets_a_line_and_the_page_its_sources(folder, page):
-    made = provenance.with_sources(page, "p", provenance.read(folder), folder, RULES)
+    made = provenance.with_sources(page, "p", figure_records(folder), folder, RULES)
     lines = made.split('<p class="provenance">')[1:]
     assert len(lines) == 4
     assert made.count("data/p/a.csv") == 1  # the document's own link moves into the line
@@ -67,18 +68,18 @@ def test_each_figure_gets_a_line_and_the_page_its_sources(folder, page):
 
 
 def test_no_file_is_named_that_is_not_published(folder):
-    made = provenance.with_sources(PAGE, "index", provenance.read(folder), folder, RULES, files=False)
+    made = provenance.with_sources(PAGE, "index", figure_records(folder), folder, RULES, files=False)
     assert "Data of this figure (CSV, 1 row)" in made and base64.b64encode(b"x\n1\n").decode() in made
     assert "data/index" not in made
 
 
 def test_a_page_without_figures_stays(folder):
-    assert provenance.with_sources("<main>a</main>", "p", provenance.read(folder), folder, RULES) == "<main>a</main>"
+    assert provenance.with_sources("<main>a</main>", "p", figure_records(folder), folder, RULES) == "<main>a</main>"
 
 
 def test_a_figure_within_others_ends_where_it_does(folder):
     page = f'<main><div id="fig-a"><div>{IMAGE}</div>caption</div><p>after</p></main>'
-    made = provenance.with_sources(page, "p", provenance.read(folder), folder, RULES)
+    made = provenance.with_sources(page, "p", figure_records(folder), folder, RULES)
     assert 'caption</div>\n<p class="provenance">' in made
 
 

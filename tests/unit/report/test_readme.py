@@ -9,6 +9,7 @@ import pytest
 
 from whitewire.errors import UserError
 from whitewire.report import readme
+from whitewire.report.readme import CALIBRATION_SUMMARY
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015")
 OPEN = "inconclusive"
@@ -69,7 +70,7 @@ def test_the_calibration_has_a_sentence_of_its_own_words(bundle):
         "are in the other direction"  # fmt: skip
     rows = [{"half": half, "by": by, "says": says if (half, by) == ("score", "all") else ""}
             for half in ("score", "tune") for by in ("all", "kind")]  # fmt: skip
-    text = readme.made(before, record, files | {readme.CALIBRATION: table(*rows)})
+    text = readme.made(before, record, files | {CALIBRATION_SUMMARY: table(*rows)})
     line = f"- **Calibrated**: {says} ([how](docs/inside/calibration.md)). - **Links and drives**"
     assert line in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
@@ -126,7 +127,7 @@ def test_a_paper_without_reference_results_is_reported(bundle):
 
 def test_readme_says_what_the_reference_results_say():
     """`make reference`, `make report TESTBED=reference` and `whitewire readme` put it right."""
-    assert readme.faults() == []
+    assert readme._faults() == []
 
 
 @pytest.mark.parametrize(("estimate", "said"), [("5.45", "more than claimed"), ("2.1", "less than claimed")])

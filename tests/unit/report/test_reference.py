@@ -11,8 +11,12 @@ from tests.support import kept
 from tests.support.kept import COMMIT, PAPER
 from whitewire.cli import main
 from whitewire.errors import UserError
-from whitewire.records import checked, manifest
+from whitewire.records.checked import table_faults
+from whitewire.records.manifest import manifest_faults
 from whitewire.report import bundle, rebuild, reference
+from whitewire.report.bundle import BUNDLE_FILE, TESTBED_FILE, bundle_of
+from whitewire.report.rebuild import opened_folder
+from whitewire.report.reference import read_reference
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,7 @@ def project(made, tmp_path, monkeypatch):
     folder = tmp_path / "project"
     shutil.copytree(made, folder)
     monkeypatch.chdir(folder)
-    for name in rebuild.OVERRIDES:
+    for name in rebuild._OVERRIDES:
         monkeypatch.delenv(name, raising=False)
     return folder
 
@@ -76,7 +80,7 @@ def test_what_is_known_of_the_testbed_is_kept_with_it(project, capsys):
     links = kept.links(project / "results" / "emulated")
     assert main(["reference"]) == 0
     capsys.readouterr()
-    _, files = reference.read()
+    _, files = read_reference()
     for path in (links / "links.json", *(links / "tables").iterdir()):
         assert files[f"links/{path.relative_to(links).as_posix()}"] == path.read_bytes()
     (links / "tables" / "ways.csv").write_text("fabric\n")
@@ -135,20 +139,20 @@ def test_large_tables_are_compressed_and_come_back_as_they_were(project, monkeyp
     again = everything(project / "results" / "reference")
     assert main(["reference"]) == 0
     assert everything(project / "results" / "reference") == again
-    _, files = reference.read()
+    _, files = read_reference()
     own = project / "results" / "emulated"
     assert len(files) > 20
     for name, content in files.items():
-        if name not in (bundle.NAME, bundle.TESTBED):
+        if name not in (BUNDLE_FILE, TESTBED_FILE):
             assert content == (own / name).read_bytes(), name
 
 
 def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
-    record, files = reference.read()
-    opened = rebuild.target(reference.REFERENCE)
+    record, files = read_reference()
+    opened = opened_folder(reference.REFERENCE)
     results = bundle.unpack(opened, record, files.items())
     assert results == opened / "results" / "emulated"
-    assert checked.tables(results / PAPER / "tidy") == []
+    assert table_faults(results / PAPER / "tidy") == []
     for name in ("config/papers/made-up-2026.yaml", "paper/made-up-2026.qmd"):
         assert (opened / name).read_bytes() == (kept_project / name).read_bytes()
     testbeds = [(folder / "config" / "testbeds" / "emulated.yaml").read_text() for folder in (opened, kept_project)]
@@ -157,7 +161,7 @@ def test_an_opened_reference_is_a_project_with_the_same_tables(kept_project):
     config = yaml.safe_load((opened / "config" / "config.yaml").read_text())
     assert config == {"papers": [PAPER], "testbed": "emulated", "effort": "quick", "seed": 7}
     # What was opened can be kept again, and is the same.
-    assert bundle.of(results, [PAPER]) == files
+    assert bundle_of(results, [PAPER]) == files
 
 
 def test_a_result_that_is_not_complete_is_not_kept(project, capsys):
@@ -173,7 +177,7 @@ def test_a_result_that_is_not_complete_is_not_kept(project, capsys):
 
 
 def test_what_is_too_large_is_not_kept(project, capsys, monkeypatch):
-    monkeypatch.setattr(reference, "MOST_BYTES", 1000)
+    monkeypatch.setattr(reference, "_MOST_BYTES", 1000)
     assert "bytes of tables, expected at most 1000" in refused(capsys, "reference")
 
 
@@ -239,15 +243,15 @@ def test_a_reference_of_another_design_is_one_line(kept_project, capsys, change)
 
 def test_another_claim_is_no_other_design(kept_project):
     edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", lambda paper: paper["claims"].pop(1))
-    record, _ = reference.read()
+    record, _ = read_reference()
     assert list(record["papers"]) == [PAPER]
 
 
 def test_papers_that_are_not_asked_for_may_be_measured_otherwise(kept_project):
     edit(kept_project / "config" / "papers" / f"{PAPER}.yaml", lambda paper: paper["scale"].update(k=60))
     with pytest.raises(UserError, match="expected the runs that this version's"):
-        reference.read()
-    record, files = reference.read(["another-2026"])
+        read_reference()
+    record, files = read_reference(["another-2026"])
     assert list(record["papers"]) == [PAPER] and f"{PAPER}/design.csv" in files
 
 
@@ -319,4 +323,4 @@ def test_only_the_reference_is_reported_so(kept_project, capsys):
 
 
 def test_every_file_is_listed(kept_project):
-    assert manifest.faults(kept_project / "results" / "reference") == []
+    assert manifest_faults(kept_project / "results" / "reference") == []

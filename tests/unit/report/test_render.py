@@ -25,7 +25,7 @@ from whitewire import paths
 from whitewire.cli import main
 from whitewire.errors import UserError
 from whitewire.report import render as module
-from whitewire.report.render import render
+from whitewire.report.render import render_document
 
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 
@@ -84,7 +84,7 @@ def without_quarto(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(qmd: Path, *formats: str) -> list[Path]:
-    return render(qmd, qmd.parent / "results", qmd.parent / "reports", formats or ("html",))
+    return render_document(qmd, qmd.parent / "results", qmd.parent / "reports", formats or ("html",))
 
 
 @needs_r
@@ -136,9 +136,9 @@ def test_unknown_format_and_missing_inputs(write, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown report format 'docx'"):
         made(qmd, "docx")
     with pytest.raises(UserError, match="no such document"):
-        render(tmp_path / "none.qmd", tmp_path, tmp_path)
+        render_document(tmp_path / "none.qmd", tmp_path, tmp_path)
     with pytest.raises(UserError, match="no results in"):
-        render(qmd, tmp_path / "nowhere", tmp_path)
+        render_document(qmd, tmp_path / "nowhere", tmp_path)
     with pytest.raises(UserError, match="no document for paper 'nowhere'"):
         module.render_command(SimpleNamespace(paper="nowhere", results=tmp_path, output=tmp_path))
 
@@ -188,7 +188,7 @@ def test_what_newer_r_packages_say_of_an_error() -> None:
 
 def test_a_paper_without_results_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no verdicts on emulex-2012 in .*make papers PAPERS=emulex-2012"):
-        render(module.document("emulex-2012"), tmp_path, tmp_path)
+        render_document(module.document("emulex-2012"), tmp_path, tmp_path)
 
 
 def test_why_quarto_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +221,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
         program.chmod(0o755)
     verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
-    verdicts.write_text(f"{','.join(module.VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
+    verdicts.write_text(f"{','.join(module._VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
     (tmp_path / "elsewhere").mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
@@ -244,7 +244,7 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
     assert not any((tmp_path / "elsewhere").iterdir())
 
 
-HEAD = ",".join(module.VERDICT_COLUMNS)
+HEAD = ",".join(module._VERDICT_COLUMNS)
 ROW = "emulex-2012,E-C01,Six times,emulated,,reproduced,"
 BROKEN = {
     "nothing at all": ("", "line 1: found no column paper, expected one"),
@@ -304,7 +304,7 @@ def test_the_start_page_leaves_out_papers_whose_tables_do_not_hold(two_papers, c
     capsys.readouterr()
     assert main(index) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and f"{kept.PAPER}/analysis/verdicts.csv: found " in error and module.ANEW in error
+    assert error.count("\n") == 1 and f"{kept.PAPER}/analysis/verdicts.csv: found " in error and module._ANEW in error
     assert list(damaged) == [kept.PAPER] and damaged[kept.PAPER][0] in error
     assert (results / "reports" / "index.html").is_file()
 
@@ -324,7 +324,7 @@ def test_the_start_page_leaves_out_papers_whose_verdicts_are_none(name, two_pape
 def test_a_damaged_paper_is_no_reason_against_another_ones_report(two_papers, capsys, monkeypatch) -> None:
     results, damaged = two_papers
     (results / "another-2026" / "analysis" / "verdicts.csv").write_text("claim\n")
-    monkeypatch.setattr(module, "lacking", lambda results: ["a third one"])
+    monkeypatch.setattr(module, "papers_lacking", lambda results: ["a third one"])
     assert main(["render", "--paper", kept.PAPER, "--start-page", "--results", str(results)]) == 0
     error = capsys.readouterr().err
     assert "whitewire: results/emulated/another-2026/analysis/verdicts.csv: " in error and "error" not in error
@@ -344,7 +344,7 @@ def test_the_configuration_is_that_of_the_current_folder(tmp_path, monkeypatch) 
     assert module.document("index") == paths.HOME / "paper" / "index.qmd"
     assert list(module._papers_as_read(tmp_path / "config", "own-2026")) == ["own-2026.yaml"]
     with pytest.raises(UserError, match="no verdicts on own-2026"):
-        render(module.document("own-2026"), tmp_path / "results", tmp_path / "reports")
+        render_document(module.document("own-2026"), tmp_path / "results", tmp_path / "reports")
 
 
 def test_a_figure_is_drawn_whatever_its_label_holds(tmp_path):

@@ -18,8 +18,12 @@ from tests.support import testbed_page
 from tests.support.damage import DAMAGES
 from tests.support.nasty import FENCE, NASTY, marked, plain, text_of
 from whitewire.errors import UserError
-from whitewire.records import links, schema, trust
+from whitewire.records import links, trust
+from whitewire.records.links import LINKS_RECORD
+from whitewire.records.schema import fault_of_value
+from whitewire.records.trust import TRUST_RECORD
 from whitewire.report import render
+from whitewire.report.render import render_document
 
 HOSTS = ("one", "two", "three")
 
@@ -113,8 +117,8 @@ def made(tmp_path_factory) -> SimpleNamespace:
     testbed_page.write(results, "links", record, rows())
     testbed_page.write(results, "trust", testbed_page.trust_record(left_out=[text("left"), FENCE]), answers())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(render.links, "record", lambda _: record)
-        pages = render.render(render.document("testbed"), results, results / "reports", ("html", "pdf"))
+        patch.setattr(render.links, "read_links_unchecked", lambda _: record)
+        pages = render_document(render.document("testbed"), results, results / "reports", ("html", "pdf"))
     return SimpleNamespace(folder=results, html=pages[0].read_text(encoding="utf-8"), pdf=pages[1])
 
 
@@ -140,7 +144,7 @@ def test_the_page_has_no_element_of_theirs_and_runs_nothing(made) -> None:
     assert not re.search(r"<img[^>]*onerror", made.html)
     assert not re.search(r"""href=["']?javascript:""", made.html)
     assert "root:x:" not in made.html and "A heading</h1>" not in made.html
-    assert not list(made.folder.rglob("ran-r")) and not (render.PAPER / "ran-r").exists()
+    assert not list(made.folder.rglob("ran-r")) and not (render._PAPER / "ran-r").exists()
 
 
 @needs_r
@@ -171,7 +175,7 @@ def test_a_damaged_record_is_one_line_before_the_page(data, name, how) -> None:
             (line,) = error.lines
             assert f"{name}.json: " in line
         else:
-            assert schema.fault(json.loads(path.read_bytes()), form) == ""
+            assert fault_of_value(json.loads(path.read_bytes()), form) == ""
 
 
 @pytest.mark.parametrize(("effort", "said"), [
@@ -188,8 +192,8 @@ def test_an_effort_that_is_none_is_reported(tmp_path, effort, said) -> None:
 def test_tables_of_trust_that_is_measured_again_stop_no_page(tmp_path) -> None:
     testbed_page.write(tmp_path, "links", testbed_page.links_record(), {})
     folder = testbed_page.write(tmp_path, "trust", testbed_page.trust_record(), {})
-    (folder / trust.RECORD).unlink()
+    (folder / TRUST_RECORD).unlink()
     render._check_links(tmp_path)
-    (tmp_path / "links" / links.RECORD).unlink()
+    (tmp_path / "links" / LINKS_RECORD).unlink()
     with pytest.raises(UserError, match=r"links.json: found no such file"):
         render._check_links(tmp_path)

@@ -12,10 +12,10 @@ import pytest
 
 from tests.unit.testbed import test_remote
 from tests.unit.testbed.test_remote_host import PLACE, Here
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.errors import UserError
 from whitewire.testbed.site import deployment, image, preflight, shell
-from whitewire.testbed.site.image import Image
+from whitewire.testbed.site.image import Image, fault_of_image, image_of
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout
 
@@ -97,7 +97,7 @@ def calls(top: Path) -> list[list[str]]:
 def test_faults_of_the_key(given, said):
     described = test_remote.example("ssh") | {"image": given}
     with pytest.raises(UserError) as error:
-        validate(described, "testbed", "x.yaml")
+        validate_by_schema(described, "testbed", "x.yaml")
     assert str(error.value).startswith("x.yaml: ") and said in str(error.value)
 
 
@@ -105,16 +105,16 @@ def test_an_image_that_hosts_have_one_that_they_get_and_none(site, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.yaml").touch()
-    assert image.of({key: value for key, value in site.items() if key != "image"}, "x.yaml") is None
+    assert image_of({key: value for key, value in site.items() if key != "image"}, "x.yaml") is None
     more = {"cluster": {"configuration": "/etc/hadoop"}, "mount": {"path": "/lustre/me"}}
-    there = image.of(site | more, "x.yaml")
+    there = image_of(site | more, "x.yaml")
     assert there == Image(site["image"]["path"], (site["work"], *site["data"], "/etc/hadoop", "/lustre/me"))
     for name in ("hadoop.sif", str(tmp_path / "hadoop.sif")):
-        sent = image.of(site | {"image": {"copy": name}}, "x.yaml")
+        sent = image_of(site | {"image": {"copy": name}}, "x.yaml")
         assert (sent.file, sent.local.read_bytes()) == (f"{site['work']}/image-{SHA[:12]}.sif", CONTENT)
         assert sent.digest == SHA
     with pytest.raises(UserError, match=r"^x.yaml: image.copy: .*/none.sif: No such file or directory, expected an"):
-        image.of(site | {"image": {"copy": "none.sif"}}, "x.yaml")
+        image_of(site | {"image": {"copy": "none.sif"}}, "x.yaml")
 
 
 PULL = """#!/bin/sh
@@ -145,7 +145,7 @@ REFERENCE = f"oras://registry.example.org/lab/hadoop@sha256:{'ab' * 32}"
 def test_an_image_of_a_registry_is_pulled_once(site, tmp_path, registry, capfd):
     registry('rm "$3"; printf "SIF_MAGIC\\n" > "$3"')
     for _ in range(2):
-        found = image.of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
+        found = image_of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
         assert (found.digest, found.local.name) == (SHA, f"{'ab' * 32}.sif")
     words = (tmp_path / "log").read_text().splitlines()
     assert (words[:2], words[3:]) == (["pull", "--force"], [REFERENCE])
@@ -156,13 +156,13 @@ def test_an_image_that_cannot_be_pulled_is_one_line(site, tmp_path, registry, mo
     registry("echo 'INFO:    Downloading oras image' >&2\n"
              "echo 'FATAL:   While pulling image from oci registry: failed to pull' >&2; exit 255")  # fmt: skip
     with pytest.raises(UserError, match=f"^x.yaml: image.pull: {REFERENCE}: FATAL: .* failed to pull$"):
-        image.of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
+        image_of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
     assert not list((tmp_path / ".cache" / "images").iterdir())
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(
         UserError, match=r"image.pull: found no apptainer on this machine.*name the file with image.copy"
     ):
-        image.of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
+        image_of(site | {"image": {"pull": REFERENCE}}, "x.yaml")
 
 
 # -- the command line ----------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_only_folders_that_are_there_are_bound(tmp_path, site):
                           capture_output=True, text=True)  # fmt: skip
     assert done.stdout == "it's in\n"
     ((*words,),) = calls(tmp_path)
-    assert words[1:7] == [*image.FLAGS, "--bind", site["work"]]
+    assert words[1:7] == [*image._FLAGS, "--bind", site["work"]]
     assert words[7:] == ["/i.sif", "/bin/sh", "-c", 'echo "it\'s" in']
 
 
@@ -268,7 +268,7 @@ USERS = "no user namespaces for users: docs/sites/containers.md"
 )  # fmt: skip
 def test_why_an_image_does_not_start(said, why):
     answers = {name: text for name, text in (GOOD | {"exec": said}).items() if name != "java"}
-    assert image.fault(answers) == f"apptainer exec: {why}"
+    assert fault_of_image(answers) == f"apptainer exec: {why}"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_why_an_image_does_not_start(said, why):
     ],
 )  # fmt: skip
 def test_what_keeps_an_image_from_being_used(changes, why):
-    found = image.fault(GOOD | changes)
+    found = fault_of_image(GOOD | changes)
     assert found.startswith(why) and bool(found) == bool(why)
 
 
@@ -322,7 +322,7 @@ def test_a_host_whose_image_does_not_start_still_reports_all_else():
     left = {name: text for name, text in answers.items() if name and name not in shell.SOFTWARE}
     left |= {"apptainer": "a", "image": f"{SHA}  /i", "exec": "FATAL:   x"}
     text = "\n".join(f"{shell.SECTION}{name}\n{value}" for name, value in left.items())
-    found = preflight.report(seen().place, 0.0, text)
+    found = preflight._report(seen().place, 0.0, text)
     assert preflight.problems(found, NEEDS) == ["apptainer exec: FATAL:   x", "no awk"]
 
 

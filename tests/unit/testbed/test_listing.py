@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.errors import UserError
-from whitewire.testbed.site import listing
+from whitewire.testbed.site.listing import read_listing
 from whitewire.testbed.site.listing.base import Listed
 
 LISTS = Path(__file__).resolve().parents[2] / "data" / "lists"
 
 
 def read(name):
-    return listing.read((LISTS / name).read_text(), name)
+    return read_listing((LISTS / name).read_text(), name)
 
 
 def listed(name):
@@ -50,7 +50,7 @@ FILE = '<!DOCTYPE rspec [<!ENTITY x SYSTEM "file:///etc/passwd">]><rspec><node c
 @pytest.mark.parametrize("text", [BOMB, FILE, f'<?xml version="1.0"?>\n{FILE}'])
 def test_entities_are_refused(text):
     with pytest.raises(UserError, match="found a DOCTYPE, expected a manifest, which has none"):
-        listing.read(text, "manifest.xml")
+        read_listing(text, "manifest.xml")
 
 
 def test_a_node_file_names_a_host_for_each_processor():
@@ -58,7 +58,7 @@ def test_a_node_file_names_a_host_for_each_processor():
 
 
 def test_a_name_with_its_domain_and_without_is_one_host():
-    found = listing.read("node01\nnode02.lab.example.org:4\nnode01.lab.example.org\nnode02\n", "nodes")[1]
+    found = read_listing("node01\nnode02.lab.example.org:4\nnode01.lab.example.org\nnode02\n", "nodes")[1]
     assert [host.ssh for host in found] == ["node01", "node02.lab.example.org"]
 
 
@@ -100,7 +100,7 @@ def test_the_output_hosts_goes_before_others():
 
 def test_one_output_by_itself():
     """`tofu output -json NAME`."""
-    assert [host.ssh for host in listing.read('["10.0.0.1", "10.0.0.2"]', "x.json")[1]] == ["10.0.0.1", "10.0.0.2"]
+    assert [host.ssh for host in read_listing('["10.0.0.1", "10.0.0.2"]', "x.json")[1]] == ["10.0.0.1", "10.0.0.2"]
 
 
 ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.1"]}'
@@ -137,7 +137,7 @@ ADDRESSES = '{"sensitive": false, "type": ["list", "string"], "value": ["10.0.0.
 ])  # fmt: skip
 def test_what_is_wrong_is_reported_in_one_line(text, message):
     with pytest.raises(UserError) as error:
-        listing.read(text, "list.txt")
+        read_listing(text, "list.txt")
     assert str(error.value).startswith("list.txt: ") and message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -153,7 +153,7 @@ PIECES = st.sampled_from([
 def test_any_text_gives_plain_names_or_one_line(text):
     """What a list names reaches ssh and a file: nothing in it is more than a name."""
     try:
-        _, hosts = listing.read(text, "x")
+        _, hosts = read_listing(text, "x")
     except UserError as error:
         assert str(error).startswith("x: ")
         return

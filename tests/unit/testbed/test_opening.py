@@ -198,14 +198,14 @@ def test_few_connections_are_opened_at_once(tmp_path):
     def open_one() -> None:
         opened(f"{counting}; {shell.CLOCK}")
 
-    threads = [threading.Thread(target=open_one) for _ in range(3 * opening.AT_ONCE)]
+    threads = [threading.Thread(target=open_one) for _ in range(3 * opening._AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     seen = [int(line) for line in Path(f"{tmp_path}.most").read_text().split()]
     assert len(seen) == len(threads)
-    assert 1 < max(seen) <= opening.AT_ONCE
+    assert 1 < max(seen) <= opening._AT_ONCE
 
 
 def test_a_process_of_another_user_ends_with_its_input(monkeypatch):

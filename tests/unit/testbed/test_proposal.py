@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from whitewire.description.testbed import read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed.site import facts, proposal, shell
+from whitewire.testbed.site import proposal, shell
+from whitewire.testbed.site.facts import parse_facts
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.proposal import Site
+from whitewire.testbed.site.shell import SITE_QUESTIONS
 from whitewire.workflow import new_site
 
 
@@ -36,7 +38,7 @@ DOCKER = interface("docker0", "172.17.0.1", 16)
 
 
 def said(number, **parts):
-    """The answers of host `number` of a laboratory to shell.SITE."""
+    """The answers of host `number` of a laboratory to shell.SITE_QUESTIONS."""
     answers = {
         "addresses": json.dumps([
             LOOPBACK, interface("eno1", f"10.1.0.{number}", 16), DOCKER,
@@ -60,19 +62,19 @@ def said(number, **parts):
         "missing": "",
         **parts,
     }  # fmt: skip
-    return "\n".join(f"{shell.SECTION}{name}\n{answers[name]}\n" for name in shell.SITE)
+    return "\n".join(f"{shell.SECTION}{name}\n{answers[name]}\n" for name in SITE_QUESTIONS)
 
 
 def lab(count=5, listed=Listed, **parts):
     names = [f"node{number:02d}" for number in range(1, count + 1)]
     return Site(
         [listed(name, f"line {number}") for number, name in enumerate(names, start=1)],
-        {name: facts.read(0.0, said(number, **parts)) for number, name in enumerate(names, start=1)},
+        {name: parse_facts(0.0, said(number, **parts)) for number, name in enumerate(names, start=1)},
     )
 
 
 def changed(site, name, number, **parts):
-    return Site(site.hosts, {**site.facts, name: facts.read(0.0, said(number, **parts))})
+    return Site(site.hosts, {**site.facts, name: parse_facts(0.0, said(number, **parts))})
 
 
 @pytest.fixture
@@ -224,7 +226,7 @@ def test_roles(count, clients):
 
 def test_the_page_says_how_many_hosts_are_clients():
     page = (HOME / "docs" / "sites" / "first-day.md").read_text()
-    assert f"from {proposal.MANY} hosts on the last {proposal.CLIENTS} are clients" in page
+    assert f"from {proposal.MANY} hosts on the last {proposal._CLIENTS} are clients" in page
 
 
 def test_roles_that_the_list_says_stay():
@@ -260,12 +262,12 @@ def test_the_users_ssh_configuration_is_named(made):
 ])  # fmt: skip
 def test_answers_that_cannot_be_read(parts):
     with pytest.raises(ValueError, match="iproute2 4.14 or newer is needed"):
-        facts.read(0.0, said(1, **parts))
+        parse_facts(0.0, said(1, **parts))
 
 
 def test_answers_that_are_cut_short():
     with pytest.raises(ValueError, match="^no answer about apptainer, missing$"):
-        facts.read(0.0, said(1).partition(f"{shell.SECTION}apptainer")[0])
+        parse_facts(0.0, said(1).partition(f"{shell.SECTION}apptainer")[0])
 
 
 HOSTILE = st.lists(st.sampled_from([
@@ -277,7 +279,7 @@ HOSTILE = st.lists(st.sampled_from([
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.dictionaries(st.sampled_from([name for name in shell.SITE if name != "addresses"]), HOSTILE))
+@given(st.dictionaries(st.sampled_from([name for name in SITE_QUESTIONS if name != "addresses"]), HOSTILE))
 def test_nothing_that_a_host_says_is_more_than_a_value_or_a_comment(made, parts):
     """A file with the keys that it should have, or a line that says why there is none."""
     try:

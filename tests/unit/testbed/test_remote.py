@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from whitewire import paths
 from whitewire.cluster import yarn
-from whitewire.description.files import validate
+from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.testbed.base import last_line
@@ -35,18 +35,31 @@ from whitewire.testbed.site import (
     shell,
     ssh,
 )
+from whitewire.testbed.site.inventory import resolve_interface
 from whitewire.testbed.site.opening import await_ready, offset_of
-from whitewire.testbed.site.remote import link_of, reading
+from whitewire.testbed.site.preflight import HostReport
+from whitewire.testbed.site.remote import _reading, link_of
 from whitewire.testbed.site.remote_host import Layout
-from whitewire.testbed.site.remote_samples import Row
+from whitewire.testbed.site.remote_samples import SampleRow
 from whitewire.testbed.site.schedulers import slurm
-from whitewire.tools import rdma_counters
-from whitewire.tools.rdma_counters import Moved
+from whitewire.testbed.site.shell import HOST_QUESTIONS, IMAGE_QUESTIONS, PORT_SCRIPT, READ_TRANSPORTS, SITE_QUESTIONS
+from whitewire.tools.rdma_counters import Moved, port_counters
 
 ROLES = {"namenode": 1, "datanode": 2, "client": 1}
 TEXT = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=40)
 SHELLS = [name for name in ("sh", "bash", "zsh", "ksh", "tcsh", "fish", "busybox") if shutil.which(name)]
-SCRIPTS = ("WATCH", "END", "SAMPLE", "READINGS", "JARS", "UNPACK", "RECEIVE", "BEST_SHELL", "PORT", "PRELOADED")
+SCRIPTS = (
+    "WATCH",
+    "END",
+    "SAMPLE",
+    "READINGS",
+    "JARS_SCRIPT",
+    "UNPACK",
+    "RECEIVE",
+    "BEST_SHELL",
+    "PORT_SCRIPT",
+    "PRELOADED",
+)
 
 
 @pytest.fixture
@@ -57,7 +70,7 @@ def described():
 
 def example(kind):
     found = load_yaml(paths.HOME / "config/testbeds" / f"{kind}.example.yaml")
-    validate(found, "testbed", f"{kind}.example.yaml")
+    validate_by_schema(found, "testbed", f"{kind}.example.yaml")
     return found
 
 
@@ -95,7 +108,7 @@ def test_shipped_examples_are_valid(kind):
 def test_faults_of_a_description(described, change, said):
     change(described)
     with pytest.raises(UserError) as error:
-        validate(described, "testbed", "x.yaml")
+        validate_by_schema(described, "testbed", "x.yaml")
     assert said in str(error.value)
     assert str(error.value).startswith("x.yaml: ")
 
@@ -182,14 +195,14 @@ def test_interfaces_and_how_a_host_is_on_a_fabric():
     assert [(i.name, i.addresses, i.mtu, i.up) for i in found] == [
         ("lo", ("127.0.0.1",), 65536, True), ("eno1", ("10.0.0.1",), 1500, True), ("ens1", (), 9000, False),
     ]  # fmt: skip
-    assert inventory.resolve(place(f={"interface": "eno1"}), "f", found) == (found[1], "10.0.0.1")
-    assert inventory.resolve(place(f={"address": "10.0.0.1"}), "f", found) == (found[1], "10.0.0.1")
+    assert resolve_interface(place(f={"interface": "eno1"}), "f", found) == (found[1], "10.0.0.1")
+    assert resolve_interface(place(f={"address": "10.0.0.1"}), "f", found) == (found[1], "10.0.0.1")
     with pytest.raises(ValueError, match="no interface eth7 for f, found lo, eno1, ens1"):
-        inventory.resolve(place(f={"interface": "eth7"}), "f", found)
+        resolve_interface(place(f={"interface": "eth7"}), "f", found)
     with pytest.raises(ValueError, match="interface ens1 for f has no IPv4 address"):
-        inventory.resolve(place(f={"interface": "ens1"}), "f", found)
+        resolve_interface(place(f={"interface": "ens1"}), "f", found)
     with pytest.raises(ValueError, match=r"no address 10.0.0.2 for f, found 127.0.0.1, 10.0.0.1"):
-        inventory.resolve(place(f={"address": "10.0.0.2"}), "f", found)
+        resolve_interface(place(f={"address": "10.0.0.2"}), "f", found)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +221,10 @@ def test_an_interface_by_any_of_its_names(asked, name):
         one and one | {"addr_info": [{"family": "inet", "local": f"10.0.0.{n}"}]} for n, one in enumerate(interfaces)
     ])  # fmt: skip
     where = inventory.Place("client", "client", "node1", "hosts[0]", {"f": {"interface": asked}})
-    assert inventory.resolve(where, "f", present)[0].name == name
+    assert resolve_interface(where, "f", present)[0].name == name
     missing = inventory.Place("client", "client", "node1", "hosts[0]", {"f": {"interface": "eth9"}})
     with pytest.raises(ValueError, match="no interface eth9 for f, found ens1f0/enp65s0f0np0/storage, bond0"):
-        inventory.resolve(missing, "f", present)
+        resolve_interface(missing, "f", present)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +276,8 @@ def test_scripts_are_sh():
     """No shell accepts them only because it is bash: dash, where sh is dash, reads them without running anything."""
     scripts = [getattr(shell, name) for name in SCRIPTS]
     scripts += [shell.STAT, shell.PUT, shell.CLOCK]
-    scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, shell.HOST, shell.LINK)]
-    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, shell.IMAGE, shell.PREFLIGHT, shell.SITE)]
+    scripts += [shell.asking(parts) for parts in (shell.ABOUT, shell.ABOUT_INTERFACE, HOST_QUESTIONS, shell.LINK)]
+    scripts += [shell.asking(parts) for parts in (shell.VERSIONS, IMAGE_QUESTIONS, shell.PREFLIGHT, SITE_QUESTIONS)]
     for text in scripts:
         assert sh(["sh", "-n", "-c", text]).stderr == b""
     if shutil.which("shellcheck"):
@@ -540,12 +553,12 @@ def test_samples_and_readings_of_this_machine():
     popen.kill()
     popen.wait()
     popen.stdout.close()
-    rows = remote_samples.rows_of("".join(lines), 0.0)
+    rows = remote_samples._rows_of("".join(lines), 0.0)
     assert len(rows) == 3
     assert all(abs(row.time - time.time()) < 10 for row in rows)
     assert 0.08 < rows[1].time - rows[0].time < 2
     assert rows[0].idle_ticks < rows[0].ticks
-    found = reading(sh(shell.script(shell.READINGS, "lo")).stdout.decode())
+    found = _reading(sh(shell.script(shell.READINGS, "lo")).stdout.decode())
     assert found.egress == found.ingress > 0  # what loops back is sent and received
     assert found.ticks >= rows[0].ticks
     assert found.retransmits >= 0
@@ -567,7 +580,7 @@ def test_samples_show_which_processes_stand_still(tmp_path):
         popen.wait()
     loop.stdout.close()
     assert remote_samples.still(said) == {"two"}
-    assert len(remote_samples.rows_of(said, 0.0)) >= 3
+    assert len(remote_samples._rows_of(said, 0.0)) >= 3
     assert remote_samples.still("base 1 2\n1700000100.5 1 2 3 4\nstill tw") == set()
 
 
@@ -580,7 +593,7 @@ def test_samples_by_the_seconds_since_boot_have_the_time_of_day():
     done.kill()
     done.wait()
     done.stdout.close()
-    assert abs(remote_samples.rows_of(said, 0.0)[-1].time - time.time()) < 10
+    assert abs(remote_samples._rows_of(said, 0.0)[-1].time - time.time()) < 10
 
 
 # -- samples -------------------------------------------------------------------------------------------------
@@ -588,18 +601,18 @@ def test_samples_by_the_seconds_since_boot_have_the_time_of_day():
 
 def rows(times, rate, phase=0.0, cpus=2):
     return [
-        Row(t, int(100 * cpus * t), int(50 * cpus * t), int(rate * (t + phase)), int(2 * rate * (t + phase)))
+        SampleRow(t, int(100 * cpus * t), int(50 * cpus * t), int(rate * (t + phase)), int(2 * rate * (t + phase)))
         for t in times
     ]
 
 
 def test_rows_are_brought_to_the_reference_clock_and_a_cut_line_is_left_out():
     said = "srun: a word\nbase 1700000100.5 100.25\n100.25 10 5 1 2\n1700000100.75 20 6 3 4\n1700000100.8 2"
-    found = remote_samples.rows_of(said, offset=0.5)
-    assert found == [Row(1700000100.0, 10, 5, 1, 2), Row(1700000100.25, 20, 6, 3, 4)]
+    found = remote_samples._rows_of(said, offset=0.5)
+    assert found == [SampleRow(1700000100.0, 10, 5, 1, 2), SampleRow(1700000100.25, 20, 6, 3, 4)]
     for bad in ("", "sh: bash: not found\n", "base 1 2\n1 2 3\n"):
         with pytest.raises((ValueError, TypeError)):
-            remote_samples.rows_of(bad, 0.0)
+            remote_samples._rows_of(bad, 0.0)
 
 
 @settings(deadline=None)
@@ -651,13 +664,13 @@ def test_busy_seconds_are_ticks_that_were_not_idle():
 
 def test_readings_without_a_counter_are_refused():
     with pytest.raises(KeyError):
-        reading("tx_bytes 1\n")
+        _reading("tx_bytes 1\n")
 
 
 # -- pre-flight ----------------------------------------------------------------------------------------------
 
 NEEDS = preflight.Needs(
-    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight.PORTS, java_home="/usr/lib/jvm/java-17"
+    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight._PORTS, java_home="/usr/lib/jvm/java-17"
 )
 
 
@@ -677,7 +690,7 @@ def said(**changes):
 
 def seen(skew=0.0, role="datanode", **changes):
     where = inventory.Place("datanode1", role, "node4", "hosts[3]", {"10gbe": {"interface": "eno1"}})
-    return preflight.report(where, skew, said(**changes))
+    return preflight._report(where, skew, said(**changes))
 
 
 def test_a_fio_without_the_engine_that_measures_drives_is_named(tmp_path):
@@ -727,7 +740,7 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(addresses=json.dumps([ADDRESSES[0]])), "no interface eno1 for 10gbe, found lo"),
         (lambda: seen(addresses=json.dumps([ADDRESSES[1] | {"flags": ["UP"]}])), "eno1 (10gbe) is down"),
         (lambda: seen(listening="00000000:268A\n00000000:0016"), "something listens on port 9866"),
-        (lambda: preflight.Report(place(), silent="Connection refused"), "Connection refused"),
+        (lambda: HostReport(place(), silent="Connection refused"), "Connection refused"),
     ],
 )
 def test_problems_are_named_with_what_is_found_and_needed(report, problem):
@@ -808,7 +821,7 @@ def test_a_folders_drive_is_that_below_its_partition(tmp_path):
     (tmp_path / "lsblk").write_text(f"#!/bin/sh\n{lines}\n")
     for tool in ("df", "lsblk"):
         (tmp_path / tool).chmod(0o755)
-    script = f'{shell.DRIVE}\nfor each; do drive "$each"; done'
+    script = f'{shell._DRIVE}\nfor each; do drive "$each"; done'
     own = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     said = sh(["sh", "-c", script, "sh", "/mnt/sda2", "/mnt/vg", str(tmp_path)], env=own).stdout.decode().split()
     assert said == ["sda", "sda,sdb", str(tmp_path.stat().st_dev)]
@@ -864,7 +877,7 @@ def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
-    at_home = {name: text.replace("/sys/class/infiniband", str(tmp_path)) for name, text in shell.TRANSPORTS.items()}
+    at_home = {name: text.replace("/sys/class/infiniband", str(tmp_path)) for name, text in READ_TRANSPORTS.items()}
     answers = shell.answers(sh(shell.script(shell.asking(at_home))).stdout.decode())
     assert sorted(answers["ports"].splitlines()) == [
         "cxgb4_0/1 ACTIVE ens2", "cxgb4_0/2 DOWN ens3", "i40iw0/1 ACTIVE ens4", "mlx5_0/1 ACTIVE ens1",
@@ -872,14 +885,14 @@ def test_ports_are_found_by_the_interface_that_they_belong_to(tmp_path):
     ]  # fmt: skip
     assert answers["gids"].splitlines() == ["mlx5_0/1", f"mlx5_0/1 {HERE} IB/RoCE v1", f"mlx5_0/1 {HERE} RoCE v2"]
     assert answers["locked"] == "unlimited" or answers["locked"].isdecimal()
-    script = shell.PORT.replace("/sys/class/infiniband", str(tmp_path))
-    two = rdma_counters.parse(sh(shell.script(script, "ens1")).stdout.decode())
+    script = PORT_SCRIPT.replace("/sys/class/infiniband", str(tmp_path))
+    two = port_counters(sh(shell.script(script, "ens1")).stdout.decode())
     assert (two.name, two.sent.bytes, two.received.bytes) == ("mlx5_0/1 rxe0/1", 1000, 2000)
-    one = rdma_counters.parse(sh(shell.script(script, "ens3")).stdout.decode())
+    one = port_counters(sh(shell.script(script, "ens3")).stdout.decode())
     assert (one.name, one.sent, one.received.packets) == ("cxgb4_0/2", Moved(None, 7), 8)
-    once = rdma_counters.parse(sh(shell.script(script, "ens4")).stdout.decode())
+    once = port_counters(sh(shell.script(script, "ens4")).stdout.decode())
     assert (once.name, once.sent) == ("i40iw0/1", Moved(90))
-    none = rdma_counters.parse(sh(shell.script(script, "lo")).stdout.decode())
+    none = port_counters(sh(shell.script(script, "lo")).stdout.decode())
     assert (none.name, none.sent) == ("", Moved()) and none.segments > 0
 
 
@@ -952,16 +965,16 @@ def test_a_link_whose_rate_nothing_reports_is_noted(changes, note):
 def test_a_host_that_does_not_answer_everything_is_not_taken_for_good(cut):
     text = said()[: said().index(f"{shell.SECTION}{cut}")]
     with pytest.raises(ValueError, match=f"no answer about .*{cut}"):
-        preflight.report(place(), 0.0, text)
+        preflight._report(place(), 0.0, text)
     with pytest.raises(ValueError, match="iproute2 4.14"):
         seen(addresses="2: eth0 inet")
 
 
 def test_the_table_has_a_line_a_host_and_what_differs():
     other = inventory.Place("client", "client", "node9", "hosts[4]", {"10gbe": {"interface": "eno1"}})
-    slow = preflight.report(other, 0.001, said(
+    slow = preflight._report(other, 0.001, said(
         addresses=json.dumps([ADDRESSES[1] | {"mtu": 9000}]), governors="4 powersave\n12 performance"))  # fmt: skip
-    silent = preflight.Report(place(f={}), silent="no answer in 10 s")
+    silent = HostReport(place(f={}), silent="no answer in 10 s")
     lines = preflight.table([seen(), slow, silent], NEEDS).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["datanode1", "client", "datanode1"]
     assert "10gbe=eno1:10000/1500" in lines[1]
@@ -999,9 +1012,9 @@ def test_a_digest_changes_with_names_sizes_and_small_contents(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_bytes(b"abc")
     two.write_bytes(b"abd")
-    digests = {deployment.digest(files) for files in ({"a": one}, {"b": one}, {"a": two}, {"a": one, "b": two})}
+    digests = {deployment._digest(files) for files in ({"a": one}, {"b": one}, {"a": two}, {"a": one, "b": two})}
     assert len(digests) == 4
-    assert deployment.digest({"a": one}) == deployment.digest({"a": one})
+    assert deployment._digest({"a": one}) == deployment._digest({"a": one})
 
 
 # -- Slurm ---------------------------------------------------------------------------------------------------

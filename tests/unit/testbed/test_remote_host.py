@@ -10,7 +10,7 @@ from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import Place
 from whitewire.testbed.site.remote import RemoteTestbed
-from whitewire.testbed.site.remote_host import CARRIED, Layout, RemoteHost
+from whitewire.testbed.site.remote_host import _CARRIED, Layout, RemoteHost
 
 PLACE = Place("datanode1", "datanode", "here", "hosts[0]", {})
 
@@ -77,11 +77,11 @@ def test_a_clock_whose_answer_is_cut_off_is_asked_again(host, monkeypatch):
 
     def cut(command):
         asked.append(command)
-        return ["true"] if len(asked) < CARRIED else carry(command)
+        return ["true"] if len(asked) < _CARRIED else carry(command)
 
     monkeypatch.setattr(host, "carry", cut)
     assert abs(host.clock_offset()) < 5
-    assert len(asked) == CARRIED
+    assert len(asked) == _CARRIED
     monkeypatch.setattr(host, "carry", lambda command: ["true"])
     with pytest.raises(CommandFailed, match="the connection was closed before the host said a word"):
         host.clock_offset()
@@ -95,7 +95,7 @@ class Slow(Here):
 
 
 def test_hosts_that_are_open_hear_from_us_while_others_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(shell, "PATIENCE_S", 1)
+    monkeypatch.setattr(shell, "WATCH_PATIENCE_S", 1)
     monkeypatch.setattr(shell, "BEAT_S", 0.1)
     config = {"work": str(tmp_path), "data": [str(tmp_path)], "fabrics": {"10gbe": {}}}
     hosts = [

@@ -14,37 +14,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.site import description
-from whitewire.description import capabilities
+from whitewire.description.capabilities import CAPABILITIES
 from whitewire.description.files import schema
 from whitewire.description.testbed import load_testbed, read_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
-from whitewire.testbed import kinds
+from whitewire.testbed.kinds import TESTBEDS
 from whitewire.testbed.site.inventory import Place, machines, same_machine
 from whitewire.testbed.site.job import JobTestbed, nodes_of, within_its_job
 from whitewire.testbed.site.reason import reason
 from whitewire.testbed.site.remote_host import Layout
-from whitewire.testbed.site.schedulers import TABLE, gridengine, hostfile, lsf, pbs
-from whitewire.testbed.site.schedulers.scheduler import first_words, seconds_of
+from whitewire.testbed.site.schedulers import SCHEDULERS, gridengine, hostfile, lsf, pbs
+from whitewire.testbed.site.schedulers.scheduler import first_words, seconds_of_clock
 from whitewire.testbed.site.ssh import SshHost
 
 DATA = Path(__file__).parents[2] / "data" / "nodes"
 VARIABLES = {"pbs": "PBS_NODEFILE", "gridengine": "PE_HOSTFILE", "lsf": "LSB_DJOB_HOSTFILE", "oar": "OAR_NODEFILE"}
 BY_COMMAND = ("slurm", "gridengine", "lsf", "flux", "oar")
-JOBS = [kind for kind, can in capabilities.TABLE.items() if can.runs_in_job]
+JOBS = [kind for kind, can in CAPABILITIES.items() if can.runs_in_job]
 
 
 def test_every_kind_of_testbed_has_capabilities_and_is_opened():
     whole = schema("testbed")
-    assert [*kinds.TABLE] == [*capabilities.TABLE] == whole["properties"]["kind"]["enum"]
-    assert [*TABLE] == [*JOBS, "hostfile"] == whole["$defs"]["job"]["properties"]["kind"]["enum"]
+    assert [*TESTBEDS] == [*CAPABILITIES] == whole["properties"]["kind"]["enum"]
+    assert [*SCHEDULERS] == [*JOBS, "hostfile"] == whole["$defs"]["job"]["properties"]["kind"]["enum"]
 
 
-@pytest.mark.parametrize("kind", TABLE)
+@pytest.mark.parametrize("kind", SCHEDULERS)
 def test_the_page_has_each_scheduler_and_how_its_job_ends(kind):
     page = (HOME / "docs" / "sites" / "schedulers.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{kind}`")]
-    assert all(number.name in row for number in TABLE[kind].signals[:1])
+    assert all(number.name in row for number in SCHEDULERS[kind].signals[:1])
 
 
 # -- hosts of a job ------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def host_of(kind: str, folder: Path, nodes: list[str], config: dict | None = Non
     (folder / "data").mkdir(exist_ok=True)
     layout = Layout.of({"work": str(folder / "work"), "data": [str(folder / "data")]})
     place = Place("datanode1", "datanode", "node02", "node02", {})
-    return TABLE[kind].host(place, layout, config or {}, nodes)
+    return SCHEDULERS[kind].host(place, layout, config or {}, nodes)
 
 
 @pytest.mark.parametrize("kind", BY_COMMAND)
@@ -292,24 +292,24 @@ def test_why_a_schedulers_command_failed_is_reported(said, why):
      ("INVALID", math.inf), ("", math.inf), ("infinity", math.inf), ("-5", math.inf)],
 )  # fmt: skip
 def test_clocks(text, seconds):
-    assert seconds_of(f"{text}\n") == seconds
+    assert seconds_of_clock(f"{text}\n") == seconds
 
 
 def test_time_that_is_left(monkeypatch, tmp_path):
     said = (DATA / "qstat-f.txt").read_text()
-    assert pbs.left_of(said) == 47 * 60 + 53
-    assert pbs.left_of(said.replace("    resources_used.walltime = 00:12:07\n", "")) == 3600
-    assert pbs.left_of(said.replace("    Resource_List.walltime = 01:00:00\n", "")) == math.inf
+    assert pbs._left_of(said) == 47 * 60 + 53
+    assert pbs._left_of(said.replace("    resources_used.walltime = 00:12:07\n", "")) == 3600
+    assert pbs._left_of(said.replace("    Resource_List.walltime = 01:00:00\n", "")) == math.inf
     said = (DATA / "bjobs-wl.txt").read_text()
-    assert lsf.left_of(said) == 57 * 60
-    assert lsf.left_of(said.replace("0:57 L", "-")) == math.inf
+    assert lsf._left_of(said) == 57 * 60
+    assert lsf._left_of(said.replace("0:57 L", "-")) == math.inf
     tool(tmp_path, "flux", '[ "$*" = "job timeleft" ] && echo 3599', monkeypatch)
-    assert TABLE["flux"].seconds_left(os.environ) == 3599
+    assert SCHEDULERS["flux"].seconds_left(os.environ) == 3599
     environ = {"OAR_NODEFILE": str(tmp_path / "nodes"), "OAR_JOB_WALLTIME_SECONDS": "7200"}
     (tmp_path / "nodes").write_text("node01\n")
     os.utime(tmp_path / "nodes", (time.time() - 200, time.time() - 200))
-    assert TABLE["oar"].seconds_left(environ) == pytest.approx(7000, abs=5)
-    assert TABLE["oar"].seconds_left({}) == TABLE["gridengine"].seconds_left({}) == math.inf
+    assert SCHEDULERS["oar"].seconds_left(environ) == pytest.approx(7000, abs=5)
+    assert SCHEDULERS["oar"].seconds_left({}) == SCHEDULERS["gridengine"].seconds_left({}) == math.inf
 
 
 PROGRAM = """
@@ -333,7 +333,7 @@ def program(kind: str, name: str, does: str, environ: dict) -> subprocess.Comple
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, each.name) for kind, scheduler in TABLE.items() for each in scheduler.signals]
+    ("kind", "name"), [(kind, each.name) for kind, scheduler in SCHEDULERS.items() for each in scheduler.signals]
 )
 def test_a_signal_of_the_scheduler_ends_a_measurement_in_order(kind, name):
     done = program(kind, name, f"os.kill(os.getpid(), signal.{name})", {})

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.papers import paper
-from whitewire import estimands
-from whitewire.analysis.asked import AFTER, AGAIN, BEFORE, NOTHING, Noted, by_themselves, of_claims
+from whitewire.analysis.asked import AGAIN, ASKED_AFTER, BEFORE, NOTHING, Noted, by_themselves, of_claims
 from whitewire.description import asked as claims_asked
+from whitewire.estimands import estimand_of
 from whitewire.records import asked
-from whitewire.records.checked import Block
+from whitewire.records.asked import ASKED_FILE, asked_of_block
+from whitewire.records.checked import CheckedBlock
 from whitewire.sequential import RULE_VERSION
 from whitewire.tidy import columns, form, tables
 
@@ -35,7 +36,7 @@ def with_test(**changes):
 def verdict_of(tmp_path, now=LOADED, block="quick-1"):
     """What the analysis says of the claim, from a block with one run of its numerator."""
     run = {"experiment": "put-grid", "factors": TEST["numerator"]["where"], "valid": True, "start": FIRST_RUN}
-    rows = list(tables._asked(now, tmp_path, {block: Block(runs=[(tmp_path, run)])}))
+    rows = list(tables._asked(now, tmp_path, {block: CheckedBlock(runs=[(tmp_path, run)])}))
     table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
     return of_claims(now, table)
 
@@ -54,10 +55,10 @@ def test_a_claim_that_stays_as_it_was_is_asked_before(tmp_path):
 def test_a_tolerance_changed_after_the_first_run_is_seen(tmp_path, change):
     noted(tmp_path, LOADED)
     changed = with_test(**change)
-    assert verdict_of(tmp_path, changed)[CLAIM] == AFTER
+    assert verdict_of(tmp_path, changed)[CLAIM] == ASKED_AFTER
     noted(tmp_path, changed, at=FIRST_RUN + 100)  # a further start
     found = verdict_of(tmp_path, changed)
-    assert found[CLAIM] == AFTER and found["E-C08"] == BEFORE
+    assert found[CLAIM] == ASKED_AFTER and found["E-C08"] == BEFORE
     assert verdict_of(tmp_path)[CLAIM] == BEFORE, "taken back"
 
 
@@ -78,14 +79,14 @@ def test_another_rule_asks_anew(monkeypatch):
 
 def test_results_without_a_ledger_are_asked_after(tmp_path):
     (tmp_path / "quick-1").mkdir()
-    assert set(verdict_of(tmp_path).values()) == {AFTER}
-    assert set(of_claims(LOADED, None).values()) == {AFTER}
+    assert set(verdict_of(tmp_path).values()) == {ASKED_AFTER}
+    assert set(of_claims(LOADED, None).values()) == {ASKED_AFTER}
 
 
 def test_the_same_question_is_noted_once(tmp_path):
     noted(tmp_path, LOADED)
     noted(tmp_path, LOADED, at=NOTED + 5)
-    (entry,) = json.loads((tmp_path / "quick-1" / asked.NAME).read_text())["asked"]
+    (entry,) = json.loads((tmp_path / "quick-1" / ASKED_FILE).read_text())["asked"]
     assert entry["at"] == "1970-01-12T13:46:40.000+00:00" and entry["rule"] == RULE_VERSION
 
 
@@ -93,7 +94,7 @@ def test_what_counts_is_the_question_that_stood_when_the_first_run_began(tmp_pat
     wider = with_test(relative=0.3)
     for at, of in enumerate((LOADED, wider)):
         noted(tmp_path, of, at=NOTED + at)
-    assert (verdict_of(tmp_path)[CLAIM], verdict_of(tmp_path, wider)[CLAIM]) == (AFTER, BEFORE)
+    assert (verdict_of(tmp_path)[CLAIM], verdict_of(tmp_path, wider)[CLAIM]) == (ASKED_AFTER, BEFORE)
     noted(tmp_path, LOADED, at=NOTED + 2)
     assert verdict_of(tmp_path)[CLAIM] == BEFORE
 
@@ -112,7 +113,7 @@ def test_a_block_without_a_run_of_the_claim_does_not_count_beside_one_with(tmp_p
 
 def test_a_claim_is_asked_before_where_its_block_ended_without_a_run(tmp_path):
     noted(tmp_path, LOADED)
-    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
+    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": CheckedBlock(runs=[])}))
     table = pd.DataFrame(rows, columns=tables.TABLES["asked.csv"]).replace("", None)
     assert of_claims(LOADED, table)[CLAIM] == BEFORE
 
@@ -123,8 +124,8 @@ def test_a_claim_that_was_measured_by_itself_stays_known(tmp_path):
     for start in range(2):
         asked.note(tmp_path / "quick-1", NOTED + start, RULE_VERSION, digests, alone=CLAIM)
     asked.note(tmp_path / "quick-1", NOTED + 2, RULE_VERSION, digests)
-    assert len(asked.read(tmp_path / "quick-1")) == 3, "the same again is no further entry"
-    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": Block(runs=[])}))
+    assert len(asked_of_block(tmp_path / "quick-1")) == 3, "the same again is no further entry"
+    rows = list(tables._asked(LOADED, tmp_path, {"quick-1": CheckedBlock(runs=[])}))
     assert {row["claim"] for row in rows if row[columns.BY_ITSELF] == "true"} == {CLAIM}
     assert len(rows) == len(LOADED.claims), "it asks the same as before"
     content = tables.as_csv((*tables.TABLES["asked.csv"], columns.BY_ITSELF), rows, "asked.csv")
@@ -132,7 +133,7 @@ def test_a_claim_that_was_measured_by_itself_stays_known(tmp_path):
     assert by_themselves(None) == by_themselves(pd.DataFrame(columns=tables.TABLES["asked.csv"])) == []
 
 
-CELLS = list(estimands.of(TEST).needed())
+CELLS = list(estimand_of(TEST).needed())
 STARTS = st.lists(st.tuples(st.lists(st.integers(0, len(CELLS) - 1), max_size=4), st.booleans()), max_size=8)
 """The cells of the runs that each start makes in a block, and whether it ends or is killed."""
 
@@ -144,7 +145,7 @@ def run_of(cell, at):
 
 def judged_with(folder, blocks):
     """The claim's column `judged` in tidy/asked.csv; None without that column, or without a number."""
-    read = {name: Block(runs=[(folder, run) for run in runs]) for name, runs in blocks.items()}
+    read = {name: CheckedBlock(runs=[(folder, run) for run in runs]) for name, runs in blocks.items()}
     (found,) = {row.get(columns.JUDGED) for row in tables._asked(LOADED, folder, read) if row["claim"] == CLAIM} or {
         None
     }
@@ -189,9 +190,9 @@ def test_a_start_that_goes_on_judges_nothing_twice_but_where_it_is_killed(tmp_pa
     runs = [run_of(cell, NOTED + at) for cell in range(len(CELLS)) for at in (1, 21)]
     assert judged_with(tmp_path, {"quick-1": runs}) == 1, "it is killed"
     asked.end(folder, NOTED + 30)
-    assert len(asked.read(folder)) == 1 and judged_with(tmp_path, {"quick-1": runs}) is None
+    assert len(asked_of_block(folder)) == 1 and judged_with(tmp_path, {"quick-1": runs}) is None
     asked.note(folder, NOTED + 50, RULE_VERSION, digests)
-    assert len(asked.read(folder)) == 2, "another start"
+    assert len(asked_of_block(folder)) == 2, "another start"
     assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 51)]}) == 2
 
 
@@ -199,7 +200,7 @@ def test_a_clock_that_is_set_back_makes_no_other_start_of_one_that_goes_on(tmp_p
     noted(tmp_path, LOADED)
     asked.end(tmp_path / "quick-1", NOTED + 10)
     asked.note(tmp_path / "quick-1", NOTED - 3600, RULE_VERSION, claims_asked.digests(LOADED, "quick"), continues=True)
-    assert len(asked.read(tmp_path / "quick-1")) == 1
+    assert len(asked_of_block(tmp_path / "quick-1")) == 1
 
 
 def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):
@@ -222,13 +223,13 @@ def test_an_invalid_attempt_after_a_judgement_judges_nothing_again(tmp_path):
         (BEFORE, 4, 4, None, BEFORE),  # another cell alone got runs
         (BEFORE, None, 6, 6, BEFORE),
         (BEFORE, 4, None, None, BEFORE),  # no estimate
-        (AFTER, 4, 6, 6, AFTER),
+        (ASKED_AFTER, 4, 6, 6, ASKED_AFTER),
     ],
 )
 def test_a_claim_is_judged_again_where_an_analysis_had_spent_its_level(since, judged, n, decided_after, word):
     since_when = Noted({CLAIM: since}, {CLAIM: judged} if judged else {})
     assert since_when.word(CLAIM, {"n": n, "decided_after": decided_after}) == word
-    assert NOTHING.word(CLAIM, {"n": n, "decided_after": decided_after}) == AFTER
+    assert NOTHING.word(CLAIM, {"n": n, "decided_after": decided_after}) == ASKED_AFTER
 
 
 def test_the_column_of_earlier_judgements_comes_back_from_the_table(tmp_path):

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from whitewire.analysis.trust import OF_TRUST
 from whitewire.paths import HOME
-from whitewire.records import checked
+from whitewire.records.checked import CELL_KINDS
 from whitewire.records.samples import Torn
 from whitewire.tidy import columns, form, tables
-from whitewire.tidy.tables import OF_LINKS
+from whitewire.tidy.form import NEEDED_COLUMNS, check_cells
+from whitewire.tidy.tables import LINKS_COLUMNS
 
 REFERENCE = HOME / "results" / "reference"
 
@@ -52,7 +53,7 @@ def test_columns_are_declared_once_and_in_a_known_kind():
     runs = columns.of_runs((), lanes=True)
     elsewhere = [name for names in columns.ELSEWHERE.values() for name in names]
     assert len(columns.COLUMNS) == len(runs) - 1 + len(elsewhere)  # the column of lanes is of hosts.csv too
-    assert {column.kind for column in columns.COLUMNS.values()} == {*checked.KINDS, ""}
+    assert {column.kind for column in columns.COLUMNS.values()} == {*CELL_KINDS, ""}
     assert columns.factors_of(columns.of_runs(["fabric", "k"], lanes=True)) == ["fabric", "k"]
 
 
@@ -61,12 +62,12 @@ def test_the_columns_of_runs_in_the_documentation_are_those_of_the_code():
     assert f"`{', '.join(columns.of_runs(['<factor columns>']))}`" in page
 
 
-@pytest.mark.parametrize("name", form.NEEDED)
+@pytest.mark.parametrize("name", NEEDED_COLUMNS)
 def test_tables_as_they_are_written_are_taken_and_without_a_needed_column_not(name):
     columns = form.OWN[name]
-    assert {*form.NEEDED[name], *form.FILLED[name]} <= {*columns}
+    assert {*NEEDED_COLUMNS[name], *form._FILLED[name]} <= {*columns}
     assert form.rows(tables.as_csv(columns, [], name), name) == []
-    for lost in form.NEEDED[name]:
+    for lost in NEEDED_COLUMNS[name]:
         with pytest.raises(Torn, match=f"^line 1: found no column {lost}, expected one$"):
             form.rows(tables.as_csv([each for each in columns if each != lost], [], name), name)
 
@@ -81,7 +82,7 @@ def test_a_level_is_text_whatever_it_is_called(tmp_path, level):
 
 
 def test_a_factor_may_be_called_as_a_number_of_another_table():
-    columns = (*form.NEEDED["runs.csv"], "rate")
+    columns = (*NEEDED_COLUMNS["runs.csv"], "rate")
     row = dict.fromkeys(columns, "1") | {"rate": "1gbe"}
     assert form.rows(tables.as_csv(columns, [row], "runs.csv"), "runs.csv") == [row]
 
@@ -101,7 +102,7 @@ def test_a_column_that_is_there_twice():
 
 
 @pytest.mark.parametrize(
-    "folder, columns", [("*/tidy", form.OWN), ("links/tables", OF_LINKS), ("trust/tables", OF_TRUST)]
+    "folder, columns", [("*/tidy", form.OWN), ("links/tables", LINKS_COLUMNS), ("trust/tables", OF_TRUST)]
 )
 def test_every_table_of_the_reference_is_of_the_kinds_of_its_columns(folder, columns):
     found = [path for path in REFERENCE.glob(f"{folder}/*.csv*") if path.is_file()]
@@ -109,4 +110,4 @@ def test_every_table_of_the_reference_is_of_the_kinds_of_its_columns(folder, col
     for path in found:
         name = path.name if path.name in columns else path.name.removesuffix(".gz")
         content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
-        form.check(content, name, columns[name])
+        check_cells(content, name, columns[name])

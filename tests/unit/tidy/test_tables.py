@@ -20,7 +20,7 @@ from whitewire.errors import UserError
 from whitewire.records.checked import read_block
 from whitewire.records.run import OF_DONE
 from whitewire.tidy import tables
-from whitewire.tidy.tables import _of_each, _treatments, _with_all_overheads, metric_rows, tidy
+from whitewire.tidy.tables import _of_each, _treatments, _with_all_overheads, metric_rows, tidy_paper
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -63,7 +63,7 @@ def table(path):
 
 
 def test_runs_are_long_with_full_scale_values(results):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     rows = table(results / "tidy" / "runs.csv")
     assert {row["run_id"] for row in rows} == {RECORD["run_id"]}
     valid = {row["metric"]: row for row in rows if row["valid"] == "true"}
@@ -79,7 +79,7 @@ def test_runs_are_long_with_full_scale_values(results):
 
 
 def test_series_operations_and_placement(results):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     operations = table(results / "tidy" / "operations.csv")
     assert len(operations) == 8
     assert min(float(row["start"]) for row in operations) == 0
@@ -93,14 +93,14 @@ def test_series_operations_and_placement(results):
 
 
 def test_the_same_raw_results_make_the_same_bytes(results):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     first = {path.name: path.read_bytes() for path in (results / "tidy").iterdir()}
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     assert {path.name: path.read_bytes() for path in (results / "tidy").iterdir()} == first
 
 
 def test_the_data_package_describes_every_table(results):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     report = frictionless.validate(str(results / "tidy" / "datapackage.json"))
     assert report.valid, report.flatten(["name", "rowNumber", "fieldName", "message"])
     described = {task.place for task in report.tasks}
@@ -111,7 +111,7 @@ def test_a_record_that_is_cut_off_is_named(results):
     record = next(results.glob("raw/*/runs/*/run.json"))
     record.write_text(record.read_text()[:100])
     with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
-        tidy("emulex-2012", results)
+        tidy_paper("emulex-2012", results)
 
 
 def tables_of(results):
@@ -150,7 +150,7 @@ def halve(path):
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_does_not_hold_is_reported_and_leaves_the_tables(results, damage, capsys):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     before = tables_of(results)
     act, line = DAMAGES[damage]
     act(results)
@@ -170,7 +170,7 @@ def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
         csv.DictWriter(file, names, lineterminator="\n").writerow(
             {name: (second | second["factors"]).get(name, "") for name in names}
         )
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     rows = table(results / "tidy" / "runs.csv")
     assert sum(row["metric"] == "throughput" for row in rows) == 1
 
@@ -264,7 +264,7 @@ def test_an_interim_analysis_counts_no_run_of_another_k(results):
 
 
 def test_a_table_that_was_cut_is_not_analysed(results, capsys):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     halve(results / "tidy" / "runs.csv")
     argv = ["analyse", "--paper", "emulex-2012", "--testbed", "emulated", "--results", str(results)]
     assert cli.main(argv) == 2
@@ -277,7 +277,7 @@ def test_a_table_that_was_cut_is_not_analysed(results, capsys):
 
 
 def test_a_verdict_that_was_changed_by_hand_is_not_reported(results, capsys):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     argv = ["--paper", "emulex-2012", "--results"]
     assert cli.main(["analyse", "--testbed", "emulated", *argv, str(results)]) == 0
     path = results / "analysis" / "verdicts.csv"
@@ -315,12 +315,12 @@ def keep_overheads(block, overheads):
 
 
 def test_overheads_are_a_table_of_their_own(results):
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     assert table(results / "tidy" / "floors.csv") == []  # old results have none
     keep_overheads(results / "raw" / RECORD["block"], [
         an_overhead(2.5, 1) | {"outside": 0.25}, an_overhead(None, 2, valid=False), an_overhead(3.0, 3)
     ])  # fmt: skip
-    tidy("emulex-2012", results)
+    tidy_paper("emulex-2012", results)
     first, failed, third = table(results / "tidy" / "floors.csv")
     assert first == {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "job": "sort", "number": "1",
@@ -408,7 +408,7 @@ def test_metrics_of_a_run_stay_what_they_were_to_the_last_digit(workload):
 
 
 def test_every_workload_has_such_a_run():
-    assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.TABLE} - {"wordcount", "sleep"}
+    assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.WORKLOADS} - {"wordcount", "sleep"}
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from whitewire.design.scale import _granule
 from whitewire.records import evidence
-from whitewire.tools import Unreadable, namenode
+from whitewire.tools import Unreadable
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
+from whitewire.tools.namenode import fsck_blocks
 
 DATA = Path(__file__).parents[2] / "data"
 XOR = (DATA / "fsck-xor.txt").read_text()
@@ -54,7 +55,7 @@ def test_the_file_that_adds_a_policy_is_xml_with_the_scheme():
 
 
 def test_block_groups_of_a_real_file():
-    first, second = namenode.blocks(XOR, coded=True)
+    first, second = fsck_blocks(XOR, coded=True)
     assert (first.policy, first.length, second.length) == ("XOR-2-1-10k", 2109440, 1890560)
     assert set(first.addresses) == {"10.77.0.3", "10.77.0.4", "10.77.0.5"}
     found = evidence.of_fsck(XOR, coded=True)

@@ -24,16 +24,23 @@ from whitewire.tools import (
     fio,
     hibench_report,
     history,
-    ibv_devinfo,
     iperf3,
     link,
     namenode,
-    nnbench,
     perftest,
-    rdma_counters,
-    site_xml,
     testdfsio,
 )
+from whitewire.tools.fio import fio_bandwidth
+from whitewire.tools.hibench_report import report_rows
+from whitewire.tools.history import HISTORY_DEFAULTS, history_server, settings_of_answer
+from whitewire.tools.ibv_devinfo import device_ports
+from whitewire.tools.iperf3 import iperf3_result
+from whitewire.tools.link import parse_offloads
+from whitewire.tools.namenode import fsck_blocks, racks_of_report
+from whitewire.tools.nnbench import nnbench_result
+from whitewire.tools.rdma_counters import port_counters
+from whitewire.tools.site_xml import parse_site_xml
+from whitewire.tools.testdfsio import testdfsio_result
 
 DATA = Path(__file__).parents[2] / "data"
 REFUSALS = (Unreadable, UserError)
@@ -71,8 +78,8 @@ def of_stat(text: str) -> Any:
 
 def of_site(text: str) -> Any:
     """Where a site's history server is by its mapred-site.xml."""
-    settings = history.DEFAULTS | (site_xml.settings(text, "mapred-site.xml") or {})
-    return history.server(settings.__getitem__)
+    settings = HISTORY_DEFAULTS | (parse_site_xml(text, "mapred-site.xml") or {})
+    return history_server(settings.__getitem__)
 
 
 def of_history(text: str) -> Any:
@@ -88,7 +95,7 @@ def of_settings(text: str) -> Any:
     answers = documents(text)
     if len(answers) != 1:
         raise Unreadable("not one answer")
-    return codecs.word_of(history.settings(answers[0], {codecs.COMPRESS, codecs.CODEC}))
+    return codecs.word_of(settings_of_answer(answers[0], {codecs.COMPRESS, codecs.CODEC}))
 
 
 def of_policy(text: str) -> Any:
@@ -99,47 +106,47 @@ def of_policy(text: str) -> Any:
 
 
 OUTPUTS = [
-    output("iperf3-1-stream.json", of_bytes(iperf3.parse)),
-    output("iperf3-4-streams.json", of_bytes(iperf3.parse)),
+    output("iperf3-1-stream.json", of_bytes(iperf3_result)),
+    output("iperf3-4-streams.json", of_bytes(iperf3_result)),
     output("iperf3-1-stream.json", of_bytes(iperf3.round_trip)),
-    output("fio-write-direct.json", of_bytes(fio.parse, "write")),
-    output("fio-read-buffered.json", of_bytes(fio.parse, "read")),
+    output("fio-write-direct.json", of_bytes(fio_bandwidth, "write")),
+    output("fio-read-buffered.json", of_bytes(fio_bandwidth, "read")),
     output("fio-layout.json", measured("write")),
     output("fio-note-before.json", measured("randread")),
     output("fio-randread-4096-16.json", measured("randread")),
     output("fio-randwrite-65536-8-buffered.json", measured("randwrite")),
     output("fio-write-1048576-4.json", measured("write")),
-    output("fsck-8-files.txt", namenode.blocks),
-    output("cases/fsck-hadoop-2/fsck.txt", namenode.blocks),
-    output("fsck-xor.txt", partial(namenode.blocks, coded=True)),
+    output("fsck-8-files.txt", fsck_blocks),
+    output("cases/fsck-hadoop-2/fsck.txt", fsck_blocks),
+    output("fsck-xor.txt", partial(fsck_blocks, coded=True)),
     output("datanode-jmx.json", namenode.packets),
     output("job-settings.json", of_settings),
-    output("nnbench/create_write.txt", nnbench.parse),
-    output("nnbench/delete-of-no-files.txt", nnbench.parse),
+    output("nnbench/create_write.txt", nnbench_result),
+    output("nnbench/delete-of-no-files.txt", nnbench_result),
     Output("policy", "RS-3-2-1024k", of_policy),
     output("namenode-audit-8-puts.txt", namenode.operations, counted=True),
     output("perftest/write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),
     output("perftest/new_write_bw.client.txt", of_bytes(perftest.bandwidth, "ib_write_bw")),
     output("perftest/write_lat.client.txt", of_bytes(perftest.latency, "ib_write_lat")),
     output("perftest/new_send_lat.client.txt", of_bytes(perftest.latency, "ib_send_lat")),
-    output("perftest/ibv_devinfo.txt", of_bytes(ibv_devinfo.parse), counted=True),
-    output("perftest/ibv_devinfo_v.txt", of_bytes(ibv_devinfo.parse)),
-    Output("rdma_counters", f"{DRIVERS['mlx5'][0]}\n{NETSTAT}", rdma_counters.parse),
-    output("cases/testdfsio/exponent-small.txt", testdfsio.parse),
-    output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio.parse),
-    output("topology-2-racks.txt", namenode.racks, counted=True),
+    output("perftest/ibv_devinfo.txt", of_bytes(device_ports), counted=True),
+    output("perftest/ibv_devinfo_v.txt", of_bytes(device_ports)),
+    Output("rdma_counters", f"{DRIVERS['mlx5'][0]}\n{NETSTAT}", port_counters),
+    output("cases/testdfsio/exponent-small.txt", testdfsio_result),
+    output("cases/testdfsio/total-throughput-2.8.0.txt", testdfsio_result),
+    output("topology-2-racks.txt", racks_of_report, counted=True),
     output("volume-report.txt", namenode.volumes),
     output("link/tc-class.txt", link.rates, counted=True),
     output("link/tc-class-2-links.txt", partial(link.rates_in_turn, devices=["port1", "port2"])),
     output("link/tc-qdisc.json", link.queues),
     output("link/ip-link.json", link.mtus),
     output("link/ip-s-s-link.json", link.carrier_changes),
-    output("link/ethtool-k.txt", link.offloads),
-    Output("testdfsio", SAID, testdfsio.parse),
+    output("link/ethtool-k.txt", parse_offloads),
+    Output("testdfsio", SAID, testdfsio_result),
     Output("testdfsio result", RESULT, testdfsio.task_values),
     Output("testdfsio tasks", LOGGED, testdfsio.task_spans, counted=True),
     Output("stat", "1795232224031 1795232225531 put1\n1795232224032 1795232226032 put2\n", of_stat, counted=True),
-    Output("hibench.report", REPORT, hibench_report.parse, counted=True),
+    Output("hibench.report", REPORT, report_rows, counted=True),
     output("cases/history-server-address/mapred-site.xml", of_site),
     Output("history", json.dumps(ANSWERS, indent=1), of_history),
     Output("job", JOB + "\n", partial(slurm.job_of, job="17")),
@@ -228,7 +235,7 @@ def with_value(document: Any, path: tuple, value: Any) -> Any:
 
 
 JSON_OUTPUTS = [
-    ("iperf3", iperf3.parse, json.loads((DATA / "iperf3-1-stream.json").read_bytes())),
+    ("iperf3", iperf3_result, json.loads((DATA / "iperf3-1-stream.json").read_bytes())),
     ("fio", partial(fio.measurement, operation="write"), json.loads((DATA / "fio-write-direct.json").read_bytes())),
     ("tc", lambda raw: link.queues(raw.decode()), json.loads((DATA / "link/tc-qdisc.json").read_bytes())),
     ("ip", lambda raw: link.mtus(raw.decode()), json.loads((DATA / "link/ip-link.json").read_bytes())),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from whitewire.tools import Unreadable, link
+from whitewire.tools.link import parse_offloads
 
 DATA = Path(__file__).parents[2] / "data" / "link"
 FEATURES = (DATA / "ethtool-k.txt").read_text()
@@ -123,7 +124,7 @@ def test_offloads(tcp, generic, receive, expected):
     for name, state in zip(link.OFFLOADS, (tcp, generic, receive), strict=True):
         assert f"\n{name}: on\n" in FEATURES
         said = said.replace(f"\n{name}: on\n", f"\n{name}: {state} [fixed]\n")
-    assert link.offloads(said) == expected
+    assert parse_offloads(said) == expected
 
 
 MLX4 = """driver: mlx4_en (MT_0DD0120009_CX3)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whitewire.tools import Unreadable, rdma_counters
-from whitewire.tools.rdma_counters import Moved
+from whitewire.tools import Unreadable
+from whitewire.tools.rdma_counters import Moved, port_counters
 
 NETSTAT = "TcpExt: SyncookiesSent TCPOrigDataSent TCPHystartTrainDetect\nTcpExt: 0 4711 3\n"
 DRIVERS = {  # lines of one port, sent, received
@@ -32,22 +32,22 @@ DRIVERS = {  # lines of one port, sent, received
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_every_drivers_counters_are_read_by_their_names(driver):
     said, sent, received = DRIVERS[driver]
-    found = rdma_counters.parse(f"{said}\n{NETSTAT}")
+    found = port_counters(f"{said}\n{NETSTAT}")
     assert (found.name, found.sent, found.received, found.segments) == (said.split()[1], sent, received, 4711)
 
 
 def test_a_counter_of_32_bits_at_its_end_counts_nothing_more():
     said = DRIVERS["mlx5"][0].replace("port_xmit_data 1000", "port_xmit_data 4294967295")
-    found = rdma_counters.parse(f"{said}\n{NETSTAT}")
+    found = port_counters(f"{said}\n{NETSTAT}")
     assert (found.sent, found.received) == (Moved(), Moved(8000))
-    longer = rdma_counters.parse(f"{said.replace('4294967295', '4294967296')}\n{NETSTAT}")
+    longer = port_counters(f"{said.replace('4294967295', '4294967296')}\n{NETSTAT}")
     assert longer.sent == Moved(4 * 2**32)
 
 
 def test_two_ports_of_a_bond_count_together_and_no_port_is_none():
-    two = rdma_counters.parse(f"{DRIVERS['mlx5'][0]}\n{DRIVERS['mlx5'][0].replace('mlx5_0', 'mlx5_1')}\n{NETSTAT}")
+    two = port_counters(f"{DRIVERS['mlx5'][0]}\n{DRIVERS['mlx5'][0].replace('mlx5_0', 'mlx5_1')}\n{NETSTAT}")
     assert (two.name, two.sent) == ("mlx5_0/1 mlx5_1/1", Moved(8000))
-    assert rdma_counters.parse(NETSTAT).name == ""
+    assert port_counters(NETSTAT).name == ""
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_two_ports_of_a_bond_count_together_and_no_port_is_none():
 )
 def test_a_kernel_that_does_not_count_tcp_is_refused(said):
     with pytest.raises(Unreadable, match="TCPOrigDataSent"):
-        rdma_counters.parse(said)
+        port_counters(said)

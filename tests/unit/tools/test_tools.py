@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from whitewire.records import samples
 from whitewire.tools import Unreadable, fio, iperf3, namenode
+from whitewire.tools.fio import fio_bandwidth
+from whitewire.tools.iperf3 import iperf3_client, iperf3_result, unfit_iperf3
+from whitewire.tools.namenode import fsck_blocks
 
 DATA = Path(__file__).parents[2] / "data"
 CASES = DATA / "cases"
@@ -20,7 +23,7 @@ FSCK = (DATA / "fsck-8-files.txt").read_text()
 
 def test_iperf3_four_streams():
     report = json.loads(FOUR)
-    result = iperf3.parse(FOUR)
+    result = iperf3_result(FOUR)
     assert result.streams == 4
     assert result.goodput == report["end"]["sum_received"]["bits_per_second"] / 1e6
     assert 47 < result.goodput < 48.5  # a link of 50 Mbit/s
@@ -31,7 +34,7 @@ def test_iperf3_four_streams():
 
 
 def test_iperf3_another_machine_and_version_of_the_report():
-    result = iperf3.parse((DATA / "iperf3-1-stream.json").read_bytes())
+    result = iperf3_result((DATA / "iperf3-1-stream.json").read_bytes())
     assert result.streams == 1
     assert result.goodput > 0
     assert result.retransmit_share == 1448 / 55_050_240  # one segment was sent again
@@ -49,16 +52,16 @@ def test_iperf3_of_one_segment_reports_the_round_trip_alone():
 
 def test_a_segment_of_iperf3_is_one_of_the_samples():
     """Tools stand below records, and import nothing of them."""
-    assert iperf3.SEGMENT == samples.SEGMENT
+    assert iperf3._SEGMENT == samples.SEGMENT
 
 
-@pytest.mark.parametrize("unknown", [None, *iperf3.UNKNOWN["retransmits"]])
+@pytest.mark.parametrize("unknown", [None, *iperf3._UNKNOWN["retransmits"]])
 def test_iperf3_without_retransmits_knows_of_none(unknown):
     report = json.loads(FOUR)
     report["end"]["sum_sent"]["retransmits"] = unknown
     if unknown is None:
         del report["end"]["sum_sent"]["retransmits"]
-    result = iperf3.parse(json.dumps(report).encode())
+    result = iperf3_result(json.dumps(report).encode())
     assert math.isnan(result.retransmits) and math.isnan(result.retransmit_share)
 
 
@@ -67,7 +70,7 @@ def test_iperf3_leaves_out_round_trips_and_processors_that_it_does_not_know():
     for stream, rtt in zip(report["end"]["streams"], [0, -1, 2**32 - 1, 250], strict=True):
         stream["sender"]["mean_rtt"] = rtt
     report["end"]["cpu_utilization_percent"]["remote_total"] = -1
-    result = iperf3.parse(json.dumps(report).encode())
+    result = iperf3_result(json.dumps(report).encode())
     assert (result.rtt, result.cpu) == (250, ())
 
 
@@ -75,7 +78,7 @@ def test_iperf3_leaves_out_round_trips_and_processors_that_it_does_not_know():
 def test_iperf3_of_every_fit_release_by_our_command_line(release):
     """Over a link of 95 Mbit/s to the receiver's end, on a busy machine: at most 91.7 Mbit/s."""
     raw = (CASES / "iperf3" / f"release-{release}.json").read_bytes()
-    result, end = iperf3.parse(raw), json.loads(raw)["end"]
+    result, end = iperf3_result(raw), json.loads(raw)["end"]
     assert result.goodput == end["sum_received"]["bits_per_second"] / 1e6
     assert result.received == pytest.approx(end["sum_received"]["bytes"])
     assert 80 < result.goodput < 92 and result.rtt > 0
@@ -92,7 +95,7 @@ def test_iperf3_of_every_fit_release_by_our_command_line(release):
 )
 def test_iperf3_that_says_too_little_is_refused_by_its_release(name, says):
     with pytest.raises(Unreadable, match=says):
-        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+        iperf3_result((CASES / "iperf3" / f"{name}.json").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -102,21 +105,21 @@ def test_iperf3_that_says_too_little_is_refused_by_its_release(name, says):
      ("iperf 3.100", True), ("", True)],
 )  # fmt: skip
 def test_which_releases_of_iperf3_are_fit(said, fit):
-    assert (iperf3.unfit(said) == "") == fit
+    assert (unfit_iperf3(said) == "") == fit
 
 
 def test_iperf3_sends_in_blocks_of_whole_segments_that_are_a_small_share_of_a_stream():
     """Receivers of some releases count whole blocks only; a segment that is partly full costs a slow link goodput."""
     for streams, size, block in [(1, 10**6, 5792), (4, 10**6, 1448), (4, 3_562_500, 1448), (1, 10**7, 18824),
                                  (1, 10**10, 131072)]:  # fmt: skip
-        argv = iperf3.client("10.0.0.1", streams, size)
+        argv = iperf3_client("10.0.0.1", streams, size)
         assert argv[argv.index("--length") + 1] == str(block)
 
 
 @given(st.integers(min_value=0, max_value=len(FOUR.rstrip()) - 1))
 def test_iperf3_cut_off_anywhere_is_an_error(length):
     with pytest.raises(Unreadable, match="iperf3"):
-        iperf3.parse(FOUR[:length])
+        iperf3_result(FOUR[:length])
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_iperf3_cut_off_anywhere_is_an_error(length):
 )
 def test_iperf3_errors_are_named(raw, says):
     with pytest.raises(Unreadable, match=says):
-        iperf3.parse(raw)
+        iperf3_result(raw)
 
 
 ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
@@ -143,56 +146,56 @@ ONE_STREAM = (CASES / "iperf3" / "warning-before.json").read_bytes()
 )
 def test_iperf3_with_a_warning_or_its_report_twice(raw):
     expected = iperf3.LinkResult(goodput=1000, retransmits=0, rtt=76, seconds=1, streams=1, sent=125_000_000)
-    assert iperf3.parse(raw) == expected
+    assert iperf3_result(raw) == expected
 
 
 @pytest.mark.parametrize("name, says", [("bidir", r"both directions \(--bidir\)"), ("null", "found 'null'"),
                                         ("empty", "found 'nothing'")])  # fmt: skip
 def test_iperf3_that_is_no_one_way_test_is_an_error(name, says):
     with pytest.raises(Unreadable, match=says):
-        iperf3.parse((CASES / "iperf3" / f"{name}.json").read_bytes())
+        iperf3_result((CASES / "iperf3" / f"{name}.json").read_bytes())
 
 
 def test_iperf3_reports_that_differ_are_an_error():
     with pytest.raises(Unreadable, match="2 reports that differ"):
-        iperf3.parse(ONE_STREAM + ONE_STREAM.replace(b"bytes", b"octets"))
+        iperf3_result(ONE_STREAM + ONE_STREAM.replace(b"bytes", b"octets"))
 
 
 @pytest.mark.parametrize("name, operation", [("fio-write-direct", "write"), ("fio-read-buffered", "read")])
 def test_fio(name, operation):
     raw = (DATA / f"{name}.json").read_bytes()
     expected = json.loads(raw[raw.index(b"{") :])["jobs"][0][operation]["bw_bytes"] / 1e6
-    assert fio.parse(raw, operation) == expected
+    assert fio_bandwidth(raw, operation) == expected
     assert 5.2 < expected < 5.7  # a drive of 5.5 MB/s
-    assert fio.parse(b"fio: a warning before the report\n" + raw, operation) == expected
+    assert fio_bandwidth(b"fio: a warning before the report\n" + raw, operation) == expected
 
 
 def test_fio_that_did_not_do_the_operation_is_an_error():
     with pytest.raises(Unreadable, match="bandwidth 0"):
-        fio.parse((DATA / "fio-write-direct.json").read_bytes(), "read")
+        fio_bandwidth((DATA / "fio-write-direct.json").read_bytes(), "read")
 
 
 def test_fio_cut_off_or_failed_is_an_error():
     raw = (DATA / "fio-write-direct.json").read_bytes()
     for length in range(0, len(raw) - 5, 97):
         with pytest.raises(Unreadable):
-            fio.parse(raw[:length], "write")
+            fio_bandwidth(raw[:length], "write")
     failed = json.loads(raw[raw.index(b"{") :])
     failed["jobs"][0]["error"] = 28
     with pytest.raises(Unreadable, match="error 28"):
-        fio.parse(json.dumps(failed).encode(), "write")
+        fio_bandwidth(json.dumps(failed).encode(), "write")
 
 
 def test_fio_of_another_release_or_another_number_of_jobs():
     old = (CASES / "fio" / "fio-3.1.json").read_bytes()
-    assert fio.parse(old, "read") == pytest.approx(11155 * 1024 / 1e6)
-    assert fio.measurement(old, "read").bandwidth == fio.parse(old, "read")
+    assert fio_bandwidth(old, "read") == pytest.approx(11155 * 1024 / 1e6)
+    assert fio.measurement(old, "read").bandwidth == fio_bandwidth(old, "read")
     with pytest.raises(Unreadable, match="found fio-2.16, expected fio 3 or newer"):
-        fio.parse(old.replace(b"fio-3.1", b"fio-2.16"), "read")
+        fio_bandwidth(old.replace(b"fio-3.1", b"fio-2.16"), "read")
     with pytest.raises(Unreadable, match="2 jobs in the report, expected one"):
-        fio.parse((CASES / "fio" / "two-jobs.json").read_bytes(), "read")
+        fio_bandwidth((CASES / "fio" / "two-jobs.json").read_bytes(), "read")
     with pytest.raises(Unreadable, match="2 reports that differ"):
-        fio.parse(old + old.replace(b"11155", b"11156"), "read")
+        fio_bandwidth(old + old.replace(b"11155", b"11156"), "read")
 
 
 def test_operations_of_eight_puts():
@@ -210,14 +213,14 @@ def test_an_unfinished_put_is_no_operation():
 
 
 def test_blocks_of_eight_files():
-    found = namenode.blocks(FSCK)
+    found = fsck_blocks(FSCK)
     assert len(found) == 8
     assert {block.length for block in found} == {3355136}
     assert all(len(set(block.addresses)) == 3 for block in found)
 
 
 def test_blocks_of_hadoop_2():
-    found = namenode.blocks((CASES / "fsck-hadoop-2" / "fsck.txt").read_text())
+    found = fsck_blocks((CASES / "fsck-hadoop-2" / "fsck.txt").read_text())
     assert [(block.path, block.index, block.length) for block in found] == [
         ("/data/client1/put1", 0, 711),
         ("/data/client1/put1", 1, 711),
@@ -229,7 +232,7 @@ def test_a_file_that_lacks_replicas_has_its_blocks():
     wanting = (
         "1 block(s):  Under replicated BP-1-10.77.0.2-1:blk_1_2. Target Replicas is 3 but found 1 live replica(s)."
     )
-    assert namenode.blocks(FSCK.replace("1 block(s):  OK", wanting)) == namenode.blocks(FSCK)
+    assert fsck_blocks(FSCK.replace("1 block(s):  OK", wanting)) == fsck_blocks(FSCK)
 
 
 SORTED = (DATA / "fsck-sorted.txt").read_text()
@@ -252,7 +255,7 @@ def test_replicas_for_which_there_is_no_datanode_are_not_waited_for(text, lacks)
 
 def test_an_erasure_coded_file_is_refused_with_its_policy():
     with pytest.raises(Unreadable, match="/data/client2/put1: found erasure coding with RS-3-2-1024k, expected repl"):
-        namenode.blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())
+        fsck_blocks((CASES / "fsck-erasure-coded" / "fsck.txt").read_text())
 
 
 @pytest.mark.parametrize("old, new, says", [
@@ -264,7 +267,7 @@ def test_an_erasure_coded_file_is_refused_with_its_policy():
 ])  # fmt: skip
 def test_fsck_that_says_no_whole_blocks_is_an_error(old, new, says):
     with pytest.raises(Unreadable, match=says):
-        namenode.blocks(FSCK.replace(old, new, 1))
+        fsck_blocks(FSCK.replace(old, new, 1))
 
 
 def test_puts_by_the_time_stamps_of_their_files():
@@ -286,4 +289,4 @@ def test_fio_whose_bandwidth_is_not_bytes_over_time_is_refused(changed, says):
     report = json.loads((DATA / "fio-write-direct.json").read_bytes())
     report["jobs"][0]["write"] |= changed
     with pytest.raises(Unreadable, match=f"fio: .*{says}"):
-        fio.parse(json.dumps(report).encode(), "write")
+        fio_bandwidth(json.dumps(report).encode(), "write")

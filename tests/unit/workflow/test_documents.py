@@ -14,6 +14,7 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow import documents
+from whitewire.workflow.documents import check_documents
 
 TEMPLATE = HOME / "docs" / "template"
 QMD = (TEMPLATE / "paper.qmd").read_text(encoding="utf-8")
@@ -33,7 +34,7 @@ def said(tmp_path: Path, old: str, new: str) -> str:
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD.replace(old, new, 1), encoding="utf-8")
     try:
-        return documents.check([(template(), path)])
+        return check_documents([(template(), path)])
     except UserError as error:
         return str(error).split(f"{path.name}: ", 1)[1]
 
@@ -147,7 +148,7 @@ def asked(tmp_path_factory):
         assert old in QMD
         paths[name] = tmp_path_factory.mktemp("one") / "made-up-2026.qmd"
         paths[name].write_text(QMD.replace(old, new, 1), encoding="utf-8")
-    found = documents.asked(list(paths.values()), shutil.which("Rscript"))
+    found = documents._asked(list(paths.values()), shutil.which("Rscript"))
     return {
         name: (path, {kind: [each for each in entries if each["file"] == str(path)] for kind, entries in found.items()})
         for name, path in paths.items()
@@ -168,14 +169,14 @@ def test_the_documents_of_all_papers_and_of_the_template_have_none():
     fabrics = fabric_names(load_testbed("emulated"))
     papers = [(load_paper(HOME / "config" / "papers" / f"{name}.yaml", fabrics), HOME / "paper" / f"{name}.qmd")
               for name in PAPERS]  # fmt: skip
-    assert documents.check([*papers, (template(), TEMPLATE / "paper.qmd")]) == ""
+    assert check_documents([*papers, (template(), TEMPLATE / "paper.qmd")]) == ""
 
 
 @needs_r
 def test_code_is_looked_at_where_it_is_inline_nested_and_in_functions(tmp_path):
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD + '\n`r if (TRUE) known(median_at("ingest", "throughput", list(fabric = "10gbe")))`\n')
-    found = documents.asked([path], shutil.which("Rscript"))
+    found = documents._asked([path], shutil.which("Rscript"))
     last = [call for call in found["calls"] if call["function"] == "median_at"][-1]
     assert last["line"] == len(QMD.splitlines()) + 2
     assert last["arguments"] == {"experiment": "ingest", "metric": "throughput", "where": {"fabric": "10gbe"}}
@@ -185,10 +186,10 @@ def test_without_r_it_says_what_was_not_looked_at(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD)
-    assert documents.check([(template(), path)]) == f"R is not installed: the code of {path} was not looked at"
+    assert check_documents([(template(), path)]) == f"R is not installed: the code of {path} was not looked at"
     path.write_text(QMD.replace(" {#sec-fig1}", ""))
     with pytest.raises(UserError, match="heading of fig1"):
-        documents.check([(template(), path)])
+        check_documents([(template(), path)])
 
 
 def test_where_r_cannot_the_reason_is_reported(tmp_path):
@@ -197,7 +198,7 @@ def test_where_r_cannot_the_reason_is_reported(tmp_path):
     program.chmod(0o755)
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD)
-    reason = documents.check([(template(), path)], str(program))
+    reason = check_documents([(template(), path)], str(program))
     assert reason == f"R said 'there is no package called jsonlite': the code of {path} was not looked at"
 
 

@@ -17,7 +17,9 @@ from whitewire.description.drafts import open_to_dos
 from whitewire.description.files import schema
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
-from whitewire.workflow import new_paper, outlook
+from whitewire.workflow import new_paper
+from whitewire.workflow.new_paper import FIRST_EXPERIMENTS, write_paper
+from whitewire.workflow.outlook import outlook_lines
 from whitewire.workflow.plan import Plan
 
 HOME = Path(__file__).resolve().parents[3]
@@ -190,9 +192,9 @@ def test_what_a_vendor_prints_becomes_a_test_of_that_number(project, text):
     assert ("maximum_ratio" in made_claim["why"]) == text.startswith("up to")
 
 
-@pytest.mark.parametrize("workload", new_paper.WORKLOADS)
+@pytest.mark.parametrize("workload", FIRST_EXPERIMENTS)
 def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, workload):
-    begun = new_paper.WORKLOADS[workload]
+    begun = FIRST_EXPERIMENTS[workload]
     claims = [claim(workload=workload, metric=metric, printed=f"2x the {'time' if 'time' in metric else 'throughput'}")
               for metric in begun.metrics]  # fmt: skip
     assert made(project, answers(claims=[each for one in claims for each in one["claims"]])) == 0
@@ -203,7 +205,7 @@ def test_each_workload_has_an_experiment_of_its_own(project, monkeypatch, worklo
     assert {row["workload"] for row in rows} == {workload}
     assert {claim["test"]["numerator"]["experiment"] for claim in paper.claims} == {begun.id}
     assert [claim["test"]["metric"] for claim in paper.claims] == [names[0] for names in begun.metrics.values()]
-    text = "".join(outlook.lines(paper, rows, load_testbed("emulated"), cores=2))
+    text = "".join(outlook_lines(paper, rows, load_testbed("emulated"), cores=2))
     assert "too many" not in text and "beyond the jobs' startup overhead" not in text
 
 
@@ -228,8 +230,8 @@ def test_claims_on_two_workloads_make_two_experiments_with_controls(project):
 
 def test_the_schema_names_the_workloads_and_their_metrics():
     claims = schema("new-paper")["properties"]["claims"]["items"]["properties"]
-    assert claims["workload"]["enum"] == list(new_paper.WORKLOADS)
-    metrics = {metric for begun in new_paper.WORKLOADS.values() for metric in begun.metrics}
+    assert claims["workload"]["enum"] == list(FIRST_EXPERIMENTS)
+    metrics = {metric for begun in FIRST_EXPERIMENTS.values() for metric in begun.metrics}
     assert set(claims["metric"]["enum"]) == metrics
 
 
@@ -264,7 +266,7 @@ def test_it_asks(project, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or next(said))
     answers = new_paper.ask()
-    new_paper.new_paper(answers, "new-paper")
+    write_paper(answers, "new-paper")
     output = capsys.readouterr().out
     assert 'found "ratoi", expected ratio, value, not_testable; did you mean "ratio"?' in output
     assert 'found "fast", expected text that begins with a number' in output

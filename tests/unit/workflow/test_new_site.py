@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from whitewire import cli
-from whitewire.description import capabilities
+from whitewire.description.capabilities import CAPABILITIES
 from whitewire.description.testbed import read_testbed
-from whitewire.testbed.site.schedulers import TABLE, of_job
+from whitewire.testbed.site.schedulers import SCHEDULERS, of_job
 
 HOME = Path(__file__).resolve().parents[3]
-JOBS = [kind for kind, can in capabilities.TABLE.items() if can.runs_in_job]
+JOBS = [kind for kind, can in CAPABILITIES.items() if can.runs_in_job]
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def project(tmp_path, monkeypatch):
     shutil.copytree(HOME / "config", tmp_path / "config", ignore=shutil.ignore_patterns("papers"))
     monkeypatch.chdir(tmp_path)
     for kind in JOBS:
-        monkeypatch.delenv(TABLE[kind].variable, raising=False)
+        monkeypatch.delenv(SCHEDULERS[kind].variable, raising=False)
     return tmp_path
 
 
@@ -89,15 +89,15 @@ def test_the_nodes_of_a_pbs_job(project, capsys, monkeypatch):
 
 @pytest.mark.parametrize("kind", JOBS)
 def test_a_job_is_known_by_its_variable(kind):
-    assert of_job({"HOME": "/", TABLE[kind].variable: "17"}) == kind
-    assert of_job({"HOME": "/", TABLE[kind].variable: ""}) == ""
+    assert of_job({"HOME": "/", SCHEDULERS[kind].variable: "17"}) == kind
+    assert of_job({"HOME": "/", SCHEDULERS[kind].variable: ""}) == ""
 
 
 @pytest.mark.parametrize(("kind", "name"), [("ssh", "ssh"), ("slurm", "slurm"), ("pbs", "slurm")])
 def test_the_example_has_what_is_taken_from_it(kind, name):
-    from whitewire.workflow.new_site import KEPT, _kept
+    from whitewire.workflow.new_site import _KEPT, _kept
 
     example = read_testbed(HOME / "config" / "testbeds" / f"{name}.example.yaml")
     kept = _kept(kind)
-    assert all(f"\n{name}:" in f"\n{kept}" for name in KEPT) and "hosts:" not in kept
-    assert set(KEPT) <= example.keys()
+    assert all(f"\n{name}:" in f"\n{kept}" for name in _KEPT) and "hosts:" not in kept
+    assert set(_KEPT) <= example.keys()

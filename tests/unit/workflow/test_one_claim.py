@@ -12,6 +12,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design
 from whitewire.workflow import ahead, missing, one_claim, plan
+from whitewire.workflow.one_claim import run_claim
 
 TESTBED = load_testbed("emulated")
 PAPER = load_paper(project.paper_path("emulex-2012"), fabric_names(TESTBED))
@@ -31,7 +32,7 @@ def said(monkeypatch, tmp_path, capsys):
             monkeypatch.setenv(name, value)
         made = []
         monkeypatch.setattr(one_claim, "run_workflow", lambda options, again: made.append((options, again)) or 3)
-        assert one_claim.run(["--cores", "2"]) == (3 if made else 0)
+        assert run_claim(["--cores", "2"]) == (3 if made else 0)
         assert all(options == ["claim", "--cores", "2"] for options, _ in made)
         return SimpleNamespace(out=capsys.readouterr().out, files=[file for _, again in made for file in again])
 

@@ -32,7 +32,7 @@ def outlook_lines():
 
     def lines(effort="quick", cores=2, k=30):
         paper.raw["scale"]["k"] = k
-        return list(outlook.lines(paper, make_design(paper, testbed, effort, 1), testbed, cores))
+        return list(outlook.outlook_lines(paper, make_design(paper, testbed, effort, 1), testbed, cores))
 
     return lines
 
@@ -69,7 +69,7 @@ def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_overhea
 
     def lines(times):
         paper.raw["experiments"][0]["scale"]["bytes"] = dict.fromkeys(("smoke", "quick", "full"), times * 2**16)
-        return list(outlook.lines(paper, make_design(paper, testbed, "quick", 1), testbed, 2))
+        return list(outlook.outlook_lines(paper, make_design(paper, testbed, "quick", 1), testbed, 2))
 
     (proposal,) = [line for line in lines(1) if "proposal: " in line]
     assert "k 160 and " in proposal

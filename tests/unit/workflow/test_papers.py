@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.blocks import BLOCK
-from whitewire import budget
-from whitewire.budget import Budget
+from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make_design
 from whitewire.levels import cell_id
 from whitewire.workflow import papers
+from whitewire.workflow.papers import run_papers
 from whitewire.workflow.plan import GOES_ON, Plan
 from whitewire.workflow.preamble import preamble
 
@@ -36,7 +36,7 @@ def started(monkeypatch):
     def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",), outdated=()):
         calls, clock, left = [], chain([0.0], repeat(spent)), iter(statuses)
         monkeypatch.setenv(GOES_ON, "")
-        monkeypatch.setenv(budget.VARIABLE, "")
+        monkeypatch.setenv(BUDGET_VARIABLE, "")
         monkeypatch.setattr(papers, "time", SimpleNamespace(time=lambda: 500.0, monotonic=lambda: next(clock)))
         monkeypatch.setattr(papers, "validated", lambda: replace(MADE, budget=within))
         monkeypatch.setattr(papers, "again", lambda plan: list(outdated))
@@ -44,7 +44,7 @@ def started(monkeypatch):
         records = {f"{name}/quick-1": BLOCK | {"seconds": 300.0, "spent": {"runs": 200.0}} for name in late}
         monkeypatch.setattr(papers, "cut_short", lambda *_: records)
         monkeypatch.setattr(papers, "run_workflow", lambda *given: calls.append(given) or next(left))
-        return papers.run(["--cores", "2"]), calls
+        return run_papers(["--cores", "2"]), calls
 
     return started
 
@@ -57,7 +57,7 @@ def test_time_that_is_left_goes_to_papers_whose_budget_ended(started, capsys):
     assert capsys.readouterr().err == (
         "papers: 33 min of the budget are left: going on with emulex-2012, chelsio-iwarp\n"
     )
-    shared_budget, blocks = Budget.read(os.environ[budget.VARIABLE]), ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"]
+    shared_budget, blocks = Budget.read(os.environ[BUDGET_VARIABLE]), ["emulex-2012/quick-1", "chelsio-iwarp/quick-1"]
     assert os.environ[GOES_ON] and list(shared_budget.expected) == blocks
     assert (shared_budget.ends, shared_budget.seconds, set(shared_budget.claims.values())) == (6000.0, 6000.0, {0.0})
     allowance = shared_budget.allowance(blocks[0])
@@ -71,7 +71,7 @@ def test_what_is_outdated_is_made_again_in_the_first_turn_alone(started):
 
 @pytest.mark.parametrize(
     "case",
-    [{"statuses": (1, 0)}, {"within": "none"}, {"spent": 6000 - papers.LEAST_S + 1}, {"spent": 7000.0}, {"late": ()}],
+    [{"statuses": (1, 0)}, {"within": "none"}, {"spent": 6000 - papers._LEAST_S + 1}, {"spent": 7000.0}, {"late": ()}],
 )
 def test_nothing_goes_on_after_a_fault_or_where_nothing_is_left(started, case, capsys):
     status, calls = started(**case)
@@ -143,9 +143,9 @@ def test_a_start_that_goes_on_does_so_with_the_blocks_and_the_end_of_its_budget(
         monkeypatch.setenv(name, value)
     blocks, ends = ["mellanox-mapr/quick-1", "chelsio-iwarp/quick-1"], time.monotonic() + 4000
     shared_budget = Budget(ends, {blocks[0]: 0.0, blocks[1]: 300.0}, dict.fromkeys(blocks, 0.0), 6000.0)
-    monkeypatch.setenv(budget.VARIABLE, shared_budget.text())
+    monkeypatch.setenv(BUDGET_VARIABLE, shared_budget.text())
     plan = Plan.load()
     assert list(plan.waiting) == blocks
     assert plan.turn("mellanox-mapr", "quick-1") > plan.turn("chelsio-iwarp", "quick-1") > 0
-    assert preamble(plan) and Budget.read(os.environ[budget.VARIABLE]) == shared_budget
+    assert preamble(plan) and Budget.read(os.environ[BUDGET_VARIABLE]) == shared_budget
     assert shared_budget.further(blocks[0], now=ends - 4000) == pytest.approx(3700)

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import descendants, still_alive
 from whitewire.errors import UserError
 from whitewire.workflow import parent_watch
+from whitewire.workflow.parent_watch import PARENT_VARIABLE
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.preamble import preamble
 
@@ -48,7 +49,7 @@ def python(code: str, *argv: str, **environ: str) -> subprocess.Popen:
 def test_a_command_ends_with_the_workflow(tmp_path, number):
     workflow = python(WORKFLOW, str(tmp_path))
     path = workflow.stdout.readline().strip()
-    command = python(COMMAND, **{parent_watch.VARIABLE: path})
+    command = python(COMMAND, **{PARENT_VARIABLE: path})
     try:
         assert command.stdout.readline() == "begun\n"
         time.sleep(0.3)
@@ -81,10 +82,10 @@ def test_files_of_ended_workflows_go_and_those_of_others_stay(tmp_path):
 
 def test_a_command_without_a_workflow_goes_on_and_one_whose_workflow_is_gone_does_not(tmp_path, monkeypatch):
     threads = threading.active_count()
-    monkeypatch.delenv(parent_watch.VARIABLE, raising=False)
+    monkeypatch.delenv(PARENT_VARIABLE, raising=False)
     parent_watch.follow()
     assert threading.active_count() == threads
-    monkeypatch.setenv(parent_watch.VARIABLE, str(tmp_path / "gone"))
+    monkeypatch.setenv(PARENT_VARIABLE, str(tmp_path / "gone"))
     with pytest.raises(UserError, match="gone: the workflow that started this command has ended"):
         parent_watch.follow()
 
@@ -111,10 +112,10 @@ def test_a_file_system_without_locks_gives_no_parent_watch(tmp_path, monkeypatch
 def test_a_rules_command_names_the_file_and_quotes_it(tmp_path):
     path = parent_watch.hold(tmp_path / "it's here")
     plan = Plan(["a"], "emulated", "smoke", 1, {}, watch=path)
-    command = f"{preamble(plan)}; printenv {parent_watch.VARIABLE}"
+    command = f"{preamble(plan)}; printenv {PARENT_VARIABLE}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == f"{path}\n"
-    assert parent_watch.VARIABLE not in preamble(Plan(["a"], "emulated", "smoke", 1, {}))
+    assert PARENT_VARIABLE not in preamble(Plan(["a"], "emulated", "smoke", 1, {}))
 
 
 FAMILY = (

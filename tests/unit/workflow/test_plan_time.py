@@ -10,14 +10,14 @@ import pytest
 
 from tests.support import kept
 from tests.support.blocks import BLOCK
-from whitewire import budget
-from whitewire.budget import Budget
+from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design, write_csv
 from whitewire.measure.load import burning
 from whitewire.workflow import ahead, missing, papers, plan, speed
+from whitewire.workflow.missing import seconds_by_block, seconds_lacking
 from whitewire.workflow.preamble import preamble
 
 
@@ -78,18 +78,18 @@ def test_only_what_is_made_before_a_first_interim_analysis_counts_for_a_share(tw
     assert 0 < len(least) < len(rows)
     assert max(row["replicate"] for row in least) == first
     assert planned(two).waiting["emulex-2012/quick-1"] == pytest.approx(
-        missing.seconds_of(papers["emulex-2012"], least, testbed)
+        seconds_lacking(papers["emulex-2012"], least, testbed)
     )
 
 
 def test_all_runs_of_a_block_count_for_what_it_may_use(two):
     testbed, papers, designs = two
-    found = missing.whole(papers, missing.by_block(designs, "nowhere"), testbed)
-    assert found == {f"{name}/quick-1": missing.seconds_of(papers[name], designs[name], testbed) for name in papers}
+    found = seconds_by_block(papers, missing.by_block(designs, "nowhere"), testbed)
+    assert found == {f"{name}/quick-1": seconds_lacking(papers[name], designs[name], testbed) for name in papers}
     made = planned(two, whole=lambda: found)
     assert all(found[block] > seconds for block, seconds in made.waiting.items())
     preamble(made)
-    assert Budget.read(os.environ[budget.VARIABLE]).whole == found
+    assert Budget.read(os.environ[BUDGET_VARIABLE]).whole == found
 
 
 def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
@@ -129,12 +129,12 @@ def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch)
 
 def test_a_job_of_a_start_goes_on_with_its_budget_and_another_start_does_not(monkeypatch):
     """The job reads all files again, on its node."""
-    monkeypatch.setenv(budget.VARIABLE, "of an earlier start")
+    monkeypatch.setenv(BUDGET_VARIABLE, "of an earlier start")
 
     def budget_of(within, begins):
         text = preamble(plan.Plan(["a"], "lab", "smoke", 1, {}, budget=within, begins=begins))
-        assert f"export {budget.VARIABLE}={shlex.quote(os.environ[budget.VARIABLE])}" in text
-        return Budget.read(os.environ[budget.VARIABLE])
+        assert f"export {BUDGET_VARIABLE}={shlex.quote(os.environ[BUDGET_VARIABLE])}" in text
+        return Budget.read(os.environ[BUDGET_VARIABLE])
 
     start = budget_of("30m", begins=True)
     assert start.seconds == 1800

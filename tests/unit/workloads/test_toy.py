@@ -13,15 +13,16 @@ from whitewire import workloads
 from whitewire.description.checks import load_paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.design import shapes
 from whitewire.design.durations import OVERHEAD_S, expected_seconds, overhead_seconds
 from whitewire.design.rows import make_design
+from whitewire.design.shapes import check_shapes
 from whitewire.errors import UserError
 from whitewire.records import metrics
-from whitewire.records.metrics import Metric
+from whitewire.records.metrics import Metric, names_for_claims
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.tidy.tables import metric_rows
+from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
 TESTBED = load_testbed("emulated")
@@ -38,7 +39,7 @@ class Grep(Workload):
     needs = frozenset({"maps", "pattern"})
     startup_s = 7.0
     passes = 1.0
-    metric_names = metrics.names(metrics.ANY, metrics.JOBS, OWN)
+    metric_names = names_for_claims(metrics.ANY, metrics.JOBS, OWN)
 
     def crossings(self, remote, copies, outputs, workers):
         return remote
@@ -68,7 +69,7 @@ class Grep(Workload):
 
 @pytest.fixture
 def toy(monkeypatch):
-    monkeypatch.setitem(workloads.TABLE, Grep.name, Grep())
+    monkeypatch.setitem(WORKLOADS, Grep.name, Grep())
     for metric in OWN:
         monkeypatch.setitem(metrics.TABLE, metric.name, metric)
 
@@ -107,7 +108,7 @@ def test_it_is_checked(toy, tmp_path):
 
 def test_it_gets_a_design_with_expected_seconds(toy, tmp_path):
     loaded = read(tmp_path)
-    shapes.check(loaded, TESTBED)
+    check_shapes(loaded, TESTBED)
     rows = [row for row in make_design(loaded, TESTBED, "quick", 1) if row["experiment"] == "search"]
     assert len(rows) > 6 and {row["workload"] for row in rows} == {"grep"}
     seconds = {row["fabric"]: expected_seconds(loaded, row, TESTBED) for row in rows}
@@ -131,12 +132,12 @@ FILES = {"samples.csv": SAMPLES, "host-cpu.csv": "time,a,b\n100,0,0\n120,10,5\n"
 
 
 def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
-    found = workloads.metrics(record(), FILES)
+    found = workloads.run_metrics(record(), FILES)
     assert found["search_rate"] == 2.0 and found["completion_time_net"] == 12.0
     assert set(found) <= set(Grep.metric_names)
     limits = TESTBED["limits"]
-    assert workloads.faults(record(), found, limits) == []
-    assert [*map(str, workloads.faults(record(matches=0), found, limits))] == ["nothing was found"]
+    assert workloads.run_faults(record(), found, limits) == []
+    assert [*map(str, workloads.run_faults(record(matches=0), found, limits))] == ["nothing was found"]
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
     rows = {row["metric"]: row["full_scale_value"] for row in metric_rows(tmp_path, record(), [])}
@@ -160,7 +161,7 @@ def test_it_runs_on_a_bench_without_a_cluster(toy):
         jobs=SimpleNamespace(input=lambda kind, make: f"/input/{kind}", submit=submit, record=seen),
         client=SimpleNamespace(cat=lambda path: "ab\naxb\n"),
     )
-    record = workloads.of("grep").run(bench).record
+    record = workload_of("grep").run(bench).record
     assert did == ["begin", ["Grep", "a.*b", "/input/text", "/output/found"]]
     assert (record["user_bytes"], record["matches"], record["jobs"][0]["name"]) == (8, 2, "grep")
     assert record["evidence"]["files"] == {"input": "/input/text", "output": "/output/found"}

@@ -14,7 +14,7 @@ ALL_NAMESPACES = ("--user", "--preserve-credentials", "--net", "--mount", "--pid
 ENVIRONMENT = {"PATH": f"{os.environ.get('PATH', SYSTEM_PATH)}:{SYSTEM_PATH}", "LC_ALL": "C.UTF-8"}
 """The environment of every host's commands: they find the same programs as this process, such as conda's."""
 
-HOST = """
+_HOST = """
 set -e
 hostname "$1"
 mkdir -p "$2/tmp" "$2/drives"
@@ -46,7 +46,7 @@ class EmulatedHost(Host):
         """Start the process that holds the host's namespaces, inside the sandbox with this PID."""
         self.carrier = subprocess.Popen(
             ["nsenter", "--target", str(sandbox), *ALL_NAMESPACES, "--wdns=/", "--", *KILLED_WITH_THIS,
-             "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", HOST, "host", self.name, self.folder,
+             "unshare", "--net", "--uts", "--mount", "--", "sh", "-c", _HOST, "host", self.name, self.folder,
              hosts_file],
             env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from whitewire.tools import link
 from whitewire.tools.link import Link
 
 
-class Member(Protocol):
+class _Member(Protocol):
     """The properties of a host that racks use."""
 
     name: str
@@ -22,7 +22,7 @@ class Member(Protocol):
     port: str
 
 
-def divided(hosts: Iterable[Member], count: int) -> dict[str, str]:
+def divided(hosts: Iterable[_Member], count: int) -> dict[str, str]:
     """Host name → rack (`rack1`, …), for hosts in racks; racks differ by at most one host of each role."""
     roles: dict[str, list[str]] = {}
     for host in hosts:
@@ -38,7 +38,7 @@ def divided(hosts: Iterable[Member], count: int) -> dict[str, str]:
 class Racks:
     """The racks of an emulated testbed, made on first use. `inside` runs a command in the switch's namespaces."""
 
-    def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[Member]) -> None:
+    def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[_Member]) -> None:
         self._inside, self._hosts = inside, hosts
         self._made = 0
         self.count = 0

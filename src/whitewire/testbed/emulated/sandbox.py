@@ -56,7 +56,7 @@ exec cat
 """
 """Arguments: size of the file system, its root, then pairs of name and folder to bind there read-only."""
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
 READY_S, END_S = 60.0, 20.0
@@ -185,7 +185,7 @@ class EmulatedTestbed(Testbed):
 
     # -- network -------------------------------------------------------------------------------------------
 
-    def _on_all(self, action: Callable[[EmulatedHost], Found]) -> list[Found]:
+    def _on_all(self, action: Callable[[EmulatedHost], _Found]) -> list[_Found]:
         return on_each(self.hosts, action)
 
     def _set_tcp(self, host: EmulatedHost) -> None:

@@ -15,9 +15,10 @@ from typing import Protocol
 from whitewire.errors import UserError
 from whitewire.testbed.base import Argv, Completed
 from whitewire.testbed.emulated import turns
+from whitewire.testbed.emulated.turns import show_shaper
 
 DEVICE = "segment"
-CLASS = turns.show(DEVICE)
+CLASS = show_shaper(DEVICE)
 """The line of tc(8) that shows the rate shared by all hosts."""
 FRAME = 1600
 """Burst of one host in bytes: the least with which HTB passes a full frame."""
@@ -31,7 +32,7 @@ tc filter add dev wire0 parent ffff: protocol all u32 match u32 0 0 action mirre
 """
 
 
-def available() -> str:
+def segment_unavailable() -> str:
     """Why this kernel cannot emulate a shared segment, with the remedy, in one line; empty if it can."""
     argv = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", TRY]
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20)
@@ -65,7 +66,9 @@ class Segment:
             add = f"link add name {DEVICE} type ifb\nlink set {DEVICE} up"
             made = self._inside(["ip", "-batch", "-"], add.encode())
             if made.status != 0:
-                raise UserError(f"testbed emulated: {available() or made.stderr.decode(errors='replace').strip()}")
+                raise UserError(
+                    f"testbed emulated: {segment_unavailable() or made.stderr.decode(errors='replace').strip()}"
+                )
         senders = [[f"ether src {host.mac}"] for host in self._hosts]
         command = "change" if self._made else "add"
         self._tc(turns.shaper(DEVICE, senders, rate * 1e6, (burst, FRAME), TURN, queue, command))

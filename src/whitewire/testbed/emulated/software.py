@@ -15,10 +15,10 @@ CACHE = Path(os.environ.get("WHITEWIRE_SOFTWARE") or HOME / ".cache")
 HADOOP, LIBRARIES, ARCHIVES = CACHE / "hadoop", CACHE / "lib", CACHE / "archives"
 ROOT = "/run/whitewire"
 """Root of the hosts' folders and of the bound read-only folders, in the sandbox's in-memory file system."""
-ARCHIVE, IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
+ARCHIVE, NAMENODE_IMAGE = ARCHIVES / "hadoop.jsa", ARCHIVES / "namenode.tar"
 UNPACKED = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$")
 """Jars that set-up unpacks into lib/workloads; see Installation.workloads."""
-DEFAULTS = LIBRARIES / "defaults.jar"
+DEFAULTS_JAR = LIBRARIES / "defaults.jar"
 """The jar that precedes Hadoop's on the class path; see install/defaults.py."""
 DRIVE_LIBRARY = f"{ROOT}/lib/libdrive.so"
 
@@ -45,8 +45,8 @@ def hadoop_jars() -> list[Path]:
 def installation(use_archive: bool = True) -> Installation:
     """Hadoop as the hosts see it. Paths are the same on every machine, so that a class archive stays valid."""
     jars = [f"{ROOT}/hadoop/{jar.name}" for jar in hadoop_jars()]
-    if DEFAULTS.exists():
-        jars.insert(0, f"{ROOT}/lib/{DEFAULTS.name}")
+    if DEFAULTS_JAR.exists():
+        jars.insert(0, f"{ROOT}/lib/{DEFAULTS_JAR.name}")
     archive = f"{ROOT}/archives/{ARCHIVE.name}" if use_archive and ARCHIVE.exists() else None
     return Installation(
         [*jars, f"{ROOT}/lib/whitewire.jar"], f"{ROOT}/conf", archive, workloads=f"{ROOT}/lib/workloads"

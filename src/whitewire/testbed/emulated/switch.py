@@ -21,10 +21,10 @@ from whitewire.testbed.emulated import segment
 from whitewire.testbed.emulated.host import EmulatedHost
 from whitewire.testbed.emulated.racks import Racks, divided
 from whitewire.tools import link
-from whitewire.tools.link import Link
+from whitewire.tools.link import Link, parse_offloads
 
 PORTS = "tc -batch - && tc -j qdisc show && ip -j link show"
-INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
+_INTERFACE = "tc class show dev eth0 && ip -j link show dev eth0 && exec ethtool -k eth0"
 """Shell commands that print the actual state of the switch's ports, and of a host's interface."""
 
 RATE_ERROR = 1e-3
@@ -176,14 +176,14 @@ class Switch:
         rates = link.rates_in_turn(said, [*ports, *([segment.DEVICE] if shared else [])])
         most = rates.get(segment.DEVICE, math.inf)
         queues, mtus = link.queues(said), link.mtus(said)
-        interfaces = on_each(self._hosts, lambda host: host.network(["sh", "-c", INTERFACE]).check().stdout.decode())
+        interfaces = on_each(self._hosts, lambda host: host.network(["sh", "-c", _INTERFACE]).check().stdout.decode())
         return {
             host.name: {
                 "rate": min(most, link.rates(own).get("1:1", math.inf)),
                 "rate_in": min(most, rates[host.port]),
                 "mtu": min(mtus[host.port], link.mtus(own)["eth0"]),
                 "queue": queues[host.port],
-                "offloads": link.offloads(own),
+                "offloads": parse_offloads(own),
             }
             for host, own in zip(self._hosts, interfaces, strict=True)
         }

@@ -24,17 +24,19 @@ from whitewire.progress import Progress
 from whitewire.testbed.base import piped, read_line
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
+from whitewire.testbed.emulated.software import DEFAULTS_JAR
 from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.opening import NotReady, conversation
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
+from whitewire.testbed.site.shell import JARS_SCRIPT
 
 COPY_S = 600.0
 """Longest time to copy the software, or the image, to a host, in seconds."""
-ANSWER_S = 10.0
+_ANSWER_S = 10.0
 """Longest time for a host to answer whether it has the image, in seconds."""
-AT_ONCE = 4
+_AT_ONCE = 4
 """Hosts that are copied to concurrently; low, because this machine sends to all of them."""
 SERVER_FLAGS = ("-XX:-UsePerfData", "-Duser.timezone=UTC")
 """Flags of JVMs that have a machine to themselves: Java chooses its collector and compilers itself."""
@@ -49,7 +51,7 @@ OUR_OWN = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\
 
 
 def class_path(listing: str) -> list[str]:
-    """Jars for the class path, in a fixed order and each file name once, from the output of shell.JARS."""
+    """Jars for the class path, in a fixed order and each file name once, from the output of shell.JARS_SCRIPT."""
     folder, *jars = listing.splitlines() or [""]
     found: dict[str, str] = {}
     for jar in sorted(jars):
@@ -58,7 +60,7 @@ def class_path(listing: str) -> list[str]:
     return sorted(found.values())
 
 
-def digest(files: Mapping[str, Path]) -> str:
+def _digest(files: Mapping[str, Path]) -> str:
     """Digest of a set of files: their names and sizes, and the content of those below 1 MiB."""
     seen = hashlib.sha256()
     for name, path in sorted(files.items()):
@@ -88,16 +90,16 @@ def our_files(with_hadoop: bool) -> dict[str, Path]:
     files |= {f"workloads/{path.relative_to(workloads)}": path for path in workloads.rglob("*") if path.is_file()}
     if with_hadoop:
         files |= {f"hadoop/{jar.name}": jar for jar in software.hadoop_jars()}
-        if software.DEFAULTS.exists():
-            files["defaults.jar"] = software.DEFAULTS
+        if DEFAULTS_JAR.exists():
+            files["defaults.jar"] = DEFAULTS_JAR
     return files
 
 
-def installation(testbed: RemoteHosts) -> Installation:
+def ensure_installation(testbed: RemoteHosts) -> Installation:
     """Ensure that all hosts have Java and Hadoop; return their paths. Raises a UserError that names hosts without."""
     own = testbed.config.get("hadoop")
     files = our_files(with_hadoop=own is None)
-    folder = f"{testbed.layout.work}/software-{digest(files)}"
+    folder = f"{testbed.layout.work}/software-{_digest(files)}"
     _copy(testbed, files, folder)
     jars = [f"{folder}/{name}" for name in files if name.startswith("hadoop/")]
     first = [f"{folder}/defaults.jar"] if "defaults.jar" in files else []
@@ -131,7 +133,7 @@ def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
     """Paths of Hadoop's jars, which must be the same on all hosts."""
 
     def listed(host: RemoteHost) -> str:
-        done = host.run_again(shell.script(shell.JARS, folder), inside=True)
+        done = host.run_again(shell.script(JARS_SCRIPT, folder), inside=True)
         return "\n".join(class_path(done.stdout.decode())) if done.status == 0 else ""
 
     found = dict(zip([str(host) for host in testbed.hosts], testbed.on_all(listed), strict=True))
@@ -161,7 +163,7 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
     progress, faults = Progress("software", []), []
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         progress.say(f"{len(content) / 1e6:.0f} MB to copy, hosts without this version: {len(hosts)}")
         for number, fault in enumerate(pool.map(one, hosts), 1):
             faults += [fault] if fault else []
@@ -177,7 +179,7 @@ def send_image(testbed: RemoteHosts) -> None:
     """
     image = testbed.image
     if image is not None and image.local is not None:
-        on_each(testbed.hosts, partial(_send, image, image.local), AT_ONCE)
+        on_each(testbed.hosts, partial(_send, image, image.local), _AT_ONCE)
 
 
 def _send(image: Image, local: Path, host: RemoteHost) -> None:
@@ -186,9 +188,9 @@ def _send(image: Image, local: Path, host: RemoteHost) -> None:
     with (
         tempfile.TemporaryFile() as errors,
         contextlib.suppress(NotReady, OSError),  # the host cannot be reached or written to
-        conversation(partial(host.popen, command), errors, ANSWER_S, COPY_S) as popen,
+        conversation(partial(host.popen, command), errors, _ANSWER_S, COPY_S) as popen,
     ):
-        if read_line(piped(popen.stdout), time.monotonic() + ANSWER_S) == b"send\n":
+        if read_line(piped(popen.stdout), time.monotonic() + _ANSWER_S) == b"send\n":
             Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
             with local.open("rb") as content:
                 shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)

@@ -1,4 +1,4 @@
-"""Facts about a host for the file of a new testbed, from its answers to shell.SITE. Pure.
+"""Facts about a host for the file of a new testbed, from its answers to shell.SITE_QUESTIONS. Pure.
 
 Answers are not trusted: those that cannot be a value in such a file, or would span two lines, are left out.
 """
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.preflight import Folder, by_interface, java_version, memory_of
+from whitewire.testbed.site.shell import SITE_QUESTIONS
 from whitewire.tools import link
 
-INTERFACE = re.compile(r"[!-.0-~]{1,15}")
-FOLDER = re.compile(r"/[^:,\x00-\x20\x7f-\U0010ffff]*")
+_INTERFACE = re.compile(r"[!-.0-~]{1,15}")
+_FOLDER = re.compile(r"/[^:,\x00-\x20\x7f-\U0010ffff]*")
 OF_THE_SYSTEM = re.compile(r"/|/(boot|dev|etc|home|nix|proc|root|run|snap|sys|usr|var)(/.*)?")
 """Mount points that cannot be drives for data; /var/tmp is always available as a fallback."""
 SECTOR = 512
@@ -57,10 +58,10 @@ class Facts:
     missing: tuple[str, ...] = ()
 
 
-def read(_skew: float, said: str) -> Facts:
-    """Parse a host's answers to shell.SITE. Raises ValueError for a missing or invalid one."""
+def parse_facts(_skew: float, said: str) -> Facts:
+    """Parse a host's answers to shell.SITE_QUESTIONS. Raises ValueError for a missing or invalid one."""
     answers = shell.answers(said)
-    lacking = [name for name in shell.SITE if name not in answers]
+    lacking = [name for name in SITE_QUESTIONS if name not in answers]
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
     default = re.search(r"\bdev (\S+)", answers["default"])
@@ -87,7 +88,7 @@ def _nics(answers: dict[str, str]) -> Iterator[Nic]:
     try:
         for item in json.loads(answers["addresses"]):
             name, flags, addresses = item.get("ifname"), {*item.get("flags", [])}, tuple(_addresses(item))
-            usable = {"UP", "LOWER_UP"} <= flags and "LOOPBACK" not in flags and INTERFACE.fullmatch(name)
+            usable = {"UP", "LOWER_UP"} <= flags and "LOOPBACK" not in flags and _INTERFACE.fullmatch(name)
             if addresses and usable:
                 speed = speeds.get(name, 0)
                 yield Nic(
@@ -111,7 +112,7 @@ def _folders(said: str) -> Iterator[Folder]:
     seen = set()
     for line in said.splitlines():
         free, device, drive, path = (line.split(" ", 3) + [""] * 3)[:4]
-        if FOLDER.fullmatch(path) and not OF_THE_SYSTEM.fullmatch(path) and device not in seen and _gib(free):
+        if _FOLDER.fullmatch(path) and not OF_THE_SYSTEM.fullmatch(path) and device not in seen and _gib(free):
             seen.add(device)
             yield Folder(path, _gib(free), writable=True, present=True, drive=drive)
 

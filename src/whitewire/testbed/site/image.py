@@ -24,8 +24,9 @@ from whitewire.progress import Progress
 from whitewire.testbed.base import last_line
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.reason import COLOUR, reason
+from whitewire.testbed.site.shell import IMAGE_QUESTIONS
 
-FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
+_FLAGS = ("--contain", "--no-home", "--bind", "/dev,/tmp,/var/tmp")
 """Of the machine's files a command sees /proc, /sys, /etc/hosts and those bound here. The binds replace the few devices
 and the empty folders that --contain makes: they provide the fabric's devices and /dev/shm, and `work` and `data` may be
 in /tmp (apptainer.org/docs/user/latest/bind_paths_and_mounts.html)."""
@@ -58,25 +59,25 @@ class Image:
         `mark`: value of the marker in the environment inside; without one Apptainer prints all its messages.
         """
         bind = f'for each in {shlex.join(self.folders)}; do [ -e "$each" ] && set -- "$@" --bind "$each"; done'
-        words = ["exec", *FLAGS]
+        words = ["exec", *_FLAGS]
         if mark:  # warnings and errors only: after a lost connection, a write would end it before it unmounts
             words = ["--quiet", *words, "--env", f"{shell.MARKER}={mark}"]
         begin = shell.environment(["apptainer", *words], {}, path)
         return f'set --; {bind}; exec {begin} "$@" {shlex.join([self.file, "/bin/sh", "-c", text])}'
 
     def questions(self, path: str, java: str, preloading: Mapping[str, str]) -> str:
-        """The sh script that answers shell.IMAGE outside, and shell.SOFTWARE inside the image.
+        """The sh script that answers shell.IMAGE_QUESTIONS outside, and shell.SOFTWARE inside the image.
 
         Apptainer's messages come between the two, under `exec`, and again after the last answer, `end`.
         `preloading`: variables of shell.PRELOADED, which is asked inside too.
         """
         asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
         inside = self.around(f"exec {shell.environment(asked, preloading, path)}", path)
-        outside = shlex.join(shell.script(shell.asking(shell.IMAGE), self.file))
+        outside = shlex.join(shell.script(shell.asking(IMAGE_QUESTIONS), self.file))
         return f"{outside}\n{shell.section('exec')}\n( {inside} ) 2>&1"
 
 
-def of(config: Mapping[str, Any], source: str) -> Image | None:
+def image_of(config: Mapping[str, Any], source: str) -> Image | None:
     """The image that a testbed's description names; None without one. Raises UserError, which names `source`."""
     given = config.get("image")
     if given is None:
@@ -117,7 +118,7 @@ def _pulled(reference: str, source: str) -> Path:
     return target
 
 
-def fault(answers: Mapping[str, str]) -> str:
+def fault_of_image(answers: Mapping[str, str]) -> str:
     """Why a host cannot run its image, from its answers to Image.questions(); empty if it can."""
     if not answers["apptainer"]:
         return "no apptainer (a folder that holds it: `path`)"

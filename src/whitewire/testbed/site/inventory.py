@@ -29,7 +29,7 @@ class Place:
     links: Mapping[str, Mapping[str, str]]
 
 
-WHOLE = 0
+ALL_LANES = 0
 """Stands for the hosts of all lanes, in place of a lane's number (1, 2, …)."""
 
 
@@ -47,13 +47,13 @@ def offered(config: Mapping) -> dict[str, int]:
     return dict(Counter(host["role"] for host in config["hosts"]))
 
 
-def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: int = WHOLE) -> list[Place]:
+def of_inventory(config: Mapping, roles: Mapping[str, int], source: str, lane: int = ALL_LANES) -> list[Place]:
     """The first machines of each role in a lane, in the order of the inventory (`hosts`).
 
     `source`: name of the file, for messages. Raises UserError for too few machines, or one listed twice.
     """
     positions: dict[str, list[int]] = {}
-    for number in range(len(config["hosts"])) if lane == WHOLE else lane_hosts(config)[lane - 1]:
+    for number in range(len(config["hosts"])) if lane == ALL_LANES else lane_hosts(config)[lane - 1]:
         positions.setdefault(config["hosts"][number]["role"], []).append(number)
     for role, count in roles.items():
         found = len(positions.get(role, []))
@@ -95,16 +95,16 @@ def named(nodes: Sequence[str], known: Mapping[str, str]) -> list[str]:
 def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
     """The nodes of an allocation that belong to a lane: equally many per lane, in their order."""
     each = len(nodes) // lanes
-    return nodes if lane == WHOLE else nodes[(lane - 1) * each : lane * each]
+    return nodes if lane == ALL_LANES else nodes[(lane - 1) * each : lane * each]
 
 
-ADDRESS = re.compile(r"[\d.]+", re.ASCII)
+_ADDRESS = re.compile(r"[\d.]+", re.ASCII)
 
 
 def same_machine(one: str, other: str) -> bool:
     """Whether two names mean one machine: equal ones, or one is the other with its domain. Case is ignored."""
     short, long = sorted((one.lower(), other.lower()), key=len)
-    return short == long or (not ADDRESS.fullmatch(long) and long.startswith(f"{short}."))
+    return short == long or (not _ADDRESS.fullmatch(long) and long.startswith(f"{short}."))
 
 
 def machines(names: Sequence[str], scheduler: str) -> list[str]:
@@ -123,7 +123,7 @@ def machines(names: Sequence[str], scheduler: str) -> list[str]:
     return found
 
 
-def in_words(config: Mapping) -> list[str]:
+def lanes_in_words(config: Mapping) -> list[str]:
     """Lines that list the hosts of an inventory by lane; empty where there is one lane."""
     lanes = lane_hosts(config)
     if len(lanes) == 1:
@@ -197,7 +197,7 @@ def interfaces(found: Sequence[Mapping]) -> list[Interface]:
     ]
 
 
-def resolve(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[Interface, str]:
+def resolve_interface(place: Place, fabric: str, present: Sequence[Interface]) -> tuple[Interface, str]:
     """The interface and address by which a host is on a fabric. Raises a ValueError that lists what it has instead."""
     link = place.links[fabric]
     if "address" in link:

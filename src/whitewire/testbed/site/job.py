@@ -13,10 +13,10 @@ from typing import Any
 
 from whitewire import lanes
 from whitewire.errors import UserError
-from whitewire.testbed.site.inventory import WHOLE, machines, named, of_lane, of_nodes
+from whitewire.testbed.site.inventory import ALL_LANES, machines, named, of_lane, of_nodes
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout
-from whitewire.testbed.site.schedulers import TABLE
+from whitewire.testbed.site.schedulers import SCHEDULERS
 
 EARLY_S = 30.0
 """Seconds before the end of a job's time at which Whitewire stops, which leaves time to clean up all hosts."""
@@ -27,7 +27,7 @@ class JobTestbed(RemoteTestbed):
 
     def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
                  lane: int = 1) -> None:  # fmt: skip
-        scheduler, layout = TABLE[config["kind"]], Layout.of(config)
+        scheduler, layout = SCHEDULERS[config["kind"]], Layout.of(config)
         listed = scheduler.nodes(config, os.environ)
         nodes = of_lane(machines(listed, scheduler.name), lane, lanes.count())
         places = of_nodes(config, roles, nodes, source, scheduler.name)
@@ -43,19 +43,19 @@ class JobTestbed(RemoteTestbed):
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> JobTestbed:
         """All nodes of the job, whatever their roles will be."""
-        return cls(config, {"datanode": len(nodes_of(config))}, config.get("scale", 1), source, WHOLE)
+        return cls(config, {"datanode": len(nodes_of(config))}, config.get("scale", 1), source, ALL_LANES)
 
 
 def nodes_of(config: Mapping[str, Any]) -> list[str]:
     """Names of the current job's nodes, each machine once. Raises UserError."""
-    scheduler = TABLE[config["kind"]]
+    scheduler = SCHEDULERS[config["kind"]]
     return machines(scheduler.nodes(config, os.environ), scheduler.name)
 
 
 def seconds_left(config: Mapping[str, Any]) -> float:
     """Seconds until the current job's time is up; infinite if unknown."""
     with contextlib.suppress(UserError, OSError):
-        return TABLE[config["kind"]].seconds_left(os.environ)
+        return SCHEDULERS[config["kind"]].seconds_left(os.environ)
     return math.inf
 
 
@@ -66,10 +66,10 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
     No further run starts, the hosts are cleaned up, and the exit status shows that work is left. On testbeds without
     a job this does nothing.
     """
-    if config["kind"] not in TABLE:
+    if config["kind"] not in SCHEDULERS:
         yield
         return
-    signals = {*TABLE[config["kind"]].signals, signal.SIGALRM}
+    signals = {*SCHEDULERS[config["kind"]].signals, signal.SIGALRM}
 
     def end(number: int, _: object) -> None:
         for each in signals:

@@ -15,15 +15,15 @@ from whitewire.testbed.base import last_line, piped, read_line
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.reason import cause, closing, reason
 
-AT_ONCE = 4
+_AT_ONCE = 4
 """Most connections that are opened concurrently. From ten connections that have not logged in yet, a server refuses
 some (sshd's MaxStartups, 10:30:100 by default), and a jump host receives those to all hosts."""
-OPENING = threading.BoundedSemaphore(AT_ONCE)
+OPENING = threading.BoundedSemaphore(_AT_ONCE)
 PAUSES_S = (0.5, 1.0, 2.0)
 """Pauses in seconds before each retry of a connection that was closed for no known cause. A pause keeps its slot of
-AT_ONCE, so fewer connections open concurrently where the server's limit is lower."""
+_AT_ONCE, so fewer connections open concurrently where the server's limit is lower."""
 LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
-CLOSED = "the connection was closed before the host said a word"
+_CLOSED = "the connection was closed before the host said a word"
 ALONE_S = 5.0
 """Longest wait in seconds for the end of a process that we may not signal."""
 
@@ -123,7 +123,7 @@ def await_ready(popen: subprocess.Popen[bytes], errors: IO[bytes], seconds: floa
         raise NotReady(f"no answer in {seconds:.0f} s" + (f": {why}" if why else ""))
     if cause(said) or (why and not closing(said)):
         raise NotReady(why)
-    raise Wordless(why or CLOSED)
+    raise Wordless(why or _CLOSED)
 
 
 def offset_of(popen: subprocess.Popen[bytes], deadline: float) -> float:

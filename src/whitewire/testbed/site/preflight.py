@@ -22,14 +22,18 @@ from whitewire.testbed.base import piped
 from whitewire.testbed.each import on_each
 from whitewire.testbed.site import image, shell
 from whitewire.testbed.site.deployment import send_image
-from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve
+from whitewire.testbed.site.image import fault_of_image
+from whitewire.testbed.site.inventory import Interface, Place, interfaces, resolve_interface
 from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
-from whitewire.tools import Unreadable, history, iperf3, link, site_xml
+from whitewire.testbed.site.shell import MACHINE_QUESTIONS, READ_TRANSPORTS
+from whitewire.tools import Unreadable, history, link
+from whitewire.tools.iperf3 import unfit_iperf3
+from whitewire.tools.site_xml import parse_site_xml
 from whitewire.units import GIB
 
-ANSWER_S = 10.0
+_ANSWER_S = 10.0
 """Longest time in seconds for a host to connect, and then to answer all questions."""
 MOST_SKEW_S = 0.5
 LEAST_JAVA = 17
@@ -39,9 +43,9 @@ WORK_GIB = 0.5
 """Free space in `work` for software, configuration and scratch files, in GiB."""
 BARE_GIB = 1.0
 """Free space in each data folder where only links and drives are measured (fio's file), in GiB."""
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
-PORTS = {
+_PORTS = {
     "namenode": (9000, 9870, 8030, 8031, 8032, 8033, 8088, 10020, 10033, 19888),
     "datanode": (9864, 9866, 9867, 8040, 8042, 13562, 5201),
 }
@@ -86,7 +90,7 @@ class RdmaPort:
 
 
 @dataclass(frozen=True)
-class Report:
+class HostReport:
     """The answers of one host; `silent`: why it gave none (then the rest is empty)."""
 
     place: Place
@@ -151,12 +155,12 @@ class Needs:
         only = ONLY | ({"curl": "client"} if "cluster" in config else {})
         if "mount" in config:
             del only[FINCORE]
-        only_iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in PORTS.items()}
+        only_iperf3 = {role: [port for port in ports if port == IPERF3_PORT] for role, ports in _PORTS.items()}
         return cls(
             memory_gib=config["memory"]["minimum_gib"],
             free_gib=config.get("disk", {}).get("minimum_gib", FREE_GIB),
             rates=rates,
-            ports=only_iperf3 if "cluster" in config else PORTS,
+            ports=only_iperf3 if "cluster" in config else _PORTS,
             only=only,
             rdma=any(transport.kind == transports.RDMA for transport in transports.defined(config)),
         )
@@ -165,10 +169,10 @@ class Needs:
 # --- from a host's answers to a report ----------------------------------------------------------------
 
 
-def report(place: Place, skew: float, said: str) -> Report:
+def _report(place: Place, skew: float, said: str) -> HostReport:
     """Parse a host's answers to shell.PREFLIGHT. Raises ValueError for a missing or invalid one."""
     answers = shell.answers(said)
-    unfit = image.fault(answers) if "apptainer" in answers else ""
+    unfit = fault_of_image(answers) if "apptainer" in answers else ""
     if unfit:
         answers = dict.fromkeys(shell.SOFTWARE, "") | answers
     lacking = [name for name in shell.PREFLIGHT if name not in answers]
@@ -178,7 +182,7 @@ def report(place: Place, skew: float, said: str) -> Report:
         present = interfaces(json.loads(answers["addresses"]))
     except ValueError:
         raise ValueError("ip -json address show: no JSON; iproute2 4.14 or newer is needed") from None
-    return Report(
+    return HostReport(
         place=place,
         skew=skew,
         user=answers["user"],
@@ -193,7 +197,7 @@ def report(place: Place, skew: float, said: str) -> Report:
         present=present,
         speeds={name: speed for name, text in by_interface(answers["speeds"]).items() if (speed := link.speed(text))},
         shapers=by_interface(answers["shapers"]),
-        iperf3=iperf3.unfit(answers["iperf3"]),
+        iperf3=unfit_iperf3(answers["iperf3"]),
         offloads=dict((line.split(" ", 1) + [""])[:2] for line in answers["offloads"].splitlines()),
         listening=listening(answers["listening"].split()),
         missing=[*answers["missing"].split(), *answers["programs"].split()],
@@ -206,7 +210,7 @@ def report(place: Place, skew: float, said: str) -> Report:
 
 
 def _rdma_ports(ports: str, gids: str) -> dict[str, RdmaPort]:
-    """RDMA ports by name, from the answers `ports` and `gids` of shell.TRANSPORTS."""
+    """RDMA ports by name, from the answers `ports` and `gids` of shell.READ_TRANSPORTS."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for line in gids.splitlines():
         name, *gid = line.split(" ", 2)
@@ -223,7 +227,7 @@ def _rdma_ports(ports: str, gids: str) -> dict[str, RdmaPort]:
 def _history(said: str) -> str:
     """Why a site's mapred-site.xml does not give its history server's address; empty if it does, or was not read."""
     try:
-        settings = site_xml.settings(said, "mapred-site.xml") if said else None
+        settings = parse_site_xml(said, "mapred-site.xml") if said else None
     except Unreadable as error:
         return str(error)
     return history.fault_of_address(settings) if settings is not None else ""
@@ -267,7 +271,7 @@ def _folder(line: str) -> Folder:
 # --- from a report to its problems ----------------------------------------------------------------------
 
 
-def problems(host: Report, needs: Needs) -> list[str]:
+def problems(host: HostReport, needs: Needs) -> list[str]:
     """Reasons why a host cannot be used; empty if it can."""
     if host.silent:
         return [host.silent]
@@ -307,7 +311,7 @@ LOCKED_KIB = 1024 * 1024
 """KiB of memory that a process must be allowed to lock: some 300 KiB per RDMA connection."""
 
 
-def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
+def _problems_of_transports(host: HostReport, needs: Needs) -> list[str]:
     inside = " in the image" if host.image else ""
     found = [f"{library} cannot be preloaded{inside}: it is missing, or of another kind" for library in host.preloaded]
     if not needs.rdma:
@@ -331,7 +335,7 @@ def _problems_of_transports(host: Report, needs: Needs) -> list[str]:
     return found
 
 
-def rdma_links(host: Report) -> dict[str, dict[str, str]]:
+def rdma_links(host: HostReport) -> dict[str, dict[str, str]]:
     """What RDMA needs alike on all hosts, by each fabric on which a host has a port: MTU, and the kind of GID."""
     found = {}
     for fabric in host.place.links:
@@ -341,30 +345,30 @@ def rdma_links(host: Report) -> dict[str, dict[str, str]]:
     return found
 
 
-def _without_gid(host: Report, fabric: str) -> list[tuple[str, str]]:
+def _without_gid(host: HostReport, fabric: str) -> list[tuple[str, str]]:
     """(RoCE port, address) for each port of a host on a fabric that has no GID of the host's address."""
     return [(name, address) for _, address, ports in _rdma_link(host, fabric)
             for name, port in ports.items() if port.gids is not None and not port.roce(address)]  # fmt: skip
 
 
-def _rdma_link(host: Report, fabric: str) -> list[tuple[Interface, str, Mapping[str, RdmaPort]]]:
+def _rdma_link(host: HostReport, fabric: str) -> list[tuple[Interface, str, Mapping[str, RdmaPort]]]:
     """Interface, address and RDMA ports of a host on a fabric, in a list; empty if it has no such port."""
     try:
-        interface, address = resolve(host.place, fabric, host.present)
+        interface, address = resolve_interface(host.place, fabric, host.present)
     except ValueError:
         return []
     ports = {name: port for name, port in host.ports.items() if interface.name in port.interfaces}
     return [(interface, address, ports)] if ports else []
 
 
-def _ports(host: Report) -> str:
+def _ports(host: HostReport) -> str:
     return ", ".join(f"{name} {port.state} on {' '.join(port.interfaces)}" for name, port in host.ports.items())
 
 
-def _interface(host: Report, fabric: str) -> list[str]:
+def _interface(host: HostReport, fabric: str) -> list[str]:
     """The interface by which a host is on a fabric, in a list; empty if it has none."""
     try:
-        return [resolve(host.place, fabric, host.present)[0].name]
+        return [resolve_interface(host.place, fabric, host.present)[0].name]
     except ValueError:
         return []
 
@@ -380,9 +384,9 @@ def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[st
     return []
 
 
-def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
+def _problems_of_link(host: HostReport, fabric: str, rate: float) -> list[str]:
     try:
-        interface, _ = resolve(host.place, fabric, host.present)
+        interface, _ = resolve_interface(host.place, fabric, host.present)
     except ValueError as error:
         return [str(error)]
     if not interface.up:
@@ -393,7 +397,7 @@ def _problems_of_link(host: Report, fabric: str, rate: float) -> list[str]:
     return []
 
 
-def notes(hosts: Sequence[Report]) -> list[str]:
+def notes(hosts: Sequence[HostReport]) -> list[str]:
     """Warnings that do not stop a run but may affect results: differences between hosts, power-saving processors."""
     found, talking = [], [host for host in hosts if not host.silent]
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
@@ -437,10 +441,10 @@ def _on_the_systems(folders: Sequence[Folder]) -> str:
     return " and ".join(folder.path for folder in folders if folder.drive == SYSTEM)
 
 
-def _rate_unknown(host: Report, fabric: str) -> str:
+def _rate_unknown(host: HostReport, fabric: str) -> str:
     """Why nothing on a host reports its link's rate; empty if something does, or the host is not on the fabric."""
     try:
-        name = resolve(host.place, fabric, host.present)[0].name
+        name = resolve_interface(host.place, fabric, host.present)[0].name
         shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
     except Unreadable as fault:
         return str(fault)
@@ -449,11 +453,11 @@ def _rate_unknown(host: Report, fabric: str) -> str:
     return "" if shaped or name in host.speeds else f"{name} names no speed"
 
 
-def _of_link(hosts: Sequence[Report], fabric: str, what: str) -> dict[str, str]:
+def _of_link(hosts: Sequence[HostReport], fabric: str, what: str) -> dict[str, str]:
     values = {}
     for host in hosts:
         try:
-            interface, _ = resolve(host.place, fabric, host.present)
+            interface, _ = resolve_interface(host.place, fabric, host.present)
         except ValueError:
             continue
         values[host.place.name] = str(interface.mtu) if what == "mtu" else host.offloads.get(interface.name) or "none"
@@ -469,18 +473,18 @@ def _grouped(values: Mapping[str, str]) -> str:
 
 # --- the table ------------------------------------------------------------------------------------------
 
-HEAD = ("HOST", "TARGET", "", "CLOCK", "JAVA", "CPUS", "MEMORY", "DATA FREE", "LINKS", "IN THE WAY")
+_HEAD = ("HOST", "TARGET", "", "CLOCK", "JAVA", "CPUS", "MEMORY", "DATA FREE", "LINKS", "IN THE WAY")
 
 
-def table(hosts: Sequence[Report], needs: Needs) -> str:
+def table(hosts: Sequence[HostReport], needs: Needs) -> str:
     """A table with one line per host, followed by the notes."""
-    rows = [HEAD, *(_row(host, problems(host, needs)) for host in hosts)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD) - 1)]
+    rows = [_HEAD, *(_row(host, problems(host, needs)) for host in hosts)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD) - 1)]
     lines = ["  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
     return "\n".join(line.rstrip() for line in [*lines, *(f"note: {note}" for note in notes(hosts))]) + "\n"
 
 
-def _row(host: Report, wrong: Sequence[str]) -> tuple[str, ...]:
+def _row(host: HostReport, wrong: Sequence[str]) -> tuple[str, ...]:
     mark, why = ("NO" if wrong else "ok"), "; ".join(wrong)
     if host.silent:
         return (host.place.name, host.place.target, mark, *[""] * 6, why)
@@ -492,10 +496,10 @@ def _row(host: Report, wrong: Sequence[str]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _shown_link(host: Report, fabric: str) -> str:
+def _shown_link(host: HostReport, fabric: str) -> str:
     """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- if the driver reports none) and MTU."""
     try:
-        interface, _ = resolve(host.place, fabric, host.present)
+        interface, _ = resolve_interface(host.place, fabric, host.present)
     except ValueError:
         return f"{fabric}=?"
     return f"{fabric}={interface.name}:{host.speeds.get(interface.name, '-')}/{interface.mtu}"
@@ -510,13 +514,13 @@ def questions(host: RemoteHost, preloading: Mapping[str, str]) -> tuple[str, flo
     `preloading`: variables of shell.PRELOADED, which is asked where commands run.
     """
     if host.image is None:
-        return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), ANSWER_S
-    of_machine = shell.asking(shell.MACHINE)
+        return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), _ANSWER_S
+    of_machine = shell.asking(MACHINE_QUESTIONS)
     of_image = host.image.questions(host.layout.path, host.layout.java, preloading)
-    return f"{of_image}\n{of_machine}", ANSWER_S + image.LOOK_S
+    return f"{of_image}\n{of_machine}", _ANSWER_S + image.LOOK_S
 
 
-def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Report:
+def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> HostReport:
     """Ask one host for all that decides whether it can be used.
 
     `site`: configuration folder of the site's own cluster; `ways`: the testbed's transports.
@@ -524,17 +528,17 @@ def look(host: RemoteHost, site: str = "", ways: Sequence[Transport] = ()) -> Re
     preloading = transports.preloading(ways)
     text, seconds = questions(host, preloading)
     if any(way.kind == transports.RDMA for way in ways):
-        text = f"{shell.asking(shell.TRANSPORTS)}\n{text}"  # before `folders`, which shifts the arguments
+        text = f"{shell.asking(READ_TRANSPORTS)}\n{text}"  # before `folders`, which shifts the arguments
     arguments = [host.layout.java, host.layout.work, *host.layout.data]
     variables = {"SITE": site, **preloading}
     try:
-        return asked(host, text, arguments, variables, partial(report, host.place), seconds)
+        return asked(host, text, arguments, variables, partial(_report, host.place), seconds)
     except NotReady as why:
-        return Report(host.place, silent=str(why))
+        return HostReport(host.place, silent=str(why))
 
 
 def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapping[str, str],
-          read: Callable[[float, str], Found], seconds: float = ANSWER_S) -> Found:  # fmt: skip
+          read: Callable[[float, str], _Found], seconds: float = _ANSWER_S) -> _Found:  # fmt: skip
     """Ask a host for its clock and for the answers to `text` (sh), and return read(seconds that its clock is ahead,
     answers). Raises NotReady, also where `read` raises ValueError.
 
@@ -545,14 +549,14 @@ def asked(host: RemoteHost, text: str, arguments: Sequence[str], variables: Mapp
     command = shell.environment(script, variables, host.layout.path)
     with tempfile.TemporaryFile() as errors:
         try:
-            with conversation(partial(host.popen, command), errors, ANSWER_S, seconds) as popen:
+            with conversation(partial(host.popen, command), errors, _ANSWER_S, seconds) as popen:
                 return _answer(popen, errors, read, seconds)
         except OSError as fault:
             raise NotReady(str(fault)) from None
 
 
-def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[float, str], Found], seconds: float
-            ) -> Found:  # fmt: skip
+def _answer(popen: subprocess.Popen[bytes], errors: IO[bytes], read: Callable[[float, str], _Found], seconds: float
+            ) -> _Found:  # fmt: skip
     """Result of `read` for the clock and the answers of a connection; see asked()."""
     begin = time.monotonic()
     try:
@@ -570,7 +574,7 @@ def most_common(values: Iterable[str]) -> str:
     return next((value for value, _ in Counter(filter(None, values)).most_common(1)), "")
 
 
-def usual(hosts: Sequence[Report]) -> dict[str, dict[str, str]]:
+def usual(hosts: Sequence[HostReport]) -> dict[str, dict[str, str]]:
     """What most hosts have of rdma_links(), by fabric."""
     links = [rdma_links(host) for host in hosts]
     found: dict[str, dict[str, str]] = {}
@@ -580,7 +584,7 @@ def usual(hosts: Sequence[Report]) -> dict[str, dict[str, str]]:
     return found
 
 
-def preflight(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[Report]:
+def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[HostReport]:
     """Check all hosts and print the table. Raises a UserError that names unusable hosts.
 
     `bare`: check only what measuring links and drives needs.

@@ -22,8 +22,8 @@ from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY, Folder,
 
 LEAST_HOSTS = 3
 """A NameNode, a DataNode and a client."""
-MANY, CLIENTS = 15, 3
-"""Testbeds of at least MANY hosts get CLIENTS clients, as the largest paper needs; smaller ones get one."""
+MANY, _CLIENTS = 15, 3
+"""Testbeds of at least MANY hosts get _CLIENTS clients, as the largest paper needs; smaller ones get one."""
 GUESS = 10_000
 """Rate in Mbit/s for a link whose driver reports no speed."""
 MOST_GIB = 100
@@ -31,7 +31,7 @@ MOST_GIB = 100
 YARN_SHARE, LEAST_YARN_MIB = 0.75, 6144
 """Share of a DataNode's memory for YARN, and the least amount in MiB; below it the file has no `yarn` key."""
 YARN = {"am_mib": 1536, "task_mib": 2048, "heap_mib": 1536}
-NAMED = 6
+_NAMED = 6
 """Most hosts that a comment names."""
 WORK, FALLBACK = "/var/tmp/whitewire", "/var/tmp"
 
@@ -54,8 +54,8 @@ class Site:
         """`all hosts`, or their names."""
         if len(names) == len(self.hosts):
             return "all hosts"
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return ", ".join(names[:NAMED]) + more
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return ", ".join(names[:_NAMED]) + more
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def roles(hosts: Sequence[Listed]) -> list[str]:
     if "namenode" not in given and free:
         given[free.pop(0)] = "namenode"
     if "client" not in given:
-        count = CLIENTS if len(hosts) >= MANY else 1
+        count = _CLIENTS if len(hosts) >= MANY else 1
         for number in free[max(1, len(free) - count) :]:
             given[number] = "client"
     return [role or "datanode" for role in given]
@@ -336,7 +336,7 @@ def _head(kind: str, site: Site, origin: str) -> str:
     ]
     machines = Counter(facts.machine for facts in site.facts.values() if facts.machine)
     if machines:
-        lines.append("Machines: " + "; ".join(f"{count} x {name}" for name, count in machines.most_common(NAMED)))
+        lines.append("Machines: " + "; ".join(f"{count} x {name}" for name, count in machines.most_common(_NAMED)))
     if virtual := site.where(lambda facts: facts.virtual):
         lines.append(f"look: virtual machines: {site.words(virtual)}; docs/sites/first-day.md says what differs.")
     return "".join(f"# {_comment(line)}\n" for line in lines) + f"kind: {kind}\n"

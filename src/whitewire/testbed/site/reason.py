@@ -52,7 +52,7 @@ CAUSES = {
 }
 """Patterns of lines that give a reason, and advice to append (may be empty); none matches the prose of a banner."""
 
-CLOSED = re.compile(
+_CLOSED = re.compile(
     r"^(kex|ssh)_exchange_identification: (\w+: )?(Connection (closed|reset)|Broken pipe)"
     r"|^Connection (to \S+ (port \d+ )?)?(closed|reset|timed out$)|^Disconnected from "
     r"|^(client_loop|Write failed|write)\b.*Broken pipe"
@@ -93,7 +93,7 @@ def cause(said: bytes | str) -> str:
 
 def _lines(said: bytes | str) -> list[str]:
     """The lines that may give a reason."""
-    return [line for line in _all_lines(said) if not NOISE.search(line) and not CLOSED.search(line)]
+    return [line for line in _all_lines(said) if not NOISE.search(line) and not _CLOSED.search(line)]
 
 
 def _all_lines(said: bytes | str) -> list[str]:
@@ -108,4 +108,4 @@ def _advice(line: str) -> str | None:
 
 def closing(said: bytes | str) -> str:
     """The first line that reports the end of the connection; empty if there is none."""
-    return next(filter(CLOSED.search, _all_lines(said)), "")
+    return next(filter(_CLOSED.search, _all_lines(said)), "")

@@ -28,20 +28,22 @@ from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
 from whitewire.testbed.each import on_each
 from whitewire.testbed.installation import Installation
 from whitewire.testbed.site import image, shell
-from whitewire.testbed.site.deployment import installation
-from whitewire.testbed.site.inventory import Interface, resolve
-from whitewire.testbed.site.preflight import preflight
+from whitewire.testbed.site.deployment import ensure_installation
+from whitewire.testbed.site.image import image_of
+from whitewire.testbed.site.inventory import Interface, resolve_interface
+from whitewire.testbed.site.preflight import check_hosts
 from whitewire.testbed.site.remote_host import ASK_S, Layout, RemoteHost, interfaces_of
 from whitewire.testbed.site.remote_samples import RemoteSampler
-from whitewire.tools import Unreadable, link, rdma_counters
-from whitewire.tools.link import Link
-from whitewire.tools.rdma_counters import Port
+from whitewire.testbed.site.shell import IMAGE_QUESTIONS, PORT_SCRIPT
+from whitewire.tools import Unreadable, link
+from whitewire.tools.link import Link, parse_offloads
+from whitewire.tools.rdma_counters import PortCounters, port_counters
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up, in seconds."""
 PLAIN_FOLDER = re.compile(r"[\w./-]{1,60}")
 """A folder fit for control sockets, whose paths are limited to some 100 characters, none of them special to ssh."""
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
 class RemoteTestbed(Testbed):
@@ -53,7 +55,7 @@ class RemoteTestbed(Testbed):
     def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
                  source: str) -> None:  # fmt: skip
         self.config, self.k, self.source, self.layout = config, k, source, layout
-        self.image = image.of(config, source)
+        self.image = image_of(config, source)
         self.hosts: list[RemoteHost] = list(hosts)
         for host in self.hosts:
             host.image = self.image
@@ -68,7 +70,7 @@ class RemoteTestbed(Testbed):
 
     def preflight(self, bare: bool = False) -> None:
         """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
-        preflight(self, sys.stderr, bare)
+        check_hosts(self, sys.stderr, bare)
 
     def __enter__(self) -> RemoteTestbed:
         try:
@@ -89,7 +91,7 @@ class RemoteTestbed(Testbed):
         deadline = time.monotonic() + CLOSE_S
         lost = [str(host) for host in self.hosts if not host.closed(deadline - time.monotonic())]
         if lost:
-            by_itself = f"a host that lost the connection does so by itself within {shell.PATIENCE_S} s"
+            by_itself = f"a host that lost the connection does so by itself within {shell.WATCH_PATIENCE_S} s"
             folders = ", ".join([self.layout.folder, *self.layout.drives])
             stay = f"where the watcher was killed, remove {folders}"
             print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}; {stay}", file=sys.stderr)
@@ -134,7 +136,7 @@ class RemoteTestbed(Testbed):
         """The next unused number for names of local files."""
         return next(self._numbers)
 
-    def on_all(self, action: Callable[[RemoteHost], Found]) -> list[Found]:
+    def on_all(self, action: Callable[[RemoteHost], _Found]) -> list[_Found]:
         """Results of `action` for all hosts, run concurrently."""
         return on_each(self.hosts, action, len(self.hosts))
 
@@ -166,7 +168,7 @@ class RemoteTestbed(Testbed):
 
     def _link(self, host: RemoteHost, name: str) -> tuple[Interface, str]:
         try:
-            return resolve(host.place, name, host.present)
+            return resolve_interface(host.place, name, host.present)
         except ValueError as error:
             raise UserError(f"{self.source}: {host.place.key}: {host.name}: {error}") from None
 
@@ -189,10 +191,10 @@ class RemoteTestbed(Testbed):
 
     # -- counters -----------------------------------------------------------------------------------------
 
-    def _readings(self) -> dict[str, Reading]:
-        def read(host: RemoteHost) -> Reading:
+    def _readings(self) -> dict[str, _Reading]:
+        def read(host: RemoteHost) -> _Reading:
             done = host.run_again(shell.script(shell.READINGS, host.interface), timeout=ASK_S).check()
-            return reading(done.stdout.decode())
+            return _reading(done.stdout.decode())
 
         return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
 
@@ -213,10 +215,10 @@ class RemoteTestbed(Testbed):
     def queue_drops(self) -> int:
         return sum(now.drops for now in self._readings().values())
 
-    def rdma_ports(self) -> dict[str, Port]:
-        def read(host: RemoteHost) -> Port:
-            done = host.run_again(shell.script(shell.PORT, host.interface), timeout=ASK_S).check()
-            return rdma_counters.parse(done.stdout.decode(errors="replace"))
+    def rdma_ports(self) -> dict[str, PortCounters]:
+        def read(host: RemoteHost) -> PortCounters:
+            done = host.run_again(shell.script(PORT_SCRIPT, host.interface), timeout=ASK_S).check()
+            return port_counters(done.stdout.decode(errors="replace"))
 
         return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
 
@@ -245,7 +247,7 @@ class RemoteTestbed(Testbed):
     def installation(self) -> Installation:
         """Locations of Java and Hadoop on the hosts; copies the software there first if the site has none."""
         if self._installation is None:
-            self._installation = installation(self)
+            self._installation = ensure_installation(self)
         return self._installation
 
     def _about(self, host: RemoteHost) -> dict[str, str]:
@@ -253,7 +255,7 @@ class RemoteTestbed(Testbed):
         if host.image is None:
             return host.ask(shell.ABOUT | shell.VERSIONS, self.layout.java)
         answers = host.ask(shell.ABOUT) | host.ask(shell.VERSIONS, self.layout.java, inside=True)
-        return answers | host.ask(shell.IMAGE, host.image.file, timeout=image.LOOK_S)
+        return answers | host.ask(IMAGE_QUESTIONS, host.image.file, timeout=image.LOOK_S)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Processor, memory, kernel, disks, interfaces, Java and image of each host, as tools print them, by name."""
@@ -299,12 +301,12 @@ def link_of(answers: Mapping[str, str], interface: str) -> Link:
     with contextlib.suppress(Unreadable, KeyError):
         found["mtu"] = link.mtus(answers.get("device", ""))[interface]
     with contextlib.suppress(Unreadable):
-        found["offloads"] = link.offloads(answers.get("offloads", ""))
+        found["offloads"] = parse_offloads(answers.get("offloads", ""))
     return found
 
 
 @dataclass(frozen=True)
-class Reading:
+class _Reading:
     """A host's counters at one time: bytes, dropped packets, retransmitted TCP segments, processor ticks.
 
     `carrier_changes`: how often its link has come up or gone down; None if its kernel does not count that.
@@ -319,7 +321,7 @@ class Reading:
     carrier_changes: int | None = None
 
 
-def reading(said: str) -> Reading:
+def _reading(said: str) -> _Reading:
     """Parse the output of shell.READINGS. Raises KeyError or ValueError for missing values."""
     rows: dict[str, list[list[str]]] = {}
     for line in said.splitlines():
@@ -327,7 +329,7 @@ def reading(said: str) -> Reading:
         rows.setdefault(name, []).append(values)
     names, values = rows["Tcp:"]
     ticks = [int(value) for value in rows["cpu"][0][:8]]
-    return Reading(
+    return _Reading(
         egress=int(rows["tx_bytes"][0][0]),
         ingress=int(rows["rx_bytes"][0][0]),
         drops=int(rows["tx_dropped"][0][0]) + int(rows["rx_dropped"][0][0]),

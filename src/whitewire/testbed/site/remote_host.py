@@ -26,13 +26,14 @@ from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.inventory import Interface, Place, interfaces
 from whitewire.testbed.site.opening import NotReady, await_ready, end_here, offset_of, opened
 from whitewire.testbed.site.reason import reason
+from whitewire.testbed.site.shell import HOST_QUESTIONS
 
 OPEN_S, ASK_S = 20.0, 20.0
 """Longest times in seconds for a connection to open, and for an answer to a question."""
 
 
 Answer = TypeVar("Answer")
-CARRIED = 3
+_CARRIED = 3
 """Attempts at a command that may safely run twice, before its connection counts as broken. srun loses a command's
 output and exit status about once in two thousand times, when its node resets the stream (Slurm 22.05)."""
 
@@ -42,8 +43,8 @@ class CutOff(CommandFailed):
 
 
 def _carried(act: Callable[[], Answer], cut_off: type[CommandFailed]) -> Answer:
-    """Result of an action that may safely run twice; retried up to CARRIED times. Raises `cut_off`."""
-    for _ in range(CARRIED - 1):
+    """Result of an action that may safely run twice; retried up to _CARRIED times. Raises `cut_off`."""
+    for _ in range(_CARRIED - 1):
         with contextlib.suppress(cut_off):
             return act()
     return act()
@@ -167,7 +168,7 @@ class RemoteHost(Host):
     def open(self, private: Path) -> None:
         """Start the watcher, which makes the host's folders. `private`: a local folder. Raises CommandFailed."""
         argv = shell.script(
-            shell.WATCH, str(shell.PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
+            shell.WATCH, str(shell.WATCH_PATIENCE_S), self.marker(""), self.folder, self.drive_root, *self.layout.drives
         )
         self.errors = (private / f"{self.name}.said").open("w+b")
         command = f"exec {shell.environment(argv, {}, self.layout.path)}"
@@ -177,8 +178,8 @@ class RemoteHost(Host):
             raise CommandFailed(f"{self}: {fault}") from None
 
     def learn(self) -> None:
-        """Ask the host for the properties that shell.HOST lists."""
-        answers = self.ask(shell.HOST)
+        """Ask the host for the properties that shell.HOST_QUESTIONS lists."""
+        answers = self.ask(HOST_QUESTIONS)
         self.boot_id, self.processors = answers["boot_id"], int(answers["processors"] or 0)
         self.present = interfaces_of(self, answers["addresses"])
         self.congestion_control = answers["congestion_control"]

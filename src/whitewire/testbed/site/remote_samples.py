@@ -10,11 +10,11 @@ import numpy as np
 
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.samples import HOST_PERIOD, PERIOD, Sample, Waited, longest_gap
+from whitewire.testbed.samples import HOST_PERIOD, PERIOD, CounterSample, Waited, longest_gap
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts, RemoteProcess
 
-START_S = 15.0
+_START_S = 15.0
 """Longest wait in seconds for the first sample of every host."""
 AFTER_S = 10.0
 """Longest wait in seconds, after the end of a run, for one more sample of every host."""
@@ -24,7 +24,7 @@ EPOCH = 1e9
 
 
 @dataclass(frozen=True)
-class Row:
+class SampleRow:
     """One sample of one host: time (seconds since 1970), ticks of all processors, idle ticks, bytes of its link."""
 
     time: float
@@ -34,7 +34,7 @@ class Row:
     ingress: int
 
 
-def rows_of(said: str, offset: float) -> list[Row]:
+def _rows_of(said: str, offset: float) -> list[SampleRow]:
     """Parse the output of shell.SAMPLE; `offset` (seconds) is subtracted from its times.
 
     Raises ValueError for invalid output.
@@ -46,7 +46,7 @@ def rows_of(said: str, offset: float) -> list[Row]:
     for line in lines[1:]:
         moment, *counts = line.split()
         clock = float(moment) if float(moment) > EPOCH else booted + float(moment)
-        rows.append(Row(clock - offset, *map(int, counts)))
+        rows.append(SampleRow(clock - offset, *map(int, counts)))
     return rows
 
 
@@ -64,7 +64,7 @@ def still(said: str) -> set[str]:
     return {line.removeprefix(STILL) for line in said.split("\n")[:-1] if line.startswith(STILL)}
 
 
-def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> list[Sample]:
+def merged(hosts: Mapping[str, Sequence[SampleRow]], machines: Mapping[str, str]) -> list[CounterSample]:
     """Samples of all hosts at common times, every PERIOD seconds while all hosts were sampled.
 
     A host's counters are interpolated linearly between its samples. `machines`: each host's machine (boot_id), because
@@ -87,7 +87,7 @@ def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> l
     ticks, idle = (np.sum([at(name, what) for name in one_each], axis=0) for what in ("ticks", "idle_ticks"))
     links = {name: (at(name, "egress"), at(name, "ingress")) for name in hosts}
     return [
-        Sample(
+        CounterSample(
             float(moment), int(ticks[i]), int(idle[i]),
             {name: {"egress": int(sent[i]), "ingress": int(got[i])} for name, (sent, got) in links.items()},
         )
@@ -95,7 +95,9 @@ def merged(hosts: Mapping[str, Sequence[Row]], machines: Mapping[str, str]) -> l
     ]  # fmt: skip
 
 
-def busy_seconds(hosts: Mapping[str, Sequence[Row]], grid: Sequence[float]) -> list[tuple[float, dict[str, float]]]:
+def busy_seconds(
+    hosts: Mapping[str, Sequence[SampleRow]], grid: Sequence[float]
+) -> list[tuple[float, dict[str, float]]]:
     """(time, CPU seconds that each host's machine has been busy since boot, by host), for each time of the grid."""
     found = {
         name: np.interp(grid, [r.time for r in rows], [(r.ticks - r.idle_ticks) / TICKS for r in rows])
@@ -113,7 +115,7 @@ class RemoteSampler:
 
     testbed: RemoteHosts
     by_host: bool = False
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[CounterSample] = field(default_factory=list)
     gap: float = 0.0
     """Longest time between two samples of a host, in seconds."""
     host_cpu: list[tuple[float, dict[str, float]]] = field(default_factory=list)
@@ -141,7 +143,7 @@ class RemoteSampler:
         self._loops[host.name] = host.start_outside(argv, log, name=f"sampling of {host.name}")
 
     def _wait_for_first(self) -> None:
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + _START_S
         for loop in self._loops.values():
             loop.wait_ready(r"(?m)^\d.*\n", timeout=max(0.1, deadline - time.monotonic()))
 
@@ -170,7 +172,7 @@ class RemoteSampler:
     def _last(self, name: str) -> float:
         """Time of a host's last sample."""
         lines = whole_lines(self._loops[name].said())
-        return rows_of(f"{lines[0]}\n{lines[-1]}\n", self._offsets[name])[-1].time
+        return _rows_of(f"{lines[0]}\n{lines[-1]}\n", self._offsets[name])[-1].time
 
     def _stop(self) -> None:
         self.testbed.on_all(lambda host: self._loops[host.name].kill() if host.name in self._loops else None)
@@ -181,7 +183,7 @@ class RemoteSampler:
         for host in self.testbed.hosts:
             host.stopped |= still(said[host.name])
         try:
-            rows = {name: rows_of(text, self._offsets[name]) for name, text in said.items()}
+            rows = {name: _rows_of(text, self._offsets[name]) for name, text in said.items()}
             self.gap = max((longest_gap([row.time for row in own]) for own in rows.values()), default=0.0)
             self.samples = merged(rows, {host.name: host.boot_id for host in self.testbed.hosts})
         except ValueError as error:

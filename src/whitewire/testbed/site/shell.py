@@ -16,7 +16,7 @@ MARKER = "WHITEWIRE_RUN"
 READY = "@@ready"
 """The first line of a watcher's and a clock's output; earlier lines are those of start files and prologs."""
 
-PATIENCE_S, BEAT_S = 30, 3
+WATCH_PATIENCE_S, BEAT_S = 30, 3
 """Seconds without a signal after which a watcher cleans up, and seconds between these signals."""
 
 SWEEP = """
@@ -63,10 +63,10 @@ for _ in 1 2; do sweep "$marker"; rm -rf -- "$folder" "$@"; done
 """
 )
 """The watcher of a host makes its folders, prints READY and waits. The measuring machine sends it a byte every few
-seconds. When none arrives for PATIENCE_S, or the connection ends, the watcher ends every process of the run and removes
-its folders. It does so twice, for commands that were just starting: each begins in a folder of the run. Only SIGKILL
-ends the watcher itself. Signals that a scheduler sends before the end of a job may end the command that it waits for,
-and then it cleans up.
+seconds. When none arrives for WATCH_PATIENCE_S, or the connection ends, the watcher ends every process of the run and
+removes its folders. It does so twice, for commands that were just starting: each begins in a folder of the run. Only
+SIGKILL ends the watcher itself. Signals that a scheduler sends before the end of a job may end the command that it
+waits for, and then it cleans up.
 Arguments: the patience in seconds, the marker, the run folder, its folder of drives, then one data folder per drive.
 
 `mkdir` without -p: a folder that exists already belongs to another host, so the path is not local to each."""
@@ -156,7 +156,7 @@ and the network interfaces that it belongs to.
 Those are the interfaces of its GIDs (RoCE) and of a software device. If there are none (InfiniBand, iWARP), they are
 the card's interfaces; on a card with several ports, the interface with the port's number (`dev_port` counts from 0)."""
 
-PORT = (
+PORT_SCRIPT = (
     EACH_PORT
     + """
 interface=$1
@@ -203,7 +203,7 @@ VERSIONS = {
 }
 """Versions of a host's commands, also recorded with every block. $1: the java command."""
 
-IMAGE = {"apptainer": "apptainer --version", "image": 'sha256sum "$1"'}
+IMAGE_QUESTIONS = {"apptainer": "apptainer --version", "image": 'sha256sum "$1"'}
 """Version of the program that runs a host's image, and digest of the image's file $1; recorded too."""
 
 ABOUT_INTERFACE = {
@@ -217,7 +217,7 @@ ABOUT_INTERFACE = {
 
 JAVA_HOME = 'java=$(command -v "$1") && java=$(readlink -f "$java") && echo "${java%/bin/java}"'
 
-DRIVE = """
+_DRIVE = """
 drive() {
     source=$(df -Pk "$1" | awk 'NR == 2 { print $1 }')
     disks=$(lsblk --noheadings --inverse --raw --output NAME,TYPE "$source" |
@@ -228,7 +228,7 @@ drive() {
 """drive FOLDER: print the disks below its file system, also through partitions and volumes, or else the number of the
 file system."""
 
-MACHINE = {
+MACHINE_QUESTIONS = {
     "user": "id -un",
     "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
@@ -252,7 +252,7 @@ MACHINE = {
         command -v $tool > /dev/null || echo $tool
     done""",
     "site": '[ -z "$SITE" ] || cat "$SITE/mapred-site.xml" || echo "<configuration/>"',
-    "folders": DRIVE
+    "folders": _DRIVE
     + """
     shift
     system=$(drive /)
@@ -268,7 +268,7 @@ MACHINE = {
 """Checks of a machine before anything is started. Arguments: $1, then the folder `work` and the data folders. For each
 folder: free KiB on its file system, whether it (or its nearest existing parent) is writable, whether it exists, its
 drive (`/`: that of the system), its path. `site`: the configuration of jobs on a site's own cluster, from the folder
-$SITE. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
+$SITE_QUESTIONS. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
 FIO_ENGINE = "fio-engine-libaio"
@@ -281,10 +281,10 @@ SOFTWARE = {
     if fio --enghelp=libaio 2>&1 | grep -q 'engine libaio not found'; then echo {FIO_ENGINE}; fi""",
 }
 """Checks of the programs that commands find: in the image, if a host has one. $1: the java command."""
-PREFLIGHT = SOFTWARE | MACHINE
+PREFLIGHT = SOFTWARE | MACHINE_QUESTIONS
 """All checks; `folders` comes last, because it shifts the arguments."""
 
-TRANSPORTS = {
+READ_TRANSPORTS = {
     "ports": EACH_PORT
     + """
     state() { read -r _ state < "$2/state"; name=$1; shift 2; echo "$name $state" "$@"; }
@@ -312,7 +312,7 @@ PRELOADED = """for library in $PRELOAD; do
 """Print the libraries in $PRELOAD that the loader cannot preload, with the folders $PRELOAD_PATH. Some libraries print
 lines of their own."""
 
-HOST = {
+HOST_QUESTIONS = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
     "addresses": "ip -json address show",
     "processors": "getconf _NPROCESSORS_ONLN",
@@ -336,7 +336,7 @@ LINK_NOW = {
 """Current state of an interface $1. If a shaper slows it down, `shaper` contains its rate. The speed that virtual
 devices (veth, bridges, tunnels) report is meaningless."""
 
-SITE = {
+SITE_QUESTIONS = {
     "addresses": PREFLIGHT["addresses"],
     "speeds": PREFLIGHT["speeds"],
     "drivers": """for path in /sys/class/net/*; do
@@ -349,7 +349,7 @@ SITE = {
     "machine": "cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name",
     "virtual": "grep -m 1 -ow hypervisor /proc/cpuinfo",
     "disks": ABOUT["disks"],
-    "folders": DRIVE
+    "folders": _DRIVE
     + """
     user=$(id -un)
     while read -r device mount kind _; do
@@ -361,7 +361,7 @@ SITE = {
     done < /proc/self/mounts""",
     "fallback": "[ -w /var/tmp ] && df -Pk /var/tmp | awk 'NR == 2 { print $4 }'",
     "java": SOFTWARE["java"],
-    "apptainer": IMAGE["apptainer"],
+    "apptainer": IMAGE_QUESTIONS["apptainer"],
     "missing": SOFTWARE["programs"],
 }
 """Questions for the file of a new testbed; nothing is written. $1: the java command.
@@ -369,7 +369,7 @@ SITE = {
 `folders`: writable folders on local drives (a mount point, or the folder in it that has the user's name): free KiB,
 device, drive, path. `fallback`: free KiB in /var/tmp."""
 
-JARS = """
+JARS_SCRIPT = """
 if [ -d "$1/share/hadoop" ]; then cd "$1/share/hadoop"; else cd "$1"; fi || exit 1
 pwd
 find -L . -name '*.jar' ! -name '*-sources.jar' ! -name '*-javadoc.jar' -print
@@ -403,7 +403,7 @@ exit 1
 
 SECTION = "@@whitewire "
 
-BEGIN, STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
+BEGIN, _STATUS = b"@@begin\n", re.compile(rb"\n@@status (\d+)\n")
 
 
 def marked(mark: str) -> str:
@@ -463,7 +463,7 @@ def output(stdout: bytes) -> bytes:
 def status(stderr: bytes) -> tuple[int | None, bytes]:
     """(exit status, standard error) of a command run by to_its_end(); the status is None if its end did not arrive."""
     before, begun, said = stderr.partition(BEGIN)
-    found = list(STATUS.finditer(said))
+    found = list(_STATUS.finditer(said))
     if not begun or not found:
         return None, stderr
     return int(found[-1][1]), said[: found[-1].start()]

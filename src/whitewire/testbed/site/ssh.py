@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.testbed.base import CommandFailed, piped
-from whitewire.testbed.site.inventory import WHOLE, Place, of_inventory, offered
+from whitewire.testbed.site.inventory import ALL_LANES, Place, of_inventory, offered
 from whitewire.testbed.site.opening import NotReady, end_here, opened
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import OPEN_S, Layout, RemoteHost
@@ -61,7 +61,7 @@ NEWER_OPTIONS = {
 """Further such options, for an ssh that is new enough to know them. (IgnoreUnknown on the command line would replace
 the user's own.)"""
 
-UNSAFE = set("\\'\"`$!\n\r\t")
+_UNSAFE = set("\\'\"`$!\n\r\t")
 """Characters that are special to some shell even inside single or double quotes."""
 
 
@@ -98,7 +98,7 @@ def for_any_login_shell(command: str) -> str:
     All of them read a single-quoted word alike if it has no quotes, line ends, exclamation marks and double
     backslashes. Such characters are written as octal escapes, which printf(1) decodes.
     """
-    safe = "".join(f"\\0{ord(letter):03o}" if letter in UNSAFE else letter for letter in command)
+    safe = "".join(f"\\0{ord(letter):03o}" if letter in _UNSAFE else letter for letter in command)
     return f"""exec /bin/sh -c 'eval "$(printf %b "{safe}")"'"""
 
 
@@ -214,4 +214,4 @@ class SshTestbed(RemoteTestbed):
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> SshTestbed:
         """All machines of the inventory."""
-        return cls(config, offered(config), config.get("scale", 1), source, WHOLE)
+        return cls(config, offered(config), config.get("scale", 1), source, ALL_LANES)

@@ -19,7 +19,7 @@ FORMS = {
 """Formats by name. A text has the first one whose `fits` accepts it."""
 
 
-def read(text: str, source: str) -> tuple[str, list[Listed]]:
+def read_listing(text: str, source: str) -> tuple[str, list[Listed]]:
     """(name of the format, hosts) of a list; `source`: its file, for messages. Raises UserError."""
     name = next((name for name, form in FORMS.items() if form.fits(text)), "")
     if not name:

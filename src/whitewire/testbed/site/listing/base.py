@@ -11,9 +11,9 @@ from typing import Any
 from whitewire.text import quoted
 from whitewire.tools import Unreadable
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
+HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}")
 """Name of a host or user, without characters that are special to a shell, to ssh or in YAML."""
-ROLE = re.compile(r"(namenode|datanode|client)[_-]?[0-9]*")
+_ROLE = re.compile(r"(namenode|datanode|client)[_-]?[0-9]*")
 """Names that imply a role in a testbed."""
 SSH_PORT = 22
 
@@ -41,11 +41,11 @@ class Form:
     hosts: Callable[[str], list[Listed]]
 
 
-def target(place: str, host: Any, user: Any = None, port: Any = None) -> str:
+def ssh_target(place: str, host: Any, user: Any = None, port: Any = None) -> str:
     """A host's target for ssh: `node01`, `alice@node01`, `ssh://alice@node01:2222`. Raises Unreadable."""
-    if not isinstance(host, str) or not (NAME.fullmatch(host) or _is_address(host)):
+    if not isinstance(host, str) or not (HOST_NAME.fullmatch(host) or _is_address(host)):
         raise Unreadable(f"{place}: found {quoted(host)}, expected the name or the address of a host")
-    if user and (not isinstance(user, str) or not NAME.fullmatch(user)):
+    if user and (not isinstance(user, str) or not HOST_NAME.fullmatch(user)):
         raise Unreadable(f"{place}: found the user {quoted(user)}, expected a name")
     number = SSH_PORT if port is None else _port(place, port)
     name = f"{user}@" if user else ""
@@ -66,7 +66,7 @@ def _is_address(text: str) -> bool:
         ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    return NAME.fullmatch(text.replace(":", "").replace("%", "")) is not None
+    return HOST_NAME.fullmatch(text.replace(":", "").replace("%", "")) is not None
 
 
 def ipv4(texts: Iterable[Any]) -> tuple[str, ...]:
@@ -82,5 +82,5 @@ def ipv4(texts: Iterable[Any]) -> tuple[str, ...]:
 
 def role_of(*names: Any) -> str:
     """The role that the first matching name implies; empty if none matches."""
-    found = (ROLE.fullmatch(name) for name in names if isinstance(name, str))
+    found = (_ROLE.fullmatch(name) for name in names if isinstance(name, str))
     return next((match[1] for match in found if match), "")

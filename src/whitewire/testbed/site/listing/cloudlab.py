@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from whitewire.testbed.site.listing.base import Listed, ipv4, role_of, target
+from whitewire.testbed.site.listing.base import Listed, ipv4, role_of, ssh_target
 from whitewire.tools import Unreadable
 
 
@@ -54,7 +54,7 @@ def _of_node(node: Element) -> Listed | None:
     place = f"node {name}" if name else "node"
     users = {login.get("username") for login in logins}
     first = logins[0]
-    ssh = target(place, first.get("hostname"), users.pop() if len(users) == 1 else None, first.get("port"))
+    ssh = ssh_target(place, first.get("hostname"), users.pop() if len(users) == 1 else None, first.get("port"))
     return Listed(ssh, place, role_of(name), ipv4(_addresses(node)))
 
 

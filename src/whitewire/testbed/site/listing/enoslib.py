@@ -8,7 +8,7 @@ from typing import Any
 
 from whitewire.description.reading import kind_of, parse_yaml
 from whitewire.errors import UserError
-from whitewire.testbed.site.listing.base import Listed, role_of, target
+from whitewire.testbed.site.listing.base import Listed, role_of, ssh_target
 from whitewire.tools import Unreadable
 
 
@@ -26,7 +26,7 @@ def hosts(text: str) -> list[Listed]:
     for place, roles, host in _each(data):
         if not isinstance(host, Mapping):
             raise Unreadable(f"{place}: found {kind_of(host)}, expected a host with its `address`")
-        ssh = target(f"{place}.address", host.get("address"), host.get("user"), host.get("port"))
+        ssh = ssh_target(f"{place}.address", host.get("address"), host.get("user"), host.get("port"))
         role = role_of(*roles)
         before = found.setdefault(ssh, Listed(ssh, place, role))
         if role and not before.role:

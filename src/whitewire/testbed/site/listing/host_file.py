@@ -10,7 +10,7 @@ import re
 
 from whitewire.errors import UserError
 from whitewire.testbed.site.inventory import machines
-from whitewire.testbed.site.listing.base import Listed, role_of, target
+from whitewire.testbed.site.listing.base import Listed, role_of, ssh_target
 from whitewire.tools import Unreadable
 
 SLOTS = re.compile(r"([^:]+):[0-9]+")
@@ -26,7 +26,7 @@ def hosts(text: str) -> list[Listed]:
             continue
         match = SLOTS.fullmatch(words[0])
         user, _, host = (match[1] if match else words[0]).rpartition("@")
-        name = target(f"line {number}", host, user)
+        name = ssh_target(f"line {number}", host, user)
         found.setdefault(name, Listed(name, f"line {number}", role_of(host.partition(".")[0])))
     try:
         return [found[name] for name in machines([*found], "hosts")]

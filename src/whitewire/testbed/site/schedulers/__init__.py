@@ -13,7 +13,7 @@ from whitewire.testbed.site.schedulers.pbs import Pbs
 from whitewire.testbed.site.schedulers.scheduler import Scheduler
 from whitewire.testbed.site.schedulers.slurm import Slurm
 
-TABLE: dict[str, Scheduler] = {
+SCHEDULERS: dict[str, Scheduler] = {
     "slurm": Slurm(),
     "pbs": Pbs(),
     "gridengine": GridEngine(),
@@ -26,4 +26,4 @@ TABLE: dict[str, Scheduler] = {
 
 def of_job(environ: Mapping[str, str]) -> str:
     """The kind of testbed to whose job this environment belongs; empty outside of jobs."""
-    return next((kind for kind, scheduler in TABLE.items() if environ.get(scheduler.variable)), "")
+    return next((kind for kind, scheduler in SCHEDULERS.items() if environ.get(scheduler.variable)), "")

@@ -10,7 +10,14 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from whitewire.testbed.site.schedulers.scheduler import PAGE, ByCommand, answer, in_a_job, name_of, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import (
+    SCHEDULERS_PAGE,
+    ByCommand,
+    answer,
+    checked_host_name,
+    in_a_job,
+    seconds_of_clock,
+)
 
 
 class Flux(ByCommand):
@@ -19,12 +26,12 @@ class Flux(ByCommand):
     signals = (signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1)
 
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-        in_a_job(self.name, self.variable, environ, f"start this with flux batch or flux alloc; see {PAGE}")
+        in_a_job(self.name, self.variable, environ, f"start this with flux batch or flux alloc; see {SCHEDULERS_PAGE}")
         names = answer(self.name, ["flux", "hostlist", "--expand", "instance"], environ).split()
-        return [name_of(name, "flux hostlist") for name in names]
+        return [checked_host_name(name, "flux hostlist") for name in names]
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         return ["flux", "exec", f"--rank={rank}", "--dir=/", "sh", "-c", command]
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        return seconds_of(answer(self.name, ["flux", "job", "timeleft"], environ))
+        return seconds_of_clock(answer(self.name, ["flux", "job", "timeleft"], environ))

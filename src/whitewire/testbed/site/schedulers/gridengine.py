@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire.errors import UserError
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, name_of, node_file
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, checked_host_name, node_file
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 LEAST_SLOTS = 10
@@ -52,5 +52,5 @@ def slots_of(text: str, source: str) -> dict[str, int]:
         if len(words) < 2 or not (words[1].isascii() and words[1].isdigit()):
             expected = "expected a host, its slots, a queue and processors"
             raise UserError(f"{source}: line {number}: found {line[:60]!r}, {expected}")
-        slots[name_of(words[0], f"{source}: line {number}")] += int(words[1])
+        slots[checked_host_name(words[0], f"{source}: line {number}")] += int(words[1])
     return dict(slots)

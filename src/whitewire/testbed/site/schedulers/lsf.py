@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import Mapping
 
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, seconds_of_clock
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 LEFT = re.compile(r"(\d+:\d\d) [XLE]\s*$", re.ASCII | re.MULTILINE)
@@ -26,10 +26,10 @@ class Lsf(ByCommand):
         return ["blaunch", node, for_any_login_shell(command)]
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        return left_of(answer(self.name, ["bjobs", "-WL", environ.get("LSB_JOBID", "")], environ))
+        return _left_of(answer(self.name, ["bjobs", "-WL", environ.get("LSB_JOBID", "")], environ))
 
 
-def left_of(said: str) -> float:
+def _left_of(said: str) -> float:
     """Seconds that a job has left, from the output of `bjobs -WL`; infinite if it has no limit."""
     match = LEFT.search(said)
-    return seconds_of(f"{match[1]}:00") if match else math.inf
+    return seconds_of_clock(f"{match[1]}:00") if match else math.inf

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, seconds_of_clock
 from whitewire.testbed.site.ssh import for_any_login_shell
 
 
@@ -27,7 +27,7 @@ class Oar(ByCommand):
         return ["oarsh", "-T", node, for_any_login_shell(command)]
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        walltime = seconds_of(environ.get("OAR_JOB_WALLTIME_SECONDS", ""))
+        walltime = seconds_of_clock(environ.get("OAR_JOB_WALLTIME_SECONDS", ""))
         if math.isinf(walltime) or self.variable not in environ:
             return math.inf
         return Path(environ[self.variable]).stat().st_mtime + walltime - time.time()

@@ -10,7 +10,7 @@ import re
 import signal
 from collections.abc import Mapping
 
-from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import BySsh, answer, seconds_of_clock
 
 WALLTIMES = re.compile(r"^\s*(Resource_List|resources_used)\.walltime = (\d+:\d\d:\d\d)$", re.MULTILINE)
 
@@ -21,10 +21,10 @@ class Pbs(BySsh):
     signals = (signal.SIGTERM,)
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        return left_of(answer(self.name, ["qstat", "-f", environ.get("PBS_JOBID", "")], environ))
+        return _left_of(answer(self.name, ["qstat", "-f", environ.get("PBS_JOBID", "")], environ))
 
 
-def left_of(said: str) -> float:
+def _left_of(said: str) -> float:
     """Seconds that a job has left, from the output of `qstat -f`; infinite if it has no limit."""
     times = dict(WALLTIMES.findall(said))
-    return seconds_of(times.get("Resource_List", "")) - seconds_of(times.get("resources_used", "0"))
+    return seconds_of_clock(times.get("Resource_List", "")) - seconds_of_clock(times.get("resources_used", "0"))

@@ -17,11 +17,11 @@ from whitewire.testbed.site.inventory import Place
 from whitewire.testbed.site.remote_host import Layout, RemoteHost
 from whitewire.testbed.site.ssh import SshHost, configuration
 
-PAGE = "docs/sites/schedulers.md"
-ANSWER_S = 20.0
+SCHEDULERS_PAGE = "docs/sites/schedulers.md"
+_ANSWER_S = 20.0
 """Longest time for a scheduler to answer, in seconds."""
-NAME = re.compile(r"[\w][\w.-]*")
-CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,12})(?:\.\d*)?", re.ASCII)
+_NAME = re.compile(r"[\w][\w.-]*")
+_CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,12})(?:\.\d*)?", re.ASCII)
 
 
 class Scheduler(ABC):
@@ -91,7 +91,7 @@ def node_file(scheduler: str, key: str, path: str) -> str:
     """The text of a host file; `key`: the variable or key with its path, for messages. Raises UserError."""
     if not path:
         expected = "expected the file with the hosts of a job: start this in one"
-        raise UserError(f"{scheduler}: {key}: found nothing, {expected}; see {PAGE}")
+        raise UserError(f"{scheduler}: {key}: found nothing, {expected}; see {SCHEDULERS_PAGE}")
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -104,12 +104,12 @@ def first_words(text: str, source: str) -> list[str]:
     Raises a UserError that names an invalid line.
     """
     lines = [(number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), start=1)]
-    return [name_of(words[0], f"{source}: line {number}") for number, words in lines if words]
+    return [checked_host_name(words[0], f"{source}: line {number}") for number, words in lines if words]
 
 
-def name_of(text: str, where: str) -> str:
+def checked_host_name(text: str, where: str) -> str:
     """The text itself if it can be a host's name or address. Raises UserError otherwise."""
-    if not NAME.fullmatch(text):
+    if not _NAME.fullmatch(text):
         raise UserError(f"{where}: found {text[:60]!r}, expected the name of a host")
     return text
 
@@ -125,7 +125,7 @@ def in_a_job(scheduler: str, variable: str, environ: Mapping[str, str], how: str
 def answer(scheduler: str, argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """The output of a scheduler's command. Raises UserError if it fails."""
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=ANSWER_S,
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=_ANSWER_S,
                               stdin=subprocess.DEVNULL, env=dict(environ))  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{scheduler}: {' '.join(argv)}: {error}") from None
@@ -134,9 +134,9 @@ def answer(scheduler: str, argv: Sequence[str], environ: Mapping[str, str]) -> s
     return done.stdout
 
 
-def seconds_of(clock: str) -> float:
+def seconds_of_clock(clock: str) -> float:
     """`[days-][[hours:]minutes:]seconds` in seconds; infinite for any other text, such as UNLIMITED."""
-    match = CLOCK.fullmatch(clock.strip())
+    match = _CLOCK.fullmatch(clock.strip())
     if match is None:
         return math.inf
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())

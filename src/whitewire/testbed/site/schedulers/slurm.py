@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire.errors import UserError
-from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, in_a_job, seconds_of
+from whitewire.testbed.site.schedulers.scheduler import ByCommand, answer, in_a_job, seconds_of_clock
 
-KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS")
+_KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS")
 """Slurm's variables that locate it, which srun inherits. The others hold the job's request, which srun would apply to
 each step, although some of them exclude each other."""
 
-STATE = re.compile(r"\sJobState=(\S+) Reason=")
+_STATE = re.compile(r"\sJobState=(\S+) Reason=")
 NODES = re.compile(r"\sNodeList=(?!\(null\))(\S+) (?:(?!NodeList)\w+=\S* ){0,3}?(?:BatchHost|NumNodes)=")
 """The nodes, recognized by the fields after them, because a job's name and comments may contain `NodeList=` too."""
 
@@ -48,10 +48,10 @@ class Slurm(ByCommand):
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The environment without the variables of the job's request."""
         return {name: value for name, value in environ.items()
-                if not name.startswith(("SLURM_", "SRUN_")) or name in KEPT}  # fmt: skip
+                if not name.startswith(("SLURM_", "SRUN_")) or name in _KEPT}  # fmt: skip
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        return seconds_of(self._said(environ, "squeue", "--noheader", f"--jobs={job_id(environ)}", "--format=%L"))
+        return seconds_of_clock(self._said(environ, "squeue", "--noheader", f"--jobs={job_id(environ)}", "--format=%L"))
 
     def _said(self, environ: Mapping[str, str], *argv: str) -> str:
         return answer(self.name, argv, self.environment(environ))
@@ -71,7 +71,7 @@ def job_of(said: str, job: str) -> tuple[str, str]:
     Slurm shows all parts of an array or a heterogeneous job; ours is the one with this number. Raises UserError.
     """
     text = "\n".join({line for line in said.splitlines() if line.startswith(f"JobId={job} ")})
-    states, nodes = STATE.findall(text), NODES.findall(text)
+    states, nodes = _STATE.findall(text), NODES.findall(text)
     if (len(states), len(nodes)) != (1, 1):
         shown = " ".join((text or said).split())[:200] or "nothing"
         raise UserError(f"Slurm: job {job}: found {shown!r}, expected its nodes and its state, once")
