@@ -22,7 +22,7 @@ from whitewire.testbed.emulated import software
 from whitewire.tools import hibench, history
 from whitewire.tools.hibench import HiBenchJob
 from whitewire.tools.hibench_report import job_ids_of_script, report_metrics, report_rows
-from whitewire.tools.testdfsio import testdfsio_result
+from whitewire.tools.testdfsio import dfsio_result
 from whitewire.workloads import terasort
 
 TREE = Path(__file__).parents[1] / "data" / "hibench-tree"
@@ -159,7 +159,7 @@ def test_dfsioe_keeps_the_options_whose_quotes_got_lost(stack, bench):
     for report, counter in zip(reports, ("HDFS_BYTES_READ", "HDFS_BYTES_WRITTEN"), strict=True):
         (job,) = jobs_of(stack, report.jobs)
         assert job["state"] == "SUCCEEDED" and job["counters"][counter] > 2 * BLOCK
-        said = testdfsio_result(results[f"result_{report.name}.txt"])
+        said = dfsio_result(results[f"result_{report.name}.txt"])
         assert said.files == 2 and 0 < said.seconds < report.row.seconds
         assert "-Dtest.build.data=viewfs://whitewire/whitewire/HiBench/Dfsioe/Input @" in report.output
     metrics = report_metrics([report.record() for report in reports])

@@ -331,8 +331,8 @@ def test_help_lists_every_command_in_its_group():
     (commands,) = (action.choices for action in actions if isinstance(action.choices, dict))
     assert {cli._name(each) for functions in cli._GROUPS.values() for each in functions} == set(commands)
     said = cli.parser().format_help()
-    assert "\neveryday:\n  validate      Check every file that a run would use" in said
-    assert "\n  design        Write design.csv of a paper\n" in said
+    assert "\neveryday:\n  validate      Check every file of a run and this machine" in said
+    assert "\n  design        Write the design.csv of a paper\n" in said
 
 
 def test_a_wrong_command_names_the_nearest(project):

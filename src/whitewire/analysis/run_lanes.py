@@ -70,7 +70,7 @@ class RunLanes:
                 yield (str(experiment), str(metric)), rows
 
     def differences(self) -> list[dict[str, Any]]:
-        """Differences between the lanes of each block, a row of LANE_COLUMNS each: experiments and metrics of claims."""
+        """Differences between the lanes of each block, a row of LANE_COLUMNS each, for what claims use."""
         if LANE not in self.table:
             return []
         tests = [test for claim in self._paper.claims for test in tests_of(claim)]

@@ -28,8 +28,10 @@ from whitewire.factors.seen import PACKET_SIZE
 from whitewire.records.samples import ETHERNET, MTU
 from whitewire.workloads import Workload, terasort, workload_of
 
-SIMILITUDE_COLUMNS = ["paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
-            "follows", "bias"]  # fmt: skip
+SIMILITUDE_COLUMNS = [
+    "paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient", "alike",
+    "follows", "bias",
+]  # fmt: skip
 TOLERANCE = 0.05
 """Quotients that differ less from 1 count as alike."""
 LEAST_TIMEOUT_S = 0.2

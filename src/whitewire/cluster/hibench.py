@@ -27,7 +27,7 @@ from whitewire.tools import Unreadable, hibench
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench import Hadoop, HiBenchJob, NotPlain, script_command
 from whitewire.tools.hibench_report import Program, Report, Row, job_ids_of_script, report_rows
-from whitewire.tools.testdfsio import DfsioResult, testdfsio_result
+from whitewire.tools.testdfsio import DfsioResult, dfsio_result
 from whitewire.workloads.sleep import SLEEP_TOOL
 
 CLIENT_MIB = 384
@@ -161,7 +161,7 @@ class HiBench:
             return None
         said = self.host.run(["cat", f"{self.folder}/report/{self.job.program}/hadoop/result_{part}.txt"])
         try:
-            return testdfsio_result(said.stdout.decode(errors="replace")) if said.status == 0 else None
+            return dfsio_result(said.stdout.decode(errors="replace")) if said.status == 0 else None
         except Unreadable as error:
             raise RunFailed(f"hibench {part}: {error}") from None
 

@@ -41,7 +41,7 @@ INFINITE = ("Infinity", "∞", "?", "\ufffd")
 and then the deviation is NaN."""
 
 
-def testdfsio_result(text: str) -> DfsioResult:
+def dfsio_result(text: str) -> DfsioResult:
     """The last result in TestDFSIO's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(_HEADER)
     if not header:

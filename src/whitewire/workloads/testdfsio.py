@@ -15,7 +15,7 @@ from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
-from whitewire.tools.testdfsio import testdfsio_result
+from whitewire.tools.testdfsio import dfsio_result
 from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
 from whitewire.workloads.bench import Bench
 
@@ -182,7 +182,7 @@ class TestDfsio(Workload):
 def _job(bench: Bench, operation: str, arguments: list[str], kept: dict[str, str]) -> Job:
     """The job of one operation, with the values and times of its tasks."""
     job = bench.jobs.submit(TESTDFSIO_TOOL, arguments, operation, kept)
-    said = testdfsio_result(kept[f"{operation}.txt"])
+    said = dfsio_result(kept[f"{operation}.txt"])
     shown = bench.client.cat(bench.files.path(f"{_FOLDER}/io_{operation}/part-00000"))
     kept[f"{operation}-result.txt"] = shown + "\n"
     kept[f"{operation}-tasks.txt"] = bench.jobs.task_lines(job["id"], testdfsio.TASK_LINE)

@@ -388,7 +388,7 @@ def slow(argv):
         time.sleep(60)
     return fake_fio(argv)
 storage.EFFORTS["smoke"] = TINY
-storage.measure([storage.Place(Local("h1", slow), sys.argv[3])], "smoke", storage.Path(sys.argv[4]))
+storage.measure_drives([storage.DrivePlace(Local("h1", slow), sys.argv[3])], "smoke", storage.Path(sys.argv[4]))
 """
 
 

@@ -19,7 +19,7 @@ from whitewire.measure.file_systems import HdfsFiles, MountedFiles
 from whitewire.records import processors
 from whitewire.records.samples import Samples
 from whitewire.tools import Unreadable, history, testdfsio
-from whitewire.tools.testdfsio import testdfsio_result
+from whitewire.tools.testdfsio import dfsio_result
 from whitewire.workloads import workload_of
 
 
@@ -56,7 +56,7 @@ ANSWERS = {
 
 
 def test_testdfsio_closing_lines():
-    found = testdfsio_result(SAID)
+    found = dfsio_result(SAID)
     assert (found.files, found.seconds) == (5, 12.0)
     assert found.throughput == pytest.approx(1.69 * 2**20)
     assert found.rate_mean == pytest.approx(1.93 * 2**20)
@@ -66,7 +66,7 @@ def test_testdfsio_closing_lines():
 def test_testdfsio_without_a_line_is_unreadable(line):
     kept = "\n".join(text for text in SAID.splitlines() if line not in text)
     with pytest.raises(Unreadable, match="did not say"):
-        testdfsio_result(kept)
+        dfsio_result(kept)
 
 
 @pytest.mark.parametrize(("mean", "deviation"), [("∞", "NaN"), ("?", "?"), ("Infinity", "NaN"), ("\ufffd", "\ufffd")])
@@ -74,7 +74,7 @@ def test_testdfsio_says_of_a_task_without_time_that_its_rate_is_infinite(mean, d
     said = re.sub(r"(Average IO rate mb/sec:\s*)[\d.]+", rf"\g<1>{mean}", SAID)
     said = re.sub(r"(IO rate std deviation:\s*)[\d.]+", rf"\g<1>{deviation}", said)
     assert said != SAID
-    found = testdfsio_result(said)
+    found = dfsio_result(said)
     assert (found.rate_mean, found.rate_deviation, found.seconds) == (math.inf, math.inf, 12.0)
     sums = re.sub(r"(?m)^(f:rate\s+)\S+$", r"\g<1>Infinity", RESULT)
     assert testdfsio.task_values(sums)["rate"] == math.inf
@@ -89,14 +89,14 @@ CASES = Path(__file__).parents[2] / "data" / "cases"
     ("total-throughput-2.8.0", (81.1, 85.44, 22.68), 28.29),
 ])  # fmt: skip
 def test_testdfsio_numbers_are_read_whole(name, rates, seconds):
-    found = testdfsio_result((CASES / "testdfsio" / f"{name}.txt").read_text())
+    found = dfsio_result((CASES / "testdfsio" / f"{name}.txt").read_text())
     assert (found.throughput, found.rate_mean, found.rate_deviation) == tuple(rate * 2**20 for rate in rates)
     assert (found.files, found.seconds) == (10, seconds)
 
 
 def test_testdfsio_of_another_locale_is_unreadable():
     with pytest.raises(Unreadable, match="found '85,44', expected a number with a decimal point"):
-        testdfsio_result((CASES / "testdfsio" / "decimal-comma.txt").read_text())
+        dfsio_result((CASES / "testdfsio" / "decimal-comma.txt").read_text())
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
@@ -109,15 +109,15 @@ def test_testdfsio_of_another_locale_is_unreadable():
 ])  # fmt: skip
 def test_testdfsio_that_says_no_number_is_unreadable(old, new, says):
     with pytest.raises(Unreadable, match=says):
-        testdfsio_result(SAID.replace(old, new))
+        dfsio_result(SAID.replace(old, new))
 
 
 def test_testdfsio_gives_its_last_result_or_none():
     again = SAID.replace("1.69", "2.5")
-    assert testdfsio_result(SAID + again) == testdfsio_result(again)
-    assert testdfsio_result(re.sub("(?m)^(.*\n)", r"\1\1", again)) == testdfsio_result(again)
+    assert dfsio_result(SAID + again) == dfsio_result(again)
+    assert dfsio_result(re.sub("(?m)^(.*\n)", r"\1\1", again)) == dfsio_result(again)
     with pytest.raises(Unreadable, match="did not say seconds"):
-        testdfsio_result(SAID + again[: again.index("     Test exec time")])
+        dfsio_result(SAID + again[: again.index("     Test exec time")])
 
 
 @pytest.mark.parametrize(("old", "new"), [("9651.3", "9651,3"), ("9651.3", "9.6.3"), ("18066", "1.8"),

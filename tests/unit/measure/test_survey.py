@@ -130,6 +130,7 @@ CONFIG = {
               for name in ("namenode", "datanode1", "datanode2", "datanode3", "datanode4")],
 }  # fmt: skip
 SHAPE = Shape("", {}, 1, ("1gbe", "10gbe"))
+PARTS = ("network", "drives", "rdma")  # of a testbed without transports
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +139,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(survey_pairs.time, "sleep", lambda _: None)
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
-    monkeypatch.setattr(tidy.project, "paper_names", lambda: ["mellanox-mapr"])
+    monkeypatch.setattr(tidy, "paper_names", lambda: ["mellanox-mapr"])
 
 
 def made(folder, hosts, seconds=240.0, parts=records.OF_LINKS):
@@ -378,11 +379,11 @@ def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_aga
         survey.survey("lab", tmp_path, "quick")
         folder = tmp_path / "links"
         old = json.loads((folder / LINKS_RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
-        for part in records.OF_LINKS:
+        for part in PARTS:
             (folder / records.part_file(part)).unlink()
         manifest.close_record(folder, LINKS_RECORD, old, files_of_links(folder))
         assert read_links(folder) == old
-        for part in records.OF_LINKS:
+        for part in PARTS:
             survey.survey("lab", tmp_path, "quick", parts=[part])
             assert read_links(folder) == old
         (folder / LINKS_RECORD).unlink()
@@ -483,7 +484,7 @@ def started(folder):
 
 def tables(folder):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tidy.project, "paper_names", list)
+        patch.setattr(tidy, "paper_names", list)
         write_links_tables(folder)
 
 

@@ -90,7 +90,7 @@ class Carrying(Replayed):
 def at_once(monkeypatch):
     monkeypatch.setattr(survey, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(tidy, "load_testbed", lambda _: CONFIG)
-    monkeypatch.setattr(tidy.project, "paper_names", list)
+    monkeypatch.setattr(tidy, "paper_names", list)
 
 
 @pytest.fixture

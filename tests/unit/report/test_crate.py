@@ -128,7 +128,7 @@ def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
 
 def test_what_would_not_be_opened_is_not_packed(project, monkeypatch, tmp_path):
     monkeypatch.setattr(crate, "described_as", lambda *_: {})
-    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected"),
+    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("_MOST_BYTES", "bytes unpacked, expected"),
                         ("MOST_FILES", "files, expected at most 50"),
                         ("MOST_KEPT_BYTES", "of tables and records, expected at most 50")):  # fmt: skip
         with monkeypatch.context() as patched, pytest.raises(UserError, match=said):
@@ -237,7 +237,7 @@ def test_links_encrypted_files_and_what_is_too_large(project, whole, tmp_path, c
     path.write_bytes(raw)
     assert "found an encrypted file, expected a plain one" in refused(path, capsys)
     path = packed(whole[1], tmp_path / "a.zip")
-    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("MOST_BYTES", "bytes unpacked, expected"),
+    for limit, said in (("MOST_FILE_BYTES", "bytes, expected at most 50"), ("_MOST_BYTES", "bytes unpacked, expected"),
                         ("MOST_FILES", "files, expected at most 50")):  # fmt: skip
         with monkeypatch.context() as patched:
             patched.setattr(crate, limit, 50)
