@@ -28,7 +28,9 @@ rule paper:
         document="paper/{paper}.qmd",
         paper="config/papers/{paper}.yaml",
         style=STYLE,
-        functions=lambda wildcards: program_files(f"paper/R/papers/{wildcards.paper}/*.R"),
+        functions=lambda wildcards: program_files(
+            f"paper/R/papers/{wildcards.paper}/*.R"
+        ),
         program=program("report.render"),
     output:
         html=update(f"{REPORTS}/{{paper}}.html"),
