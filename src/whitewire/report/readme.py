@@ -125,10 +125,10 @@ def _trust(files: Mapping[str, bytes]) -> str:
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
-    """How the sets that score came out, as a line of README's list."""
+    """How the sets came out, as a line of README's list: both halves, as long as the model was not tuned to any."""
     rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
-    scored = (row["says"] for row in rows if row["half"] == calibration.SCORE and row["by"] == "all")
-    line = f"- **Calibrated**: {next(scored, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
+    both = (row["says"] for row in rows if row["half"] == calibration.BOTH and row["by"] == "all")
+    line = f"- **Calibrated**: {next(both, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
     return textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
