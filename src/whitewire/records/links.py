@@ -204,7 +204,7 @@ class ModelRow(TypedDict):
     source: str
     destination: str
     streams: int
-    operation: Literal["write", "read_links"]
+    operation: Literal["write", "read"]
     mode: str
     metric: str
     value: float
