@@ -86,8 +86,8 @@ PORTS = [{"fabric": "10gbe", "source": "namenode", "destination": "datanode1", "
           "test": "ib_write_bw", "message_bytes": size, "iterations": 1000, "attempt": 1,
           "metric": "bandwidth_average", "value": value, "unit": "MB/s", "limit": 1250, "why": ""}
          for size, value in ((64, 90.0), (1 << 20, 1180.0))]  # fmt: skip
-LINKS = {"rdma": PORTS,
-         "transports": [*over_iperf3("tcp", "tcp", 9400, 0.9), *over_iperf3("rsockets", "rdma", 9200, 0.3)]}  # fmt: skip
+PAIRS = [*over_iperf3("tcp", "tcp", 9400, 0.9), *over_iperf3("rsockets", "rdma", 9200, 0.3)]
+LINKS = {"rdma": PORTS, "transports": PAIRS}
 
 
 def section(folder: Path) -> tuple[str, str]:
