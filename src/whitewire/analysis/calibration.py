@@ -202,7 +202,8 @@ def calibration_sentence(row: Mapping[str, Any]) -> str:
     )
     misses = {words: row[name] for name, words in DIRECTIONS.items()}
     most = max(misses, key=misses.__getitem__)
-    return f"{said}, and {misses[most]} of {sum(misses.values())} misses are {most}" if misses[most] else said
+    verb = "is" if misses[most] == 1 else "are"
+    return f"{said}, and {misses[most]} of {sum(misses.values())} misses {verb} {most}" if misses[most] else said
 
 
 def rates_beside_ratios(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
