@@ -20,7 +20,8 @@ enum { DRIVES = 64, HELD = 4096 };
 #define NOTHING 1e-3 /* bytes: so few are what rounding left, and what is done until none are left would never end */
 
 struct model { /* written by design/drive.py, byte for byte */
-    double rate;        /* bytes/s */
+    double rate;        /* bytes/s written */
+    double read_rate;   /* bytes/s read */
     double access_time; /* seconds */
     double chunk;       /* bytes */
     double cache;       /* bytes, of each drive */

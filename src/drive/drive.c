@@ -1,9 +1,9 @@
 /* A spinning drive in front of a folder: delays the calls of unmodified programs that read and write there.
  *
  * Loaded with LD_PRELOAD. Every file below $WHITEWIRE_DRIVES/<n>/ lives on drive n. A drive is a server with one
- * queue: a call of b bytes occupies it for b / rate seconds, and for one access time more whenever the drive has to
- * move to another file (at most once for each write-back chunk of a file, as a kernel merges writes) or to another
- * place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
+ * queue: a call of b bytes occupies it for b / rate seconds, reads and writes each at their own rate, and for one
+ * access time more whenever the drive has to move to another file (at most once for each write-back chunk of a file,
+ * as a kernel merges writes) or to another place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
  * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
  *
  * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and
@@ -215,7 +215,8 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     }
     file->since_access += bytes;
     /* A busy machine wakes a call late. The next one would have come that much earlier: the drive was not idle. */
-    double start = begun - file->late, cost = bytes / shared->model.rate;
+    double start = begun - file->late;
+    double cost = bytes / (kind == READ ? shared->model.read_rate : shared->model.rate);
     if (drive->free_at < start) drive->free_at = start;
     if (moved || file->since_access >= shared->model.chunk) {
         if (moved || drive->file != file->inode) cost += shared->model.access_time;

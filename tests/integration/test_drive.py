@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import comes_to
 from whitewire.design.drive import Drive
-from whitewire.testbed.drives import put_drives
+from whitewire.testbed.drives import put_drives, read_back
 from whitewire.testbed.emulated.software import LIBRARIES
 from whitewire.tools import fio
 from whitewire.tools.fio import fio_bandwidth
@@ -46,6 +46,36 @@ def test_one_sequential_stream_gets_the_rate(testbed, drive, operation, mode):
         10.0, 0.05,
         lambda: fio_bandwidth(measure(host, drive, host.drive(1), operation, mode).check().stdout, operation),
     )  # fmt: skip
+
+
+READER = HARDWARE | {"read_rate_mb_per_s": 400}
+
+
+@pytest.mark.parametrize(("operation", "expected"), [("write", 10.0), ("read", 40.0)])
+@pytest.mark.parametrize("mode", ["buffered", "direct"])
+def test_reads_and_writes_have_a_rate_each(testbed, drive, operation, expected, mode):
+    host, reader = testbed.by_role("datanode")[0], Drive.scaled(READER, 10, drive.library)
+    measure(host, reader, host.drive(1), size=16_000_000)
+    assert read_back(host)["read_rate"] == 4 * read_back(host)["rate"]
+    comes_to(
+        expected, 0.06,
+        lambda: fio_bandwidth(
+            measure(host, reader, host.drive(1), operation, mode, 16_000_000).check().stdout, operation
+        ),
+    )  # fmt: skip
+
+
+def test_reads_and_writes_share_a_drives_time(testbed, drive):
+    host, reader = testbed.by_role("datanode")[0], Drive.scaled(READER | {"access_time_ms": 0}, 10, drive.library)
+    measure(host, reader, host.drive(1), size=16_000_000)
+
+    def rate() -> float:
+        done = measure(host, reader, host.drive(1), "rw", "direct", 16_000_000)
+        (job,) = json.loads(done.check().stdout)["jobs"]
+        seconds = job["write"]["io_bytes"] / 10e6 + job["read"]["io_bytes"] / 40e6
+        return job["job_runtime"] / 1000 / seconds
+
+    comes_to(1.0, 0.1, rate)
 
 
 def test_two_streams_on_one_drive_share_it_and_pay_for_moving(testbed, drive):

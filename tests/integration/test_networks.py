@@ -59,7 +59,7 @@ def runs(folder, factors, hardware=None, only=None):
 
 DRIVES = {
     "hdd": {"count": 4, "rate_mb_per_s": 100, "access_time_ms": 12.7},
-    "ssd": {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0.1},
+    "ssd": {"count": 1, "rate_mb_per_s": 500, "read_rate_mb_per_s": 2000, "access_time_ms": 0.1},
     "raid0-4": {"count": 1, "rate_mb_per_s": 400, "access_time_ms": 12.7},
 }
 COMMON = {"writeback_chunk_bytes": 4194304, "cache_bytes": 16777216}
@@ -73,6 +73,8 @@ def test_named_drives(tmp_path):
         seen = proof(record, "drive")
         assert record["evidence"]["volumes"] == seen["count"] == drive["count"]
         assert seen["rate"] * k == pytest.approx(drive["rate_mb_per_s"] * 1e6)
+        reads = drive.get("read_rate_mb_per_s", drive["rate_mb_per_s"])
+        assert seen.get("read_rate", seen["rate"]) * k == pytest.approx(reads * 1e6)
         assert seen["access_time"] * 1e3 == pytest.approx(drive["access_time_ms"])
 
 

@@ -106,7 +106,9 @@ test_that("a verdict carries why its claim is judged so, which acts as no markup
 })
 
 test_that("levels of a table without rows have no words", {
-  for (factor in c("mtu", "replication", "fabric", "offloads", "nodes", "rate_mb_per_s", "size_bytes", "other")) {
+  for (factor in c(
+    "mtu", "replication", "fabric", "offloads", "nodes", "rate_mb_per_s", "read_rate_mb_per_s", "size_bytes", "other"
+  )) {
     expect_length(level_name(factor, numeric()), 0)
   }
   expect_equal(nrow(with_level(data.frame(fabric = character()), "fabric")), 0)

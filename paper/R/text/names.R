@@ -65,6 +65,7 @@ level_name <- function(factor, x) {
     offloads = sprintf("offloads %s", x),
     nodes = sprintf("%s nodes", x),
     rate_mb_per_s = sprintf("%s MB/s a drive", trimmed(x)),
+    read_rate_mb_per_s = sprintf("reads at %s MB/s a drive", trimmed(x)),
     as.character(x)
   )
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +98,7 @@ class Stack:
         self.epoch += fresh and self.drive.cached
         wanted = self.drive, ease, self.slow_drives, self.epoch
         if self.hdfs.drive.limits and wanted != self.set_on_drives:
-            slow = replace(self.drive, rate=self.drive.rate * self.slow_drives)
+            slow = self.drive.slowed(self.slow_drives)
 
             def put(host: Host) -> None:
                 put_drives(slow if host is self.slow_worker else self.drive, host, ease, self.epoch)

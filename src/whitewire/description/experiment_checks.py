@@ -15,6 +15,8 @@ LEAST_PACKET, LARGEST_PACKET = 4096, 65536
 """Default packet of HDFS's write pipeline, bytes."""
 CHECKSUM = 512
 """Bytes per checksum of HDFS; blocks are multiples of it."""
+READ_RATE = "read_rate_mb_per_s"
+"""The entry of a drive that need not be there."""
 
 _Kind = tuple[Callable[[Any], bool], str]
 
@@ -64,6 +66,7 @@ def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> N
             raise fault(paper, f"{key}.parameters", sorted(experiment["parameters"]), f"{parameter} among them")
     _check_replicas(paper, key, experiment)
     _check_stores(paper, key, experiment)
+    _check_sources(paper, key, experiment.get("hardware", {}))
     _check_drive(paper, key, experiment)
     for name, found, expected in _unread(paper, experiment):
         raise fault(paper, f"{key}.{name}", found, expected)
@@ -133,9 +136,12 @@ def _cell(experiment: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
 
 
 def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """A store has the keys of its kind, all that a mounted one needs, and no more targets than servers have."""
+    """A store has the keys of its kind, all that a mounted one needs, no more targets than servers have, and no drives
+    that its servers cannot have."""
     of_mounted = ("stripe_count", "stripe_size_bytes", "max_dirty_bytes", "readahead_bytes")
     targets = experiment["roles"].get("oss", 0) * OSTS_PER_OSS
+    hardware = experiment.get("hardware", {})
+    drives = [hardware.get("drive", {}), *hardware.get("drives", {}).values()]
     for name, store in experiment.get("stores", {}).items():
         where = f"{key}.stores.{name}"
         if store["kind"] == "hdfs":
@@ -147,18 +153,30 @@ def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None
         for needed in of_mounted:
             if needed not in store:
                 raise fault(paper, f"{where}.{needed}", None, "a number, for a store of kind cephfs")
+        if any(READ_RATE in drive for drive in drives):
+            expected = f"hdfs: {READ_RATE} is given, and object servers' drives have one rate for reading and writing"
+            raise fault(paper, f"{where}.kind", store["kind"], expected)
         if store["stripe_count"] > targets:
             expected = f"at most {targets}: each of roles.oss has {OSTS_PER_OSS} targets"
             raise fault(paper, f"{where}.stripe_count", store["stripe_count"], expected)
 
 
+def _check_sources(paper: Paper, key: str, hardware: Mapping[str, Any]) -> None:
+    """Every source is of an entry of its drive, and a read rate, which a drive may lack, has a source."""
+    drives = {"hardware.drive": hardware.get("drive", {}) | {"sources": hardware.get("sources", {})}}
+    drives |= {f"hardware.drives.{name}": drive for name, drive in hardware.get("drives", {}).items()}
+    for place, drive in drives.items():
+        where = f"{key}.{place.removesuffix('.drive')}.sources"
+        for name in drive["sources"]:
+            if name not in drive:
+                raise fault(paper, where, name, f"an entry of {place}", drive)
+        if READ_RATE in drive and READ_RATE not in drive["sources"]:
+            raise fault(paper, f"{where}.{READ_RATE}", None, "where the number comes from, or `assumption: …`")
+
+
 def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """Levels of drives are what the drive's own entries may be, and every source is of one of them."""
-    hardware = experiment.get("hardware", {})
-    drive = hardware.get("drive", {})
-    for name in hardware.get("sources", {}):
-        if name not in drive:
-            raise fault(paper, f"{key}.hardware.sources", name, "an entry of hardware.drive", drive)
+    """Levels of drives are what the drive's own entries may be."""
+    drive = experiment.get("hardware", {}).get("drive", {})
     parts = schema("paper")["$defs"]["drive"]["properties"]
     for name in set(drive) & set(experiment["factors"]):
         for index, level in enumerate(experiment["factors"][name]):

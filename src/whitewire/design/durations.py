@@ -118,7 +118,8 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * crossings / (1 if shared else workers) / link
     if drive := hardware_of(experiment, levels):
-        rate = drive["count"] * drive["rate_mb_per_s"] * 1e6 / scale.k
+        slower = min(drive["rate_mb_per_s"], drive.get("read_rate_mb_per_s", math.inf))
+        rate = drive["count"] * slower * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
     return own.startup_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)

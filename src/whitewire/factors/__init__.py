@@ -13,7 +13,9 @@ from whitewire.records.run import RunRecord
 NETWORK = frozenset({"mtu", "slow_host", "slow_drives", "cross_traffic"})
 """Factors and parameters of links or hosts that do not affect startup overhead, because they matter only with data."""
 
-DRIVE = frozenset({"count", "rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes"})
+DRIVE = frozenset({
+    "count", "rate_mb_per_s", "read_rate_mb_per_s", "access_time_ms", "writeback_chunk_bytes", "cache_bytes",
+})  # fmt: skip
 """Factors that are keys of an experiment's `hardware.drive`."""
 MEMORY = frozenset({"memory_bytes", "dirty_background_ratio", "dirty_ratio"})
 """Further keys of a drive with a page cache in front of it."""
@@ -206,6 +208,7 @@ FACTORS: dict[str, Factor] = {
             for name, key, factor, unit, meaning in (
                 ("count", "count", 1, "1", "Drives per worker"),
                 ("rate_mb_per_s", "rate", 1e6, "MB/s", "Rate of one sequential stream of a drive"),
+                ("read_rate_mb_per_s", "read_rate", 1e6, "MB/s", "Rate of one sequential stream that a drive reads"),
                 ("access_time_ms", "access_time", 1e-3, "ms", "Time that a drive takes to come to another place"),
                 ("writeback_chunk_bytes", "chunk", 1, "B", "Bytes that are written back before another file's turn"),
                 ("cache_bytes", "cache", 1, "B", "Bytes that may wait in a drive"),

@@ -364,9 +364,10 @@ def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:
     """A function that reads a key of the drive model's state, in multiples of `unit`; rates and sizes at full scale."""
 
     def seen(record: RunRecord) -> float | None:
-        value = record["evidence"].get("drive", {}).get(key)
+        state = record["evidence"].get("drive", {})
+        value = state.get("rate" if key == "read_rate" and key not in state else key)
         if value is None:
             return None
-        return value / unit * (record["scale"]["k"] if key in ("rate", "chunk", "cache") else 1)
+        return value / unit * (record["scale"]["k"] if key in ("rate", "read_rate", "chunk", "cache") else 1)
 
     return seen

@@ -227,7 +227,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     folder.mkdir(parents=True, exist_ok=True)
     drive = drive.uncached
     # Long compared with what the drive's cache hides, short enough to be run before every block.
-    size = int(max(8 * drive.cache, drive.rate * 0.7) // FIO_BLOCK + 1) * FIO_BLOCK
+    size = int(max(8 * drive.cache, max(drive.rate, drive.read_rate) * 0.7) // FIO_BLOCK + 1) * FIO_BLOCK
     rows: list[dict] = []
     for host in testbed.by_role("datanode")[:DRIVE_NODES]:
         put_drives(drive, host)
@@ -247,7 +247,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
 
 def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path,
            stop: bool) -> list[dict]:  # fmt: skip
-    expected = drive.rate / 1e6
+    expected = (drive.read_rate if operation == "read" else drive.rate) / 1e6
     where = host.drive(number)
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:

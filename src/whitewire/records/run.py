@@ -148,9 +148,9 @@ class EvidenceRecord(TypedDict, total=False):
     store: dict[str, object]
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
-    drive: Annotated[dict[str, float], MayBeInfinite(("rate", "chunk"))]
-    """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale. With a
-    page cache also: memory, background, limit, and the bytes that the first worker's memory took in the run."""
+    drive: Annotated[dict[str, float], MayBeInfinite(("rate", "read_rate", "chunk"))]
+    """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale; read_rate,
+    where it is another one. With a page cache also: memory, background, limit, and the bytes that the first worker's memory took in the run."""
     page_cache: str
     """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
     volumes: int

@@ -78,11 +78,15 @@ class Copy(Workload):
     @staticmethod
     def too_fast(record: RunRecord, found: Found) -> list[Reason]:
         """Why a copy was too fast for the client's modelled drive (empty: it was not, or no drive is modelled)."""
-        rate = record.get("evidence", {}).get("drive", {}).get("rate", math.inf) / 1e6
-        ways = {"copy_in_rate": "read from", "copy_out_rate": "written to"}
+        drive = record.get("evidence", {}).get("drive", {})
+        written = drive.get("rate", math.inf)
+        ways = {
+            "copy_in_rate": ("read from", drive.get("read_rate", written) / 1e6),
+            "copy_out_rate": ("written to", written / 1e6),
+        }
         return [
             Reason("too_fast", {"rate": found[metric], "way": way, "drive": rate})
-            for metric, way in ways.items() if not found[metric] <= FASTER * rate
+            for metric, (way, rate) in ways.items() if not found[metric] <= FASTER * rate
         ]  # fmt: skip
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:

@@ -95,6 +95,12 @@ def with_store(data: dict, **store: object) -> None:
     inverse(data)["where"] = {"store": "one"}
 
 
+def with_read_rate(data: dict) -> None:
+    hardware = experiment(data)["hardware"]
+    hardware["drive"]["read_rate_mb_per_s"] = "500 MB/s"
+    hardware["sources"]["read_rate_mb_per_s"] = "a data sheet"
+
+
 SHAPE = {"stripe_count": 1, "stripe_size_bytes": 1048576, "max_dirty_bytes": 1048576, "readahead_bytes": 1048576}
 ESTIMANDS = "ratio, share, ratio_of_ratios, maximum_ratio, trend, curve_fit, count, expression, model, none"
 OF_JOBS = ", ".join(sorted(workload_of("testdfsio").known()))
@@ -352,7 +358,20 @@ FAULTS = {
         lambda d: experiment(d)["hardware"]["sources"].update(rate_mb_s="x"),
         'experiments[0].hardware.sources: found "rate_mb_s", expected an entry of hardware.drive; did you mean '
         '"rate_mb_per_s"?'),
+    "a read rate without its source": (
+        lambda d: experiment(d)["hardware"]["drive"].update(read_rate_mb_per_s="500 MB/s"),
+        "experiments[0].hardware.sources.read_rate_mb_per_s: found null, expected where the number comes from, or "
+        "`assumption: …`"),
+    "a source of no read rate": (
+        lambda d: experiment(d)["hardware"].update(drives={"ssd": experiment(d)["hardware"]["drive"] | {
+            "sources": experiment(d)["hardware"]["sources"] | {"read_rate_mb_per_s": "a data sheet"}}}),
+        'experiments[0].hardware.drives.ssd.sources: found "read_rate_mb_per_s", expected an entry of '
+        'hardware.drives.ssd; did you mean "rate_mb_per_s"?'),
     # --- stores
+    "a store whose drives have one rate": (
+        lambda d: (with_store(d, **SHAPE), with_read_rate(d)),
+        'experiments[0].stores.one.kind: found "cephfs", expected hdfs: read_rate_mb_per_s is given, and object '
+        "servers' drives have one rate for reading and writing"),
     "a store without a stripe": (
         lambda d: with_store(d, **{k: v for k, v in SHAPE.items() if k != "stripe_count"}),
         "experiments[0].stores.one.stripe_count: found null, expected a number, for a store of kind cephfs"),
@@ -375,7 +394,7 @@ def test_a_fault_is_one_exact_line(name, tmp_path):
 
 
 @pytest.mark.parametrize("change", [
-    lambda d: None, of_jobs, by_puts, as_share, lambda d: with_store(d, **SHAPE),
+    lambda d: None, with_read_rate, of_jobs, by_puts, as_share, lambda d: with_store(d, **SHAPE),
     lambda d: (of_jobs(d), as_share(d, metric="throughput_net")),
     lambda d: (of_jobs(d), as_share(d), d["claims"][0].update(routes=["measured"])),
     lambda d: (of_jobs(d), test_of(d).update(metric="throughput")),

@@ -18,6 +18,21 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
 
 
+READS = {"count": 1, "rate_mb_per_s": 200, "read_rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4e6,
+         "cache_bytes": 2e6}  # fmt: skip
+
+
+def test_reads_have_the_rate_of_writes_unless_they_have_their_own():
+    drive, plain = (Drive.scaled(READS | of, 10, "library.so") for of in ({}, {"read_rate_mb_per_s": 200}))
+    assert (drive.rate, drive.read_rate) == (2e7, 5e7)
+    assert drive.record == plain.record | {"read_rate": 5e7}
+    assert plain == Drive.scaled({k: v for k, v in READS.items() if k != "read_rate_mb_per_s"}, 10, "library.so")
+    assert (drive.slowed(0.5).rate, drive.slowed(0.5).read_rate) == (1e7, 2.5e7)
+    assert read_state(drive.state() + bytes(ACCOUNT.size)) | {"count": 1} == drive.record
+    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["read_rate"] == math.inf
+    assert "read_rate" not in read_state(plain.state() + bytes(ACCOUNT.size))
+
+
 MEMORY = {"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chunk_bytes": 4e6, "cache_bytes": 2e6,
           "memory_bytes": 16e9, "dirty_background_ratio": 10, "dirty_ratio": 20}  # fmt: skip
 

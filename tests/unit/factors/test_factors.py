@@ -89,6 +89,8 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("page_cache", RECORD | {"evidence": {"page_cache": "on 3 of 4 workers"}}, "on 3 of 4 workers", "on"),
     ("count", RECORD, 2, 1),
     ("rate_mb_per_s", RECORD, 110, 130),
+    ("read_rate_mb_per_s", RECORD, 110, 500),
+    ("read_rate_mb_per_s", RECORD | {"evidence": {"drive": {"rate": 859375.0, "read_rate": 3906250.0}}}, 500, 110),
     ("access_time_ms", RECORD, 12.3, 8),
     ("writeback_chunk_bytes", RECORD, 4194304, 1048576),
     ("cache_bytes", RECORD, 67108864, 33554432),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whitewire.design.drive import Drive
 from whitewire.errors import UserError
 from whitewire.measure import links
 from whitewire.testbed.base import Completed, Fabric
@@ -58,6 +59,23 @@ def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch
         UserError, match=r"link: -3\.0% of what is set, bound 1\.0%, in 5 attempts.* is the machine busy"
     ):
         links._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
+
+
+def test_reads_of_a_modelled_drive_are_held_against_its_rate_of_reading(monkeypatch, tmp_path):
+    hardware = {"count": 2, "rate_mb_per_s": 20, "read_rate_mb_per_s": 50, "access_time_ms": 0,
+                "writeback_chunk_bytes": 65536, "cache_bytes": 0}  # fmt: skip
+    host = SimpleNamespace(
+        name="datanode1", drive_root="/drives", drive=lambda number: f"/drives/{number}", clear_drives=lambda: None,
+        run=lambda argv, **_: Completed(tuple(argv), 0, b"", b""),
+    )  # fmt: skip
+    monkeypatch.setattr(links, "put_drives", lambda *given: None)
+    monkeypatch.setattr(links, "fio_bandwidth", lambda raw, operation: {"write": 20.0, "read": 49.0}[operation])
+    testbed = SimpleNamespace(by_role=lambda role: [host])
+    rows = links.probe_drives(testbed, Drive.scaled(hardware, 1, "library.so"), 0.05, tmp_path)
+    assert {(row["operation"], row["mode"]): (row["expected"], row["ok"]) for row in rows} == {
+        ("write", "buffered"): (20.0, True), ("write", "direct"): (20.0, True),
+        ("read", "buffered"): (50.0, True), ("read", "direct"): (50.0, True),
+    }  # fmt: skip
 
 
 def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():

@@ -52,7 +52,7 @@ def test_a_word_that_is_none_of_its_form_is_reported_with_the_nearest():
 
 
 def test_a_drive_without_a_model_has_an_infinite_rate_and_goodput_never():
-    drive = {"count": 1, "rate": math.inf, "access_time": 0.0, "chunk": math.inf, "cache": 0.0}
+    drive = {"count": 1, "rate": math.inf, "read_rate": math.inf, "access_time": 0.0, "chunk": math.inf, "cache": 0.0}
     assert fault_of_value({"evidence": {"drive": drive}}, RunRecord) == ""
     assert "access_time: found" in fault_of_value({"evidence": {"drive": drive | {"access_time": math.inf}}}, RunRecord)
     job = {"name": "read", "submit": 1.0, "end": 2.0, "tasks": [], "counters": {},
