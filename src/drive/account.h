@@ -16,20 +16,25 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { DRIVES = 64, HELD = 4096 };
+enum { INTERMEDIATE = 64, DRIVES = 128, HELD = 4096 }; /* drives from INTERMEDIATE on are for intermediate data alone */
 #define NOTHING 1e-3 /* bytes: so few are what rounding left, and what is done until none are left would never end */
 
-struct model { /* written by design/drive.py, byte for byte */
+struct properties { /* of drives of one kind */
     double rate;        /* bytes/s written */
     double read_rate;   /* bytes/s read */
     double access_time; /* seconds */
     double chunk;       /* bytes */
     double cache;       /* bytes, of each drive */
-    double memory;      /* bytes of files that the node holds at most */
-    double background;  /* dirty bytes above which drives write back */
-    double limit;       /* dirty bytes above which writers wait; 0: no memory, each call waits for its drive */
-    int at_ease;        /* nothing waits */
-    unsigned epoch;     /* another one: memory is empty again */
+};
+struct model { /* written by design/drive.py, byte for byte */
+    struct properties data, intermediate;
+    double intermediates; /* drives for intermediate data; 0: it is on those for data */
+    double moved;         /* bytes of calls to those drives since the model was written */
+    double memory;        /* bytes of files that the node holds at most */
+    double background;    /* dirty bytes above which drives write back */
+    double limit;         /* dirty bytes above which writers wait; 0: no memory, each call waits for its drive */
+    int at_ease;          /* nothing waits */
+    unsigned epoch;       /* another one: memory is empty again */
 };
 struct drive {
     double free_at;      /* seconds at which all that the drive took on is done */
@@ -60,6 +65,10 @@ struct account {
 
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
+
+static inline const struct properties *of_drive(const struct model *m, int drive) {
+    return drive < INTERMEDIATE ? &m->data : &m->intermediate;
+}
 
 static void account_empty(struct account *a, unsigned epoch, double now) {
     memset(a, 0, offsetof(struct account, held));
@@ -137,8 +146,9 @@ static struct held *in_turn(struct account *a, const struct drive *drive, int nu
  * there. */
 static void write_back(struct account *a, const struct model *m, struct drive *drive, struct held *h, double bytes,
                        double begin) {
+    const struct properties *its = of_drive(m, h->drive);
     drive->turn = h->file;
-    drive->free_at = begin + bytes / m->rate;
+    drive->free_at = begin + bytes / its->rate;
     h->dirty -= bytes;
     if (h->dirty < 1e-6) { /* less than any byte: what rounding left */
         bytes += h->dirty;
@@ -147,8 +157,8 @@ static void write_back(struct account *a, const struct model *m, struct drive *d
     h->written += bytes;
     a->dirty -= bytes;
     a->gone += bytes;
-    if (h->written >= m->chunk * (1 - 1e-9)) {
-        if (drive->file != h->file) drive->free_at += m->access_time;
+    if (h->written >= its->chunk * (1 - 1e-9)) {
+        if (drive->file != h->file) drive->free_at += its->access_time;
         drive->file = h->file;
         h->written = 0;
         struct held *next = in_turn(a, drive, h->drive, 1);
@@ -158,22 +168,25 @@ static void write_back(struct account *a, const struct model *m, struct drive *d
 
 /* What the drives did in the background up to now; each may be ahead by what its cache holds. */
 static void account_advance(struct account *a, const struct model *m, struct drive *drives, double now) {
-    double from = a->then, horizon = now + m->cache / m->rate;
+    double from = a->then;
     if (now > a->then) a->then = now;
     while (a->dirty - m->background > NOTHING) {
         int first = 0;
-        double begin = horizon;
+        double begin = 0, left = 0; /* seconds that the first one has left */
         for (int i = 0; i < a->count; i++) {
             struct held *h = &a->held[i];
-            double start = most(drives[h->drive].free_at, from);
-            if (h->dirty > 0 && start < begin) {
+            const struct properties *its = of_drive(m, h->drive);
+            double start = most(drives[h->drive].free_at, from), has = now + its->cache / its->rate - start;
+            if (h->dirty > 0 && has >= 1e-9 && (!first || start < begin)) {
                 begin = start;
+                left = has;
                 first = h->drive;
             }
         }
-        if (!first || horizon - begin < 1e-9) break;
+        if (!first) break;
         struct held *h = in_turn(a, &drives[first], first, 0);
-        double bytes = least(h->dirty, least(m->chunk - h->written, (horizon - begin) * m->rate));
+        const struct properties *its = of_drive(m, first);
+        double bytes = least(h->dirty, least(its->chunk - h->written, left * its->rate));
         write_back(a, m, &drives[first], h, least(bytes, a->dirty - m->background), begin);
     }
     make_room(a, m);
@@ -215,16 +228,17 @@ static int account_has_left(const struct account *a, double until) {
 static double account_due(const struct account *a, const struct model *m, const struct drive *drives, double until,
                           double now) {
     char busy[DRIVES] = {0};
-    int count = 0;
-    double begin = 0;
+    double begin = 0, rate = 0;
     for (int i = 0; i < a->count; i++) {
         const struct held *h = &a->held[i];
         if (h->dirty <= 0 || busy[h->drive]) continue;
-        double free_at = drives[h->drive].free_at - m->cache / m->rate;
-        begin = count++ ? least(begin, free_at) : free_at;
+        const struct properties *its = of_drive(m, h->drive);
+        double free_at = drives[h->drive].free_at - its->cache / its->rate;
+        begin = rate > 0 ? least(begin, free_at) : free_at;
+        rate += its->rate;
         busy[h->drive] = 1;
     }
-    return most(now, begin) + (count ? (until - a->gone - a->forgotten) / (count * m->rate) : 0);
+    return most(now, begin) + (rate > 0 ? (until - a->gone - a->forgotten) / rate : 0);
 }
 
 /* How many bytes of a read memory has; the others come from the drive and stay. */
@@ -260,7 +274,8 @@ static void account_sync(struct account *a, const struct model *m, struct drive 
     while ((at = held_at(a, file)) >= 0 && a->held[at].dirty > 0) {
         struct held *h = &a->held[at];
         struct drive *drive = &drives[h->drive];
-        write_back(a, m, drive, h, least(h->dirty, m->chunk - h->written), most(drive->free_at, now));
+        write_back(a, m, drive, h, least(h->dirty, of_drive(m, h->drive)->chunk - h->written),
+                   most(drive->free_at, now));
     }
 }
 

@@ -1,13 +1,15 @@
-/* A spinning drive in front of a folder: delays the calls of unmodified programs that read and write there.
+/* A modelled drive in front of a folder: delays the calls of unmodified programs that read and write there.
  *
  * Loaded with LD_PRELOAD. Every file below $WHITEWIRE_DRIVES/<n>/ lives on drive n. A drive is a server with one
- * queue: a call of b bytes occupies it for b / rate seconds, reads and writes each at their own rate, and for one
- * access time more whenever the drive has to move to another file (at most once for each write-back chunk of a file,
- * as a kernel merges writes) or to another place in it. A call returns when the drive has reached it, less what the drive's cache may hold back; with O_DIRECT
- * nothing is held back, and fsync waits for the whole queue. The queue is in memory shared by all processes.
+ * queue: a call of b bytes occupies it for b / rate seconds, at the rate of reads or of writes, and for one access time
+ * more whenever the drive has to move to another file (at most once for each write-back chunk of a file, as a kernel
+ * merges writes) or to another place in it. A call returns when the drive has reached it, less what the drive's cache
+ * may hold back; with O_DIRECT nothing is held back, and fsync waits for the whole queue. The queue is in memory shared
+ * by all processes.
  *
  * In YARN's folder on a drive (local/) what tasks spill, merge and serve waits, but not the settings, scripts and
  * tokens of containers: they do not shrink with rates and data, and would take seconds at a thousandth of a rate.
+ * Where the model has drives for this intermediate data alone, it waits for those, wherever its folder is.
  *
  * Where the model has a node's memory, account.h is in front of that: writes return at once while less than its limit
  * is dirty, and what was just written is read from memory. O_DIRECT and O_SYNC go past it, and fsync has the file's
@@ -95,7 +97,7 @@ static void set_up(void) {
         map->ready = 1;
     }
     close(fd);
-    if (map->model.rate <= 0) {
+    if (map->model.data.rate <= 0) {
         fprintf(stderr, "whitewire: %s does not say what drives can do\n", path);
         _exit(70);
     }
@@ -134,9 +136,11 @@ static int drive_of(const char *path) {
     if (!shared || !path || strncmp(path, root, root_length) || path[root_length] != '/') return 0;
     char *inside;
     long number = strtol(path + root_length + 1, &inside, 10);
-    if (number <= 0 || number >= DRIVES) return 0;
-    int of_yarn = !strncmp(inside, "/local/", 7) && (strstr(inside, "/container_") || strstr(inside, "/filecache/"));
-    return of_yarn ? 0 : (int)number;
+    if (number <= 0 || number >= INTERMEDIATE) return 0;
+    if (strncmp(inside, "/local/", 7)) return (int)number;
+    if (strstr(inside, "/container_") || strstr(inside, "/filecache/")) return 0;
+    int intermediates = (int)shared->model.intermediates;
+    return intermediates ? INTERMEDIATE + (int)(number - 1) % intermediates : (int)number;
 }
 
 /* A file is cut to a length, or deleted: what of it is dirty in memory is not written. */
@@ -191,10 +195,12 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     if (fd < 0 || fd >= FILES || !table[fd].drive || bytes <= 0 || shared->model.at_ease) return;
     struct open_file *file = &table[fd];
     struct drive *drive = &shared->drive[file->drive];
+    const struct properties *its = of_drive(&shared->model, file->drive);
     int moved = offset >= 0 && offset != file->next, by_memory = shared->model.limit > 0 && !file->sync;
     double at = offset >= 0 || !by_memory ? (double)offset : (double)(lseek(fd, 0, SEEK_CUR) - bytes);
     file->next = (offset >= 0 ? offset : file->next) + bytes;
     lock();
+    if (file->drive >= INTERMEDIATE) shared->model.moved += bytes;
     double begun = now();
     struct account *account = by_memory && at >= 0 ? memory(begun) : NULL;
     if (account && kind == WRITE) {
@@ -215,16 +221,15 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     }
     file->since_access += bytes;
     /* A busy machine wakes a call late. The next one would have come that much earlier: the drive was not idle. */
-    double start = begun - file->late;
-    double cost = bytes / (kind == READ ? shared->model.read_rate : shared->model.rate);
+    double start = begun - file->late, cost = bytes / (kind == READ ? its->read_rate : its->rate);
     if (drive->free_at < start) drive->free_at = start;
-    if (moved || file->since_access >= shared->model.chunk) {
-        if (moved || drive->file != file->inode) cost += shared->model.access_time;
+    if (moved || file->since_access >= its->chunk) {
+        if (moved || drive->file != file->inode) cost += its->access_time;
         drive->file = file->inode;
         file->since_access = 0;
     }
     drive->free_at += cost;
-    double until = drive->free_at - (file->direct || kind == READ ? 0 : shared->model.cache / shared->model.rate);
+    double until = drive->free_at - (file->direct || kind == READ ? 0 : its->cache / its->rate);
     pthread_mutex_unlock(&shared->lock);
     file->late = 0;
     if (until <= begun) return;

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -76,6 +77,28 @@ def test_reads_and_writes_share_a_drives_time(testbed, drive):
         return job["job_runtime"] / 1000 / seconds
 
     comes_to(1.0, 0.1, rate)
+
+
+def test_intermediate_data_wait_for_drives_of_their_own(testbed, drive):
+    """One drive for YARN's folders on both drives for data: two streams share it, and what is data does not wait."""
+    host = testbed.by_role("datanode")[0]
+    both = replace(drive, intermediate=Drive.scaled(READER | {"count": 1, "rate_mb_per_s": 200}, 10, drive.library))
+    comes_to(10.0, 0.06, lambda: fio_bandwidth(measure(host, both, host.drive(1)).check().stdout, "write"))
+    assert read_back(host)["intermediate_moved"] == 0
+    for operation, rate in (("write", 20.0), ("read", 40.0)):
+        comes_to(
+            rate, 0.06,
+            lambda operation=operation: fio_bandwidth(
+                measure(host, both, f"{host.drive(1)}/local", operation, size=16_000_000).check().stdout, operation
+            ),
+        )  # fmt: skip
+    assert read_back(host)["intermediate_moved"] == pytest.approx(16_000_000, rel=0.01)
+    begin = time.monotonic()
+    argv = ["fio", "--rw=write", "--bs=65536", "--size=10000000", "--ioengine=psync", "--end_fsync=1", "--name=a",
+            f"--directory={host.drive(1)}/local", "--name=b", f"--directory={host.drive(2)}/local"]  # fmt: skip
+    host.run(["mkdir", "-p", f"{host.drive(2)}/local"]).check()
+    host.run(argv, env=both.environment(host.drive_root)).check()
+    assert time.monotonic() - begin > 0.95
 
 
 def test_two_streams_on_one_drive_share_it_and_pay_for_moving(testbed, drive):

@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 ROLES = {"namenode": 1, "datanode": 3, "client": 1}
 SCALE = {"k": 100, "bytes": {"smoke": 6.0e6, "quick": 6.0e6, "full": 6.0e6}, "splits": 6}
 JOB = {"size_bytes": 1.0e12, "block_size_bytes": 134217728, "replication": 1, "fabric": "10gbe"}
+DRIVE = {"count": 1, "rate_mb_per_s": 1000, "access_time_ms": 0, "writeback_chunk_bytes": 4194304, "cache_bytes": 0}
+SSD = [*DRIVE, "read_rate_mb_per_s"]
 EXPERIMENTS = {
     "coded-puts": ("hdfs_put", {"store": ["copies", "coded"]}, {
         "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "clients": 1,
@@ -34,6 +36,10 @@ EXPERIMENTS = {
         "parameters": JOB | {"maps": 6, "reduces": 3}, "scale": SCALE,
         "only": [{"tasks_per_worker": 1, "map_output_compression": "none"},
                  {"tasks_per_worker": 2, "map_output_compression": "snappy"}]}),
+    "intermediate": ("terasort", {"intermediate_drive": ["shared", "ssd"]}, {
+        "parameters": JOB | {"maps": 6, "reduces": 3}, "scale": SCALE,
+        "hardware": {"drive": DRIVE, "drives": {"ssd": DRIVE | {
+            "rate_mb_per_s": 2000, "read_rate_mb_per_s": 4000, "sources": dict.fromkeys(SSD, "a test")}}}}),
     "read": ("testdfsio", {"operation": ["read"]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
     "in-order": ("teravalidate", {"maps": [3]}, {"parameters": JOB, "scale": SCALE}),
@@ -93,7 +99,7 @@ def test_every_level_is_proved_by_a_valid_run(block):
         assert all(proof.same for proof in proofs.values())
     why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]
     assert {name: len(records) for name, records in found.items()} == {
-        "coded-puts": 2, "waves": 2, "read": 1, "in-order": 1, "calls": 1
+        "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "calls": 1
     }, why  # fmt: skip
 
 
@@ -105,6 +111,8 @@ def test_levels_that_differ_make_runs_that_differ(block):
     assert one["evidence"]["waves"]["terasort"] >= 2
     written = [record["jobs"][0]["counters"]["MAP_OUTPUT_MATERIALIZED_BYTES"] for record in (one, two)]
     assert written[1] < 0.6 * written[0]
+    spilled = {record["factors"]["intermediate_drive"]: record["evidence"]["drive"] for record in runs("intermediate")}
+    assert "intermediate_moved" not in spilled["shared"] and spilled["ssd"]["intermediate_moved"] > 0
     policies = {
         record["factors"]["store"]: record["evidence"]["files"]["output"].get("policy") for record in runs("coded-puts")
     }

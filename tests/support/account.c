@@ -12,7 +12,10 @@ struct node {
 struct node *node(double rate, double access_time, double chunk, double cache, double memory, double background,
                   double limit) {
     struct node *n = calloc(1, sizeof *n);
-    n->model = (struct model){rate, rate, access_time, chunk, cache, memory, background, limit, 0, 1};
+    struct properties data = {rate, rate, access_time, chunk, cache}, twice = data;
+    twice.rate = twice.read_rate = 2 * rate;
+    n->model = (struct model){
+        .data = data, .intermediate = twice, .memory = memory, .background = background, .limit = limit, .epoch = 1};
     account_empty(&n->account, 1, 0);
     return n;
 }

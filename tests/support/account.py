@@ -9,6 +9,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parents[1] / "src" / "drive"
+INTERMEDIATE, TIMES = 64, 2
+"""The first drive for intermediate data, and its rate over that of drives for data."""
 
 
 @dataclass(frozen=True)

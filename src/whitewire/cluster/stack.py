@@ -93,9 +93,10 @@ class Stack:
     def ease(self, ease: bool, fresh: bool = False) -> None:
         """Unthrottle the modelled drives of workers and clients (`ease`), or throttle them as `drive` says.
 
-        `fresh`: empty the workers' memory in front of their drives: nothing in it is dirty or can be read.
+        `fresh`: empty the workers' memory in front of their drives: nothing in it is dirty or can be read; and count
+        the bytes to drives for intermediate data anew.
         """
-        self.epoch += fresh and self.drive.cached
+        self.epoch += fresh and (self.drive.cached or self.drive.intermediate is not None)
         wanted = self.drive, ease, self.slow_drives, self.epoch
         if self.hdfs.drive.limits and wanted != self.set_on_drives:
             slow = self.drive.slowed(self.slow_drives)

@@ -8,7 +8,7 @@ from typing import Any
 
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
-from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of
+from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of, hardware_of
 from whitewire.workloads import workload_of
 
 LEAST_PACKET, LARGEST_PACKET = 4096, 65536
@@ -136,12 +136,9 @@ def _cell(experiment: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
 
 
 def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """A store has the keys of its kind, all that a mounted one needs, no more targets than servers have, and no drives
-    that its servers cannot have."""
+    """A store has the keys of its kind, all that a mounted one needs, and no more targets than servers have."""
     of_mounted = ("stripe_count", "stripe_size_bytes", "max_dirty_bytes", "readahead_bytes")
     targets = experiment["roles"].get("oss", 0) * OSTS_PER_OSS
-    hardware = experiment.get("hardware", {})
-    drives = [hardware.get("drive", {}), *hardware.get("drives", {}).values()]
     for name, store in experiment.get("stores", {}).items():
         where = f"{key}.stores.{name}"
         if store["kind"] == "hdfs":
@@ -153,9 +150,6 @@ def _check_stores(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None
         for needed in of_mounted:
             if needed not in store:
                 raise fault(paper, f"{where}.{needed}", None, "a number, for a store of kind cephfs")
-        if any(READ_RATE in drive for drive in drives):
-            expected = f"hdfs: {READ_RATE} is given, and object servers' drives have one rate for reading and writing"
-            raise fault(paper, f"{where}.kind", store["kind"], expected)
         if store["stripe_count"] > targets:
             expected = f"at most {targets}: each of roles.oss has {OSTS_PER_OSS} targets"
             raise fault(paper, f"{where}.stripe_count", store["stripe_count"], expected)
@@ -175,7 +169,7 @@ def _check_sources(paper: Paper, key: str, hardware: Mapping[str, Any]) -> None:
 
 
 def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """Levels of drives are what the drive's own entries may be."""
+    """Levels of drives are what the drive's own entries may be, and every cell has drives that can be modelled."""
     drive = experiment.get("hardware", {}).get("drive", {})
     parts = schema("paper")["$defs"]["drive"]["properties"]
     for name in set(drive) & set(experiment["factors"]):
@@ -186,6 +180,16 @@ def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
             if not right or level < least or (strictly and level == least):
                 kind, bound = "a whole number" if whole else "a number", "more than" if strictly else "at least"
                 raise fault(paper, f"{key}.factors.{name}[{index}]", level, f"{kind}, {bound} {least}")
+    for cell in cells_of(experiment):
+        hardware = hardware_of(experiment, cell)
+        if READ_RATE in hardware and paper.store(experiment["id"], cell)["kind"] == "cephfs":
+            expected = f"hdfs: {READ_RATE} is given, and object servers' drives have one rate for reading and writing"
+            raise fault(paper, f"{key}.stores.{cell['store']}.kind", "cephfs", expected)
+        own, most = hardware.get("intermediate", {}).get("count", 0), hardware.get("count", 0)
+        if own > most:
+            name = paper.parameters(experiment["id"], cell)["intermediate_drive"]
+            expected = f"at most {most}, the DataNode's drives, each of which has a folder for intermediate data"
+            raise fault(paper, f"{key}.hardware.drives.{name}.count", own, expected)
 
 
 def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from whitewire.description.paper import SHARED
 from whitewire.estimands.base import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
@@ -19,10 +20,11 @@ def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]
             yield key, level, f"bytes of an IP packet, a whole number from {LEAST_MTU} to {MOST_MTU}", ()
         if name in SHARES and (number is None or not SHARES[name][0] <= number <= SHARES[name][1]):
             yield key, level, "a share from {} to {}".format(*SHARES[name]), ()
-        if name == "drive":
-            drives = experiment.get("hardware", {}).get("drives", {})
+        if name in ("drive", "intermediate_drive"):
+            none = [SHARED] if name == "intermediate_drive" else []
+            drives = [*experiment.get("hardware", {}).get("drives", {}), *none]
             if level not in drives:
-                yield key, level, "a key of hardware.drives", drives
+                yield key, level, " or ".join(["a key of hardware.drives", *none]), drives
         if name == "page_cache" and not ("memory" in experiment.get("hardware", {}) and _drives(experiment)):
             yield key, level, "hardware.memory beside a drive, for a page cache in front of it", ()
         if name == "slow_drives" and not experiment.get("hardware"):

@@ -258,6 +258,8 @@ ON, OFF = "on", "off"
 """Levels of the factor `page_cache`."""
 DIRTY_LIMITS = ("dirty_background_ratio", "dirty_ratio")
 """Percent of `hardware.memory`."""
+SHARED = "shared"
+"""The level of `intermediate_drive` that has no drives of its own."""
 PLACES = ("fabric", "store")
 """Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
 
@@ -266,14 +268,22 @@ def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dic
     """The drive of an experiment with the levels of a run put over it; empty where it has none.
 
     It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names. With memory in front of it
-    (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too.
+    (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too. Drives that the
+    run's `intermediate_drive` names are under `intermediate`.
     """
-    described, name = experiment.get("hardware", {}), levels.get("drive", experiment["parameters"].get("drive"))
-    hardware = dict(described.get("drives", {}).get(name, {}) if name else described.get("drive", {}))
-    hardware.pop("sources", None)
+    described, own = experiment.get("hardware", {}), dict(experiment["parameters"]) | dict(levels)
+    named = described.get("drives", {})
+    hardware = _numbers(named.get(own["drive"], {}) if own.get("drive") else described.get("drive", {}))
     if hardware and (memory := described.get("memory")) and page_cache(experiment, levels) != OFF:
         hardware |= {"memory_bytes": memory["size_bytes"]} | {name: memory[name] for name in DIRTY_LIMITS}
-    return hardware | {name: level for name, level in levels.items() if name in hardware}
+    hardware |= {name: level for name, level in levels.items() if name in hardware}
+    if (name := own.get("intermediate_drive", SHARED)) != SHARED:
+        hardware["intermediate"] = _numbers(named.get(name, {}))
+    return hardware
+
+
+def _numbers(drive: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in drive.items() if key != "sources"}
 
 
 def page_cache(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> str:

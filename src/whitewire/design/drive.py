@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-STATE = struct.Struct("8diI")
-"""The model in the state file, from its ninth byte on: rates of writing and reading, access time, chunk, cache, memory,
-its background limit and limit of dirty bytes, whether everything passes without delay, and the epoch, whose change
-empties the memory."""
+STATE = struct.Struct("15diI")
+"""The model in the state file, from its ninth byte on: write rate, read rate, access time, chunk and cache, of drives
+for data and of those for intermediate data; number of the latter, and bytes that they moved; memory, its background
+limit and limit of dirty bytes; whether everything passes without delay; the epoch, whose change empties the memory."""
 ACCOUNT = struct.Struct("6d")
 """The account, which follows the model: bytes that memory took, that it passed on to drives, and that it dropped with
 their removed file; bytes read from memory; most dirty bytes when a writer continued; bytes of all calls."""
@@ -24,7 +24,8 @@ class Drive:
     access_time: seconds to move to another position; chunk: bytes that the kernel writes back before it switches to
     another file; cache: bytes that may wait in a drive; memory: bytes of files that the node's memory holds;
     background, limit: dirty bytes above which the drives write back, and above which writers wait. With a limit of 0
-    there is no memory, and each call waits for its drive.
+    there is no memory, and each call waits for its drive. intermediate: drives for intermediate data alone; None: it is
+    on the same drives.
     """
 
     count: int
@@ -37,6 +38,7 @@ class Drive:
     memory: float = 0.0
     background: float = 0.0
     limit: float = 0.0
+    intermediate: Drive | None = None
 
     @classmethod
     def none(cls, count: int = 1) -> Drive:
@@ -62,7 +64,8 @@ class Drive:
 
     def slowed(self, share: float) -> Drive:
         """The same drives at a share of their rates."""
-        return replace(self, rate=self.rate * share, read_rate=self.read_rate * share)
+        own = self.intermediate and self.intermediate.slowed(share)
+        return replace(self, rate=self.rate * share, read_rate=self.read_rate * share, intermediate=own)
 
     @classmethod
     def scaled(cls, hardware: Mapping, k: float, library: str, data_fraction: float = 1.0) -> Drive:
@@ -86,46 +89,65 @@ class Drive:
             memory=memory,
             background=background if background < limit else limit / 2,
             limit=limit,
+            intermediate=cls.scaled(hardware["intermediate"], k, library) if "intermediate" in hardware else None,
         )
 
     @property
     def record(self) -> dict[str, float] | str:
         """The model for a record; a text if nothing is modelled, because JSON has no infinite numbers.
 
-        It has a `read_rate` only where reads and writes differ.
+        Drives for intermediate data have keys that begin with `intermediate_`.
         """
-        found = {"count": self.count, "rate": self.rate, "access_time": self.access_time, "chunk": self.chunk,
-                "cache": self.cache}  # fmt: skip
-        if self.read_rate != self.rate:
-            found["read_rate"] = self.read_rate
+        found = self.numbers
+        if self.intermediate:
+            found |= {f"intermediate_{key}": value for key, value in self.intermediate.numbers.items()}
         if self.cached:
             found |= {"memory": self.memory, "background": self.background, "limit": self.limit}
         return found if self.limits else "no model"
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Number and properties by their names in records, without memory and drives for intermediate data."""
+        return {"count": self.count, **_in_words(self._properties)}
+
+    @property
+    def _properties(self) -> tuple[float, ...]:
+        return self.rate, self.read_rate, self.access_time, self.chunk, self.cache
+
     def state(self, at_ease: bool = False, epoch: int = 0) -> bytes:
         """The model in the binary format that src/drive/drive.c reads, from the ninth byte of its state file on."""
-        eased = at_ease or not self.limits
+        eased, own = at_ease or not self.limits, self.intermediate or self
+        number = own.count if self.intermediate else 0
         return STATE.pack(
-            self.rate, self.read_rate, self.access_time, self.chunk, self.cache,
-            self.memory, self.background, self.limit, eased, epoch,
-        )  # fmt: skip
+            *self._properties, *own._properties, number, 0.0, self.memory, self.background, self.limit, eased, epoch
+        )
 
     def environment(self, root: str) -> dict[str, str]:
         """Environment variables that put a program's files below root/1, root/2, … on drives 1, 2, …"""
         return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}
 
 
+def _in_words(properties: Sequence[float], eased: bool = False) -> dict[str, float]:
+    """Properties of drives by name, with a `read_rate` only where reads and writes differ."""
+    rate, read_rate, access_time, chunk, cache = properties
+    found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}
+    return found | ({"read_rate": math.inf if eased else read_rate} if read_rate != rate else {})
+
+
 def read_state(state: bytes) -> dict[str, float]:
     """Model and account from the bytes of the state file after the eighth.
 
-    `rate` is infinite while everything passes without delay; `read_rate` is included only where it differs. With memory
-    in front of the drives, its keys are included, and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`,
-    `read`, `most`, `asked` (see ACCOUNT).
+    `rate` and `read_rate` are infinite while everything passes without delay. With drives for intermediate data their
+    keys are included, and `intermediate_moved`, their bytes since the model was written. With memory in front of the
+    drives its keys are included, and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`, `read`, `most`,
+    `asked` (see ACCOUNT).
     """
-    rate, read_rate, access_time, chunk, cache, memory, background, limit, eased, _ = STATE.unpack_from(state)
-    found = {"rate": math.inf if eased else rate, "access_time": access_time, "chunk": chunk, "cache": cache}
-    if read_rate != rate:
-        found["read_rate"] = math.inf if eased else read_rate
+    *numbers, eased, _ = STATE.unpack_from(state)
+    count, moved, memory, background, limit = numbers[10:]
+    found = _in_words(numbers[:5], eased)
+    if count:
+        own = {"count": int(count), **_in_words(numbers[5:10]), "moved": moved}
+        found |= {f"intermediate_{key}": value for key, value in own.items()}
     if limit > 0:
         names = ("taken", "gone", "forgotten", "read", "most", "asked")
         found |= {"memory": memory, "background": background, "limit": limit}

@@ -19,7 +19,10 @@ from whitewire.paths import shown
 from whitewire.text import canonical
 from whitewire.workloads import workload_of
 
-BY_NAME = {"settings", "store", "nodes", "drive", "page_cache", "transport", *rows.FABRICS, *factors.DRIVE}
+BY_NAME = {
+    "settings", "store", "nodes", "drive", "intermediate_drive", "page_cache", "transport",
+    *rows.FABRICS, *factors.DRIVE,
+}  # fmt: skip
 """Factors whose levels are only names; the values that they stand for are compared instead."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}
 """Factors that act through the scale only."""

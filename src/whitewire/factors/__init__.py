@@ -194,6 +194,14 @@ FACTORS: dict[str, Factor] = {
             follows=frozenset({f"drive.{key}" for key in DRIVE}),
         ),
         Factor(
+            "intermediate_drive",
+            "The drives of each worker for intermediate data (spills, merges, map output), by a name under "
+            "`hardware.drives`; with shared they are the DataNode's",
+            "the model's state is read back from the workers' hosts, with the bytes that went to these drives",
+            asked_for("intermediate_drive"), lambda record: record["evidence"].get("intermediate_drive"), "",
+            needs="models_drives", follows=frozenset({"drive.intermediate"}),
+        ),
+        Factor(
             "page_cache", "Whether the workers' memory is in front of their drives: on or off",
             "the model's state is read back from the workers' hosts, and how many of the run's bytes went by way of "
             "their memory: with off none",

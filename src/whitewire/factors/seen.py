@@ -357,7 +357,7 @@ def drive_named(record: RunRecord) -> dict[str, Any] | None:
     evidence = record["evidence"]
     if "drive" not in evidence or "volumes" not in evidence:
         return None
-    return {key: evidence["drive"][key] for key in record["asked"]["drive"]} | {"count": evidence["volumes"]}
+    return {key: evidence["drive"].get(key) for key in record["asked"]["drive"]} | {"count": evidence["volumes"]}
 
 
 def drive(key: str, unit: float) -> Callable[[RunRecord], float | None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from whitewire.cluster.stack import Stack
-from whitewire.description.paper import OFF, ON
+from whitewire.description.paper import OFF, ON, SHARED
 from whitewire.measure.run import Run
 from whitewire.records.run import EvidenceRecord
 from whitewire.testbed import drives
@@ -84,11 +85,26 @@ class Conditions:
         found: EvidenceRecord = {"drive": drives.read_back(worker)}
         if drive.cached or "page_cache" in parameters:
             found["page_cache"] = self._page_cache()
+        if "intermediate_drive" in parameters:
+            found["intermediate_drive"] = self._intermediate_drive(found["drive"])
         if "drive" in parameters:
             found["volumes"] = self.stack.hdfs.volumes(worker)
         if "slow_drives" in parameters:
             found["slow_drives"] = drives.read_back(slow)["rate"] / found["drive"]["rate"]
         return found
+
+    def _intermediate_drive(self, state: Mapping[str, float]) -> str:
+        """The drives of intermediate data by the `state` of the first worker: SHARED, a name, or what was found."""
+        start, asked = "intermediate_", self.run.drive.intermediate
+        seen = {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
+        if not seen:
+            return SHARED
+        seen.pop("moved")
+        if not asked or seen != asked.numbers:
+            return "drives of other properties"
+        states = on_each(self.stack.testbed.by_role("datanode"), drives.read_back)
+        moved = any(each.get(f"{start}moved", 0) > 0 for each in states)
+        return str(self.run.parameters["intermediate_drive"]) if moved else "drives that no byte went to"
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""

@@ -226,41 +226,66 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     """
     folder.mkdir(parents=True, exist_ok=True)
     drive = drive.uncached
-    # Long compared with what the drive's cache hides, short enough to be run before every block.
-    size = int(max(8 * drive.cache, max(drive.rate, drive.read_rate) * 0.7) // FIO_BLOCK + 1) * FIO_BLOCK
-    rows: list[dict] = []
-    for host in testbed.by_role("datanode")[:DRIVE_NODES]:
+    hosts = testbed.by_role("datanode")[:DRIVE_NODES]
+    for host in hosts:
         put_drives(drive, host)
-    for operation in ("write", "read"):
-        tests = [(host, mode, number) for host in testbed.by_role("datanode")[:DRIVE_NODES]
-                 for number, mode in enumerate(("buffered", "direct"), start=1)]  # fmt: skip
-
-        def one(test: tuple[Host, str, int], operation: str = operation) -> list[dict]:
-            return _drive(*test, operation, drive, size, bound, folder, stop)
-
-        with ThreadPoolExecutor(len(tests)) as pool:
-            rows += [row for found in pool.map(one, tests) for row in found]
-    for host in testbed.by_role("datanode")[:DRIVE_NODES]:
+    number_of_mode = {"buffered": 1, "direct": 2}
+    tests = [[_DriveTest(host, f"drive {number}", host.drive(number), mode, operation, drive)
+              for host in hosts for mode, number in number_of_mode.items()]
+             for operation in ("write", "read")]  # fmt: skip
+    if own := drive.intermediate:  # there may be only one, so one mode after the other
+        tests += [[_DriveTest(host, "intermediate drive 1", f"{host.drive(1)}/local", mode, operation, own)
+                   for host in hosts]
+                  for operation in ("write", "read") for mode in number_of_mode]  # fmt: skip
+    rows: list[dict] = []
+    for at_once in tests:
+        with ThreadPoolExecutor(len(at_once)) as pool:
+            done = [pool.submit(_drive, test, drive, bound, folder, stop) for test in at_once]
+            rows += [row for found in done for row in found.result()]
+    for host in hosts:
         host.clear_drives()
     return rows
 
 
-def _drive(host: Host, mode: str, number: int, operation: str, drive: Drive, size: int, bound: float, folder: Path,
-           stop: bool) -> list[dict]:  # fmt: skip
-    expected = (drive.read_rate if operation == "read" else drive.rate) / 1e6
-    where = host.drive(number)
+@dataclass(frozen=True)
+class _DriveTest:
+    """A test of fio in the folder `where` on a drive that is modelled by `model`; `name`: its name in rows."""
+
+    host: Host
+    name: str
+    where: str
+    mode: str
+    operation: str
+    model: Drive
+
+    @property
+    def size(self) -> int:
+        """Bytes to move: long compared with what the cache hides, short enough to be run before every block."""
+        rate = max(self.model.rate, self.model.read_rate)
+        return int(max(8 * self.model.cache, rate * 0.7) // FIO_BLOCK + 1) * FIO_BLOCK
+
+    @property
+    def expected(self) -> float:
+        """MB/s."""
+        return (self.model.read_rate if self.operation == "read" else self.model.rate) / 1e6
+
+
+def _drive(test: _DriveTest, drive: Drive, bound: float, folder: Path, stop: bool) -> list[dict]:
+    host, expected = test.host, test.expected
+    intermediate = "intermediate-" if test.model is not drive else ""
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
-        host.run(["mkdir", "-p", where]).check()
-        argv = fio.sequential(where, operation, mode, size * 2 ** (attempt - 1))
+        host.run(["mkdir", "-p", test.where]).check()
+        argv = fio.sequential(test.where, test.operation, test.mode, test.size * 2 ** (attempt - 1))
         done = host.run(argv, env=drive.environment(host.drive_root), timeout=120)
-        atomic.write(folder / f"fio-{host.name}-{operation}-{mode}-{attempt}.json", done.stdout)
-        value = parsed_output(done, fio_bandwidth, operation)
+        name = f"fio-{host.name}-{intermediate}{test.operation}-{test.mode}-{attempt}.json"
+        atomic.write(folder / name, done.stdout)
+        value = parsed_output(done, fio_bandwidth, test.operation)
         error = value / expected - 1
-        row = {"probe": "fio", "fabric": "", "source": host.name, "destination": f"drive {number}", "streams": 1,
-               "operation": operation, "mode": mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
+        row = {"probe": "fio", "fabric": "", "source": host.name, "destination": test.name, "streams": 1,
+               "operation": test.operation, "mode": test.mode, "metric": "bandwidth", "value": value, "unit": "MB/s",
                "expected": expected, "error": error, "ok": abs(error) <= bound}  # fmt: skip
-        return error, f"drive {number} of {host.name}, {mode} {operation}", [row]
+        return error, f"{test.name} of {host.name}, {test.mode} {test.operation}", [row]
 
     return _until_within(probe, bound) if stop else _until_within(probe, bound, PAUSES_OF_A_SURVEY, stop=False)
 

@@ -149,10 +149,14 @@ class EvidenceRecord(TypedDict, total=False):
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
     drive: Annotated[dict[str, float], MayBeInfinite(("rate", "read_rate", "chunk"))]
-    """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale; read_rate,
-    where it is another one. With a page cache also: memory, background, limit, and the bytes that the first worker's memory took in the run."""
+    """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale, and
+    read_rate if it differs. Drives for intermediate data alone have the same as intermediate_rate and so on, and
+    intermediate_moved, the bytes that those of the first worker moved in the run. With a page cache also: memory,
+    background, limit, and the bytes that the first worker's memory took in the run."""
     page_cache: str
     """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
+    intermediate_drive: str
+    """The drives for intermediate data: `shared`, or their name if they have its properties and bytes went to them."""
     volumes: int
     """Number of volumes that a DataNode reports."""
     segment: float

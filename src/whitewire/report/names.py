@@ -45,7 +45,9 @@ PATTERNS = tuple((kind, re.compile(text)) for kind, text in (
 """Names in the text of records, logs and profiles, by kind."""
 _COLUMNS = {"target": _TARGET, "interface": INTERFACE, "folder": PATH, "host": HOST, "datanode": HOST}
 """Columns of tables with names."""
-OURS = re.compile(r"(?:namenode|datanode|client|mds|oss|mon|localhost|machine|whitewire)\d*|all clients|drive \d+")
+OURS = re.compile(
+    r"(?:namenode|datanode|client|mds|oss|mon|localhost|machine|whitewire)\d*|all clients|(?:intermediate )?drive \d+"
+)
 """Hosts as Whitewire itself calls them, which say nothing of a site."""
 _MADE = re.compile(r"(?:host|user|interface|folder|slurm)-\d+|site-\d+[.]example")
 """Names that stand for others already."""

@@ -61,7 +61,7 @@ class ShortWhile:
 
 OF_TASKS = frozenset({"tasks_per_worker"})
 """Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
-OF_SHUFFLE = OF_TASKS | {"map_output_compression"}
+OF_SHUFFLE = OF_TASKS | {"map_output_compression", "intermediate_drive"}
 """Parameters, and factors, of jobs whose map tasks' output goes to reduce tasks."""
 
 

@@ -45,7 +45,20 @@ def set_to(experiment, settings):
     experiment["settings"], experiment["factors"] = {"a": settings}, {**experiment["factors"], "settings": ["a"]}
 
 
+def intermediate(experiment, drive, without_data=False, **ssd):
+    own = {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4194304, "cache_bytes": 0}
+    experiment["hardware"] = {} if without_data else dict(experiment["hardware"])
+    experiment["hardware"]["drives"] = {"ssd": own | {"sources": dict.fromkeys(own, "a test")} | ssd}
+    experiment["factors"] = {**experiment["factors"], "intermediate_drive": ["shared", drive]}
+
+
 FAULTS = {
+    "no drive": (lambda e: intermediate(e, "sdd"), r'factors.intermediate_drive: found "sdd", expected a key of '
+                 'hardware.drives or shared; did you mean "ssd"'),
+    "too many drives": (lambda e: intermediate(e, "ssd", count=9),
+                        r"hardware.drives.ssd.count: found 9, expected at most \d, the DataNode's drives"),
+    "no drives for data": (lambda e: intermediate(e, "ssd", without_data=True),
+                           "hardware.drives.ssd.count: found 1, expected at most 0, the DataNode's drives"),
     "policy": (lambda e: coded(e, erasure_coding="RS-3-2-1024"),
                r'stores.coded.erasure_coding: found "RS-3-2-1024", expected a policy .* did you mean "RS-3-2-1024k"'),
     "too few DataNodes": (lambda e: coded(e, erasure_coding="RS-3-2-1024k"),

@@ -52,6 +52,14 @@ def test_drives_write_back_side_by_side(library):
     assert node.sums.gone == pytest.approx(3e6)
 
 
+def test_drives_for_intermediate_data_have_their_own_rate(library):
+    node = account.Node(library, RATE, limit=40e6, background=0)
+    node.write(1, 8e6, drive=1)
+    node.write(2, 8e6, drive=account.INTERMEDIATE)
+    node.wait(2)
+    assert node.sums.gone == pytest.approx((1 + account.TIMES) * 2e6)
+
+
 @pytest.mark.parametrize("files", [1, 2, 5])
 def test_files_on_one_drive_take_turns_of_a_chunk_as_the_model_of_drives_has_it(library, files):
     node = account.Node(library, RATE, access_time=0.0127, chunk=32768, limit=40e6, background=0)

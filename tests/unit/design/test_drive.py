@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,30 @@ def test_reads_have_the_rate_of_writes_unless_they_have_their_own():
     assert read_state(drive.state() + bytes(ACCOUNT.size)) | {"count": 1} == drive.record
     assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["read_rate"] == math.inf
     assert "read_rate" not in read_state(plain.state() + bytes(ACCOUNT.size))
+
+
+def test_intermediate_data_are_on_the_same_drives_unless_they_have_their_own():
+    plain = Drive.scaled({"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chunk_bytes": 4e6,
+                          "cache_bytes": 2e6, "memory_bytes": 16e9, "dirty_ratio": 20}, 10, "library.so")  # fmt: skip
+    drive = replace(plain, intermediate=Drive.scaled(READS, 10, "library.so"))
+    own = {"intermediate_count": 1, "intermediate_rate": 2e7, "intermediate_read_rate": 5e7,
+           "intermediate_access_time": 0.0, "intermediate_chunk": 4e5, "intermediate_cache": 2e5}  # fmt: skip
+    assert drive.record == plain.record | own
+    found = read_state(drive.state() + bytes(ACCOUNT.size))
+    assert found["intermediate_moved"] == 0 and own.items() <= found.items() and found["cache"] == plain.cache
+    assert not [key for key in read_state(plain.state() + bytes(ACCOUNT.size)) if key.startswith("intermediate")]
+    assert drive.slowed(0.5).intermediate.read_rate == 2.5e7
+    assert drive.uncached.intermediate == drive.intermediate
+
+
+def test_a_run_names_the_drives_of_its_intermediate_data():
+    ssd = {"count": 1, "rate_mb_per_s": 500}
+    hardware = {"drive": {"count": 6}, "drives": {"ssd": ssd | {"sources": {"count": "a test"}}}}
+    experiment = {"parameters": {}, "hardware": hardware}
+    assert hardware_of(experiment, {"intermediate_drive": "ssd"}) == {"count": 6, "intermediate": ssd}
+    assert hardware_of(experiment, {"intermediate_drive": "shared"}) == {"count": 6}
+    assert hardware_of(experiment | {"parameters": {"intermediate_drive": "ssd"}}, {"count": 2}) == {
+        "count": 2, "intermediate": ssd}  # fmt: skip
 
 
 MEMORY = {"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chunk_bytes": 4e6, "cache_bytes": 2e6,

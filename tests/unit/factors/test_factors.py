@@ -36,7 +36,7 @@ RECORD = {
         "files": {"input": FOLDER, "output": FOLDER | {"replicas_most": 2, "replicas_least": 2}},
         "store": {"kind": "hdfs"}, "settings": {"io.file.buffer.size": "131072"},
         "drive": {"count": 2, "rate": 859375.0, "access_time": 0.0123, "chunk": 32768.0, "cache": 524288.0},
-        "map_output_compression": "snappy", "page_cache": "on",
+        "map_output_compression": "snappy", "page_cache": "on", "intermediate_drive": "ssd",
     },
 }  # fmt: skip
 PUTS = RECORD | {
@@ -87,6 +87,7 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("packet_bytes", FULL_PACKETS, 16384, 65536),
     ("page_cache", RECORD, "on", "off"),
     ("page_cache", RECORD | {"evidence": {"page_cache": "on 3 of 4 workers"}}, "on 3 of 4 workers", "on"),
+    ("intermediate_drive", RECORD, "ssd", "shared"),
     ("count", RECORD, 2, 1),
     ("rate_mb_per_s", RECORD, 110, 130),
     ("read_rate_mb_per_s", RECORD, 110, 500),

@@ -78,6 +78,25 @@ def test_reads_of_a_modelled_drive_are_held_against_its_rate_of_reading(monkeypa
     }  # fmt: skip
 
 
+def test_drives_for_intermediate_data_are_probed_in_yarns_folder_on_one_of_them(monkeypatch, tmp_path):
+    hardware = {"count": 2, "rate_mb_per_s": 20, "access_time_ms": 0, "writeback_chunk_bytes": 65536, "cache_bytes": 0}
+    drive = Drive.scaled(hardware | {"intermediate": hardware | {"count": 1, "rate_mb_per_s": 50}}, 1, "library.so")
+    folders = []
+    host = SimpleNamespace(
+        name="datanode1", drive_root="/drives", drive=lambda number: f"/drives/{number}", clear_drives=lambda: None,
+        run=lambda argv, **_: folders.append(argv[-1]) or Completed(tuple(argv), 0, b"", b""),
+    )  # fmt: skip
+    monkeypatch.setattr(links, "put_drives", lambda *given: None)
+    monkeypatch.setattr(links, "fio_bandwidth", lambda raw, operation: 20.0)
+    rows = links.probe_drives(SimpleNamespace(by_role=lambda role: [host]), drive, 0.05, tmp_path, stop=False)
+    assert {(row["destination"], row["expected"], row["ok"]) for row in rows} == {
+        ("drive 1", 20.0, True), ("drive 2", 20.0, True), ("intermediate drive 1", 50.0, False)}  # fmt: skip
+    assert "/drives/1/local" in folders
+    assert {path.name.rsplit("-", 1)[0] for path in tmp_path.glob("fio-datanode1-intermediate-*")} == {
+        f"fio-datanode1-intermediate-{operation}-{mode}"
+        for operation in ("write", "read") for mode in ("buffered", "direct")}  # fmt: skip
+
+
 def test_a_short_transfer_may_expect_the_first_burst_of_a_shaper():
     real, shaped = Fabric("x", 100.0, 1000.0), Fabric("x", 100.0, 1000.0, burst=25_000)
     payload = 1448 / 1514
