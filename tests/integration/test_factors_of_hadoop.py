@@ -55,7 +55,8 @@ def written(folder: Path) -> Paper:
     raw["claims"] = [claim for claim in raw["claims"] if not claim["test"].keys() & {"numerator", "cell", "cells"}]
     raw["claims"] = [claim for claim in raw["claims"] if "inverse" not in claim and "readings" not in claim]
     raw["controls"], raw["biases"] = [], []
-    raw["finding"] = raw["claims"][0]["id"]
+    raw.pop("amendments")
+    raw["finding"] = raw["headline"] = raw["claims"][0]["id"]
     raw["scale"]["file_blocks"] = {"smoke": 4, "quick": 4, "full": 4}
     raw["scale"]["k"], raw["scale"]["block_granule_bytes"] = 100, 512
     raw["experiments"] = [
