@@ -73,7 +73,7 @@ def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespa
 
 def show_cells(table: pd.DataFrame, paper: Paper) -> None:
     good = table[(table["valid"] == "true") & table["metric"].isin(METRICS)].copy()
-    good["value"] = pd.to_numeric(good["value"])
+    good["value"] = pd.to_numeric(good["value"], errors="coerce")  # a net time below 0 is "nan"
     used = [f for f in paper.factors if (good[f] != "").any()]
     for (experiment, metric), group in good.groupby(["experiment", "metric"], sort=False):
         print(f"\n{experiment}, {metric} as measured: median (least to most), runs")
