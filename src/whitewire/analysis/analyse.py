@@ -74,6 +74,7 @@ _VERDICT_COLUMNS = [
     "estimate",
     "low",
     "high",
+    "error",
     "unit",
     "n",
     "decided_after",
