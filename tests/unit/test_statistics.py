@@ -84,3 +84,87 @@ def test_scatter_by_hand():
     assert s.scatter([1, math.e]) == pytest.approx(math.sqrt(0.5))
     assert s.scatter([0.0, 2.0]) == pytest.approx(math.sqrt(2)) and s.scatter([0.0, 0.0]) == 0
     assert s.scatter([0.3] * 3) == 0, "equal values have no rounding for a scatter"
+
+
+# -- several sites
+
+CLASP = (
+    (5, 5, 12, 69, 9, 313),
+    (156, 303, 565, 1570, 103, 4659),
+    (8, 17, 9, 94, 11, 352),
+    (74, 303, 477, 1565, 105, 4650),
+)
+"""Events and women in the trials of low-dose aspirin, treated and not."""
+SITES = st.integers(3, 8).flatmap(
+    lambda k: st.tuples(*(st.lists(st.floats(*ends), min_size=k, max_size=k) for ends in ((-3, 3), (0.01, 1))))
+)
+
+
+def test_a_published_random_effects_mean():
+    """DerSimonian & Kacker, Contemporary Clinical Trials 28 (2007), tables 3 and 4, line PM: tau, mean, its error. The
+    interval is that of statsmodels 0.15 by Hartung, Knapp, Sidik and Jonkman."""
+    a, n, c, m = (np.array(each, dtype=float) for each in CLASP)
+    odds, errors = np.log(a * (m - c) / (c * (n - a))), np.sqrt(1 / a + 1 / (n - a) + 1 / c + 1 / (m - c))
+    found = s.random_effects(odds, errors)
+    half = (found.interval[1] - found.interval[0]) / 2
+    assert math.sqrt(found.tau2) == pytest.approx(0.3681, abs=5e-5)
+    assert found.mean == pytest.approx(-0.3811, abs=5e-5)
+    assert half / 2.570582 == pytest.approx(0.2060, abs=5e-5)  # Student's t with 5 degrees of freedom
+    assert found.interval == pytest.approx((-0.91057552, 0.14845145), abs=1e-7)
+    assert found.i2 == pytest.approx(0.48335725, abs=1e-7)
+    beyond = 2.776445 * math.hypot(0.206, 0.3681)
+    assert found.prediction == pytest.approx((found.mean - beyond, found.mean + beyond), abs=1e-3)
+
+
+def test_sites_without_differences_have_the_mean_of_their_errors_alone():
+    found = s.random_effects([1.0, 1.1, 0.9], [0.5, 1.0, 0.5])
+    weights = np.array([4, 1, 4])
+    assert (found.tau2, found.i2) == (0, 0)
+    assert found.mean == pytest.approx(weights @ [1.0, 1.1, 0.9] / 9)
+    assert found.interval[1] - found.mean == pytest.approx(4.302653 / 3)  # not less, however alike they are
+    assert found.weights == pytest.approx(weights / 9)
+
+
+def test_sites_that_differ_much_have_equal_weights():
+    found = s.random_effects([1.0, 5.0, 9.0], [0.01, 0.02, 0.03])
+    assert found.tau2 == pytest.approx(16, rel=1e-3) and found.i2 > 0.99
+    assert found.mean == pytest.approx(5, rel=1e-3) and found.weights == pytest.approx([1 / 3] * 3, rel=1e-3)
+    assert found.interval == pytest.approx((5 - 4.302653 * 4 / math.sqrt(3), 5 + 4.302653 * 4 / math.sqrt(3)), rel=1e-3)
+
+
+def test_values_without_any_scatter_have_a_mean_too():
+    assert s.random_effects([2.0, 2.0, 2.0], [0, 0, 0]).mean == pytest.approx(2)
+    assert s.random_effects([2.0, 2.5, 3.0], [0, 0, 0]).tau2 == pytest.approx(0.25)
+    assert s.random_effects([2.0, 2.5, 3.0], [0, 9, 9]).mean == pytest.approx(2)
+
+
+@given(SITES, st.floats(-5, 5), st.floats(0.1, 10), st.randoms())
+def test_a_mean_over_sites_moves_with_them_and_ignores_their_order(sites, shift, scale, random):
+    estimates, errors = map(np.array, sites)
+    found = s.random_effects(estimates, errors)
+    squares = np.sum((estimates - found.mean) ** 2 / (errors**2 + found.tau2))
+    assert squares <= (len(errors) - 1) * (1 + 1e-6)  # equal where tau2 is above 0
+    assert found.tau2 == 0 or squares == pytest.approx(len(errors) - 1, rel=1e-6)
+    assert found.prediction[0] <= found.interval[0] <= found.mean <= found.interval[1] <= found.prediction[1]
+    order = random.sample(range(len(errors)), len(errors))
+    moved = s.random_effects(shift + scale * estimates[order], scale * errors[order])
+    assert moved.interval == pytest.approx([shift + scale * end for end in found.interval], rel=1e-5, abs=1e-5)
+    assert moved.tau2 == pytest.approx(scale**2 * found.tau2, rel=1e-4, abs=1e-8)
+
+
+def test_intervals_over_sites_cover():
+    """The mean, and the true value of a further site; errors have ten degrees of freedom, and true values differ not at
+    all, as much as the errors, and five times as much."""
+    rng = np.random.default_rng(11)
+    of_mean, of_further = [], []
+    for k in (3, 5, 10):
+        for tau in (0.0, 0.1, 0.5):
+            held = np.zeros(2)
+            for _ in range(120):
+                true, errors = rng.normal(0, tau, k + 1), 0.1 * np.sqrt(rng.chisquare(10, k) / 10)
+                found = s.random_effects(true[:k] + rng.normal(0, 0.1, k), errors)
+                held += found.interval[0] < 0 < found.interval[1], found.prediction[0] < true[k] < found.prediction[1]
+            of_mean.append(held[0] / 120)
+            of_further.append(held[1] / 120)
+    assert min(of_mean) > 0.89 and np.mean(of_mean) > 0.95
+    assert min(of_further) > 0.82 and np.mean(of_further) > 0.94
