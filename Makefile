@@ -95,8 +95,8 @@ trust: setup ## measure how far the emulated testbed can be trusted, in 50 minut
 report: setup-report ## make all reports anew, without measuring: TESTBED=reference, or CRATE=file.zip
 	@$(bound) scripts/exclusive whitewire report --testbed="$$TESTBED" --crate="$$CRATE"
 
-compare: setup-report ## set two result folders side by side: A=name B=name
-	@exec whitewire compare -- "$$A" "$$B"
+compare: setup-report ## set the results of two sites side by side, or pool a folder of crates: A=name B=name
+	@exec whitewire compare -- "$$A" $${B:+"$$B"}
 
 appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markdown: TESTBED=name or reference
 	@exec whitewire appendix --testbed="$$TESTBED"

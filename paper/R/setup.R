@@ -67,14 +67,14 @@ knitr::opts_hooks$set(fig.cap = function(options) {
 })
 
 # By hand a document can be rendered before there is anything to show: it then says so, and what makes it.
-needs <- list(appendix = "artifact.json", compare = "comparison.json", testbed = file.path(links_tables, "ways.csv"),
-              calibration = "calibration/analysis/calibration.csv")
+needs <- list(appendix = "artifact.json", compare = "comparison.json", pooled = "pooled.json",
+              testbed = file.path(links_tables, "ways.csv"), calibration = "calibration/analysis/calibration.csv")
 if (file.exists(file.path(config_dir(), "papers", paste0(document, ".yaml")))) {
   needs[[document]] <- file.path(paper_id(), "analysis", "verdicts.csv")
 }
 if (!is.null(needs[[document]]) && !file.exists(file.path(results_dir(), needs[[document]]))) {
-  commands <- c(appendix = "make appendix", compare = "make compare A=name B=name", testbed = "make testbed",
-                calibration = "make calibrate")
+  commands <- c(appendix = "make appendix", compare = "make compare A=name B=name",
+                pooled = "make compare A=gallery B=name", testbed = "make testbed", calibration = "make calibrate")
   of_paper <- paste0(start_command(), " PAPERS=", paper_id())
   command <- if (document %in% names(commands)) commands[[document]] else of_paper
   knitr::knit_exit(paste0("\n\nThere are no results for this page in `", results_dir(), "`. In the project's folder, `",

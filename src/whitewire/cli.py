@@ -277,10 +277,10 @@ def check(args: argparse.Namespace) -> None:
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Compare two result folders."""
+    """Compare the results of two sites, or pool those of several."""
     from whitewire.report.compare import compare_results
 
-    print(compare_results(args.a, args.b))
+    print(compare_results(args.sites))
 
 
 def appendix(args: argparse.Namespace) -> None:
@@ -547,8 +547,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
-    sub.add_argument("a", metavar="A", help="a folder of results/, or a path")
-    sub.add_argument("b", metavar="B", help="the folder to compare with A")
+    more = "a folder of results/, a crate, or a folder of crates; also as a path. Three or more sites are pooled"
+    sub.add_argument("sites", nargs="+", metavar="SITE", help=more)
     sub = command(appendix)
     sub.add_argument(
         "--testbed", default="", help="a folder of results/, a path, or reference (default: config.yaml's)"

@@ -1,4 +1,4 @@
-"""The document that compares two sites, rendered from small made-up results and opened in a browser."""
+"""The documents that compare two sites and pool several, from small made-up results, opened in a browser."""
 
 from __future__ import annotations
 
@@ -143,3 +143,35 @@ def test_two_that_are_alike_say_so(tmp_path: Path, browser) -> None:
                  "No environment was recorded in both.", "no environment was recorded in A"):  # fmt: skip
         assert line in text
     page.close()
+
+
+def test_several_sites_have_a_page_with_forest_plots(browser, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    routes = {"alpha": "measured", "beta": "measured", "gamma": "measured", "delta": "emulated"}
+    for number, (name, route) in enumerate(routes.items()):
+        value = 4.0 + 0.1 * number
+        claims = [claim(f"C{n}", value, value * 0.95, value * 1.05, route=route) for n in range(12)]
+        claims += [claim("C20", value, route=route), claim("C21", -3.0, route="arithmetic", n=None)]
+        for paper in ("one-2026", "two_2026*"):
+            write(tmp_path / "results" / name, paper, claims)
+    program = str(Path(sys.executable).parent / "whitewire")
+    done = subprocess.run([program, "compare", *routes], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ))  # fmt: skip
+    assert done.returncode == 0, done
+    folder = tmp_path / "results" / "compare" / "-".join(routes)
+    assert done.stdout.splitlines()[-1].endswith("results/compare/alpha-beta-gamma-delta/pooled.html")
+    page = browser.new_context(viewport={"width": 390, "height": 844}, offline=True).new_page()
+    page.goto((folder / "pooled.html").as_uri())
+    text = page.inner_text("main")
+    assert not re.search(r"\?\?|@(?:fig|tbl|sec)-|\bNA\b|\bNaN\b|\bNULL\b|\bInf\b", text)
+    assert "4 sites together. Pooled: 24 of 26 claims of measured sites and 0 of 26 claims of emulated sites." in text
+    assert page.locator("figure svg[role=img][aria-label]").count() == page.locator("figure").count() == 4
+    assert len(rows(page, "tbl-sites")) == 4 and len(rows(page, "tbl-words")) == 24
+    assert "3 measured sites: 4.1 on average" in rows(page, "tbl-words")[0]
+    shown = rows(page, "tbl-not-pooled")
+    assert "one-2026 measured C20 no site with an interval, pooled from three on" in shown
+    assert any("emulated C0, C1," in row and row.endswith("one site, pooled from three on") for row in shown)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.context.close()
+    assert (folder / "pooled.pdf").read_bytes().startswith(b"%PDF")
+    assert {path.name for path in (folder / "data" / "pooled").iterdir()} >= {"pooled.csv", "sites.csv"}

@@ -147,9 +147,9 @@ def test_a_comparison_looks_as_without_quarto(project: Path, reports_dir: Path, 
     for name in ("a", "b"):
         shutil.copytree(reports_dir.parent, tmp_path / "results" / name)
     monkeypatch.chdir(tmp_path)
-    quarto = words_of_page(compare_results("a", "b"))
+    quarto = words_of_page(compare_results(["a", "b"]))
     without_quarto(monkeypatch)
-    assert quarto == words_of_page(compare_results("a", "b")) and len(quarto) > 200
+    assert quarto == words_of_page(compare_results(["a", "b"])) and len(quarto) > 200
 
 
 def test_a_page_without_our_template_is_no_report(tmp_path: Path, monkeypatch) -> None:

@@ -95,3 +95,16 @@ agreement_share <- function(found) {
   runs <- if (found$runs$claims > 0) sprintf("; of those that runs judge %s", share(found$runs))
   paste0("Of the claims judged in both ", share(found$all), runs, ".")
 }
+
+# What makes results hard to compare, by paper; `none` where nothing does.
+messages_list <- function(messages, none) {
+  if (length(messages) == 0) {
+    return(knitr::asis_output(paste0("\n", none, "\n")))
+  }
+  lines <- vapply(messages, function(one) {
+    paste0("- **", safe(one$paper), "**: ", safe(one$message))
+  }, character(1))
+  knitr::asis_output(paste0(
+    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(lines, collapse = "\n"), "\n\n:::\n"
+  ))
+}

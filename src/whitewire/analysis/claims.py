@@ -202,7 +202,7 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
     """The verdict by a finite estimate."""
     assert evidence.estimate is not None, "decide() asks before"
     number = _numbers(target, evidence)
-    wanted, seen = _wanted(target, number), number(evidence.estimate)
+    wanted, seen = asked_words(target, number), number(evidence.estimate)
     if evidence.source in ("paper", "model"):
         what = "recomputed" if evidence.source == "paper" else "the model gives"
         holds = target.holds(evidence.estimate, evidence.estimate)
@@ -330,7 +330,8 @@ def verdict_in_words(row: Mapping[str, Any], no_effect: float) -> str:
     return _MORE if beyond else LESS
 
 
-def _wanted(target: Target, number: Callable[[float | None], str]) -> str:
+def asked_words(target: Target, number: Callable[[float | None], str]) -> str:
+    """What a claim asks for: `3.5 to 4.5`, `above 1`; `number` has the words of its numbers."""
     if target.relation in ("above", "below"):
         return f"{target.relation} {number(target.expected)}"
     if target.relation == "increasing":

@@ -20,11 +20,12 @@ _SCHEMAS = {
     "testbed": ("config/testbeds/<testbed>.yaml", "Where runs are made. Which keys there are depends on `kind`."),
     "config": ("config/config.yaml", "What `make papers` does."),
     "new-paper": ("Answers for `whitewire new-paper` in a file", "Enough to begin a paper with."),
+    "gallery": ("gallery.yaml in a folder of crates", "Who measured them; `whitewire compare` shows it."),
 }
 _HEAD = """\
 # All keys
 
-*For whoever adds a paper, and who writes a testbed's file.*
+*For whoever adds a paper, writes a testbed's file, or keeps a folder of crates.*
 
 Every key of every file, from the schemas in `workflow/schemas`; `make docs` writes this page. A star marks a key that
 must be there. A key whose name ends in `_bytes`, `_mb_per_s`, `_ms` or `_kib` takes a number, or in a paper text with

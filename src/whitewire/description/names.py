@@ -22,7 +22,7 @@ CLAIM = "WHITEWIRE_CLAIM"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 """Names of testbeds and papers, which become folders."""
 _OWN = {
-    "testbeds": ("appendix", "calibration", "compare", "crates", "opened", "reference"),
+    "testbeds": ("appendix", "calibration", "compare", "crates", "gallery", "opened", "reference"),
     "papers": ("calibration", "index", "links", "logs", "reports", "testbed", "trust"),
 }
 """Names that something else has in results/ and in a testbed's folder there: no testbed and no paper bears them."""

@@ -15,6 +15,8 @@ from whitewire.estimands.trend import OfLevels
 
 CURVATURES = np.linspace(-4.0, 10.0, 1401)
 """Candidate exponents of the exponential fit, over the range of the horizontal axis."""
+AIC = "AIC difference"
+"""Its unit. A difference grows with the number of runs."""
 
 
 class CurveFit(OfLevels):
@@ -58,7 +60,7 @@ class CurveFit(OfLevels):
         point = float(statistic(*(values[None, :] for values in arrays))[0])
         confidence = runs.confidence(min(map(len, arrays)))
         low, high = statistics.bootstrap_interval(arrays, statistic, runs.seed, confidence) or (None, None)
-        return Evidence("runs", point, low, high, unit="AIC difference", fewest=self.fewest)
+        return Evidence("runs", point, low, high, unit=AIC, fewest=self.fewest)
 
 
 def aic_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:

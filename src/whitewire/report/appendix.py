@@ -15,8 +15,9 @@ import pandas as pd
 from whitewire import atomic, paths
 from whitewire.paths import shown
 from whitewire.report.artifact import agreement_facts, artifact_of
-from whitewire.report.compare import folder_of, start_pages
+from whitewire.report.compare import start_pages
 from whitewire.report.render import EVERY_FORMAT, document, render_document
+from whitewire.report.sites import folder_of
 
 DOCUMENT, _RECORD = "appendix", "artifact.json"
 _TABLES = {"claims.csv": "claims", "software.csv": "packages"}

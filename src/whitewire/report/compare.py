@@ -1,51 +1,27 @@
-"""`whitewire compare`: two result folders side by side, as tables and a document."""
+"""`whitewire compare`: results of two sites side by side, or of several sites pooled, as tables and a document."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from whitewire import atomic, paths
 from whitewire.errors import UserError
 from whitewire.report import comparison, rebuild, reference
 from whitewire.report.agreement import agreement_of
-from whitewire.report.comparison import compare_environments, load_results
+from whitewire.report.comparison import compare_environments
+from whitewire.report.pooling import estimates_of_sites, facts_of_sites, messages_of_sites, pooled_claims
 from whitewire.report.rebuild import opened_folder
-from whitewire.report.reference import read_reference
 from whitewire.report.render import document, render_document
-from whitewire.text import suggestion
+from whitewire.report.sites import ComparedSite, open_sites
 
-
-def folder_of(name: str, key: str) -> Path:
-    """A result folder: a name of results/, or a path. Raises UserError, which names `key`, when it holds no results."""
-    results = paths.root() / "results"
-    if not name:
-        raise UserError(f"{key}: found nothing, expected a folder of {paths.shown(results)}, or a path")
-    candidates = [Path(name)] if "/" in name else [results / name, Path(name)]
-    folder = next((path for path in candidates if path.is_dir()), None)
-    if name == reference.REFERENCE or (folder and reference.is_kept(folder)):
-        read_reference()  # a reference of another design cannot be compared
-        return reference.reference_folder().resolve()
-    if folder is None:
-        known = sorted(path.parent.parent.parent.name for path in results.glob("*/*/analysis/verdicts.csv"))
-        raise UserError(
-            f"{key}: found {name!r}, expected a path or a folder of {paths.shown(results)} "
-            f"({comparison.listed(list(dict.fromkeys(known))) or 'none yet'}){suggestion(name, known)}"
-        )
-    if not list(folder.glob("*/analysis/verdicts.csv")):
-        raise UserError(f"{key}: found no <paper>/analysis/verdicts.csv in {paths.shown(folder)}, "
-                        "expected the results of a testbed")  # fmt: skip
-    return folder.resolve()
-
-
-def names_of_folders(a: Path, b: Path) -> tuple[str, str]:
-    """Short names for two folders, as many of their last parts as make them differ."""
-    for depth in range(1, max(len(a.parts), len(b.parts)) + 1):
-        one, two = ("/".join(path.parts[-depth:]).strip("/") for path in (a, b))
-        if one != two:
-            return one, two
-    raise UserError(f"A and B: found the same folder twice ({paths.shown(a)}), expected two")
+_LONGEST = 120
+"""Characters of the name of a comparison's folder."""
 
 
 def start_pages(target: Path, results: Mapping[str, Path]) -> dict[str, str]:
@@ -59,30 +35,65 @@ def start_pages(target: Path, results: Mapping[str, Path]) -> dict[str, str]:
     return found
 
 
-def compare_results(a: str, b: str) -> Path:
-    """Write results/compare/<A>-<B>/: three tables, comparison.json and the document, whose path is returned.
+def compare_results(given: Sequence[str]) -> Path:
+    """Compare folders of results, crates and folders of crates: two sites side by side, from three on pooled. Write
+    tables, a record and the document below results/compare/; the document's path is returned.
 
-    Raises UserError when a folder is missing or they have no paper in common.
+    Raises UserError where there are fewer than two, one cannot be read, or they have no paper in common.
     """
-    folders = folder_of(a, "A"), folder_of(b, "B")
-    names = names_of_folders(*folders)
-    one, two = load_results(folders[0]), load_results(folders[1])
-    if not comparison.both(one, two):
-        named = zip(names, (one, two), strict=True)
-        has = "; ".join(f"{name} has {comparison.listed(sorted(side))}" for name, side in named)
-        raise UserError(f"A and B: found no paper in common, expected one or more ({has})")
-    target = paths.root() / "results" / "compare" / "-".join(name.replace("/", "_") for name in names)
-    judged = comparison.verdicts(one, two)
+    sites = open_sites(given)
+    often = {paper for site in sites for paper in site.papers if sum(paper in other.papers for other in sites) > 1}
+    if not often:
+        has = "; ".join(f"{site.name} has {comparison.listed(sorted(site.papers))}" for site in sites)
+        which = "A and B" if len(sites) == 2 else f"all {len(sites)} sites"
+        raise UserError(f"{which}: found no paper in common, expected one or more ({has})")
+    return _beside(*sites) if len(sites) == 2 else _pooled(sites, given)
+
+
+def _beside(a: ComparedSite, b: ComparedSite) -> Path:
+    """Write results/compare/<A>-<B>/: three tables, comparison.json and the document."""
+    target = _target((a.name, b.name))
+    judged = comparison.verdicts(a.papers, b.papers)
+    messages = comparison.messages(a.papers, b.papers)
+    tables = {"verdicts": judged, "estimates": comparison.estimates(a.papers, b.papers),
+              "environment": compare_environments(a.papers, b.papers)}  # fmt: skip
+    facts = {side: {"name": site.name, "folder": paths.shown(site.place)}
+             for side, site in zip(comparison.SIDES, (a, b), strict=True)}  # fmt: skip
+    record = facts | {"papers": comparison.both(a.papers, b.papers), "messages": messages}
+    _write(target, tables, "comparison.json", record | {"agreement": agreement_of(judged)})
+    return render_document(document("compare"), target, target, ("html",), _pages(target, (a, b)))[0]
+
+
+def _pooled(sites: Sequence[ComparedSite], given: Sequence[str]) -> Path:
+    """Write results/compare/<names given>/: two tables, pooled.json and the document as HTML and PDF."""
+    target = _target(Path(name).resolve().name for name in given)
+    claims, own = pooled_claims(estimates_of_sites(sites))
+    facts = [{**fact, "folder": paths.shown(site.place)}
+             for site, fact in zip(sites, facts_of_sites(sites), strict=True)]  # fmt: skip
+    messages = list(messages_of_sites(sites))
+    _write(target, {"pooled": claims, "sites": own}, "pooled.json", {"sites": facts, "messages": messages})
+    for (paper, kind), rows in claims.groupby(["paper", "route"], sort=False):
+        print(f"{paper}: pooled over {kind} sites: {(rows['note'] == '').sum()} of {len(rows)} claims")
+    return render_document(document("pooled"), target, target, ("html", "pdf"), _pages(target, sites))[0]
+
+
+def _target(names: Iterable[str]) -> Path:
+    """The folder of a comparison."""
+    name = "-".join(each.replace("/", "_") for each in names)
+    if len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return paths.root() / "results" / "compare" / name
+
+
+def _write(target: Path, tables: Mapping[str, pd.DataFrame], name: str, record: Mapping[str, Any]) -> None:
+    """Write tables and record to a comparison's folder, and print the record's messages."""
     target.mkdir(parents=True, exist_ok=True)
-    for name, table in (("verdicts", judged), ("estimates", comparison.estimates(one, two)),
-                        ("environment", compare_environments(one, two))):  # fmt: skip
-        atomic.write(target / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    messages = comparison.messages(one, two)
-    facts_of = {side: {"name": name, "folder": paths.shown(folder)}
-                for side, name, folder in zip(comparison.SIDES, names, folders, strict=True)}  # fmt: skip
-    record = facts_of | {"papers": comparison.both(one, two), "messages": messages, "agreement": agreement_of(judged)}
-    atomic.write(target / "comparison.json", atomic.as_json(record, ensure_ascii=False))
-    for line in messages:
+    for each, table in tables.items():
+        atomic.write(target / f"{each}.csv", table.to_csv(index=False, lineterminator="\n"))
+    atomic.write(target / name, atomic.as_json(record, ensure_ascii=False))
+    for line in record["messages"]:
         print(f"{line['paper']}: {line['message']}")
-    pages = start_pages(target, dict(zip(names, folders, strict=True)))
-    return render_document(document("compare"), target, target, ("html",), pages)[0]
+
+
+def _pages(target: Path, sites: Iterable[ComparedSite]) -> dict[str, str]:
+    return start_pages(target, {site.name: site.place for site in sites if site.place.is_dir()})

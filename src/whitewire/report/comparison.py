@@ -9,7 +9,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -263,14 +263,18 @@ def messages(
     for side, mine, other in ((names[0], a, b), (names[1], b, a)):
         found += [(paper, f"only in {side}, so not compared") for paper in sorted(mine.keys() - other.keys())]
     for paper in both(a, b):
-        one, two = a[paper], b[paper]
-        of_claims = _claims(one.verdicts, two.verdicts, names)
-        for line in (*_designs(one, two, names), *_scales(one.scale, two.scale, names), *of_claims):
-            found.append((paper, line))
-        for side, held in zip(names, (one, two), strict=True):
-            if not held.environments:
-                found.append((paper, f"no environment was recorded in {side}"))
+        found += [(paper, line) for line in differences(a[paper], b[paper], names)]
     return [{"paper": paper, "message": message} for paper, message in found]
+
+
+def differences(one: Results, two: Results, names: tuple[str, str]) -> Iterator[str]:
+    """What makes two results of a paper hard to compare, a line each."""
+    yield from _designs(one, two, names)
+    yield from _scales(one.scale, two.scale, names)
+    yield from _claims(one.verdicts, two.verdicts, names)
+    for name, held in zip(names, (one, two), strict=True):
+        if not held.environments:
+            yield f"no environment was recorded in {name}"
 
 
 def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:

@@ -64,7 +64,7 @@ def rules_of(home: Path, document: str) -> list[Rule]:
         "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma",
                     "links_transports"),
         "calibration": ("calibration_page", "calibration_tables", "analysis", "tidy", "measure", "design"),
-        "compare": (), "appendix": (),
+        "compare": (), "pooled": (), "appendix": (),
     }  # fmt: skip
     names = chains.get(document, ("paper", "analysis", "tidy", "measure", "design"))
     found = {}

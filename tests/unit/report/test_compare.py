@@ -388,6 +388,40 @@ def test_folders_of_one_name_are_distinguished(project, capsys):
     assert (project / "results" / "compare" / "results_emulated-other_emulated" / "verdicts.csv").is_file()
 
 
+def test_three_sites_are_pooled(project, capsys):
+    write(project / "results" / "lab", claims=[claim("C1", 3.0, 2.9, 3.1)])
+    assert main(["compare", "emulated", "site", "results/lab/"]) == 0
+    target = project / "results" / "compare" / "emulated-site-lab"
+    assert sorted(path.name for path in target.iterdir()) == ["pooled.csv", "pooled.json", "sites.csv"]
+    (row,) = pd.read_csv(target / "pooled.csv").to_dict("records")
+    assert row["sites"] == 3 and row["low"] < row["estimate"] < row["high"]
+    assert list(pd.read_csv(target / "sites.csv")["site"]) == ["emulated", "site", "lab"]
+    record = json.loads((target / "pooled.json").read_text())
+    assert [site["folder"] for site in record["sites"]] == ["results/emulated", "results/site", "results/lab"]
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        f"{PAPER}: the effort is quick in emulated, smoke in site: runs differ in number, and may in bytes",
+        f"{PAPER}: pooled over measured sites: 1 of 1 claims", str(target / "pooled.html"),
+    ]  # fmt: skip
+
+
+def test_a_paper_of_two_sites_is_enough_and_none_is_not(project, capsys):
+    write(project / "elsewhere", "another-2026", [claim("C1")])
+    write(project / "nowhere", "third-2026", [claim("C1")])
+    assert main(["compare", "emulated", "site", "elsewhere"]) == 0
+    capsys.readouterr()
+    assert refused(capsys, "emulated", "elsewhere", "nowhere").startswith(
+        "all 3 sites: found no paper in common, expected one or more (emulated has made-up-2026; elsewhere has another"
+    )
+
+
+def test_a_folder_of_many_sites_has_a_name_that_fits(project, tmp_path):
+    folders = [str(write(tmp_path / f"a-long-name-of-a-site-{n}", claims=[claim("C1", 4.0)])) for n in range(9)]
+    assert main(["compare", *folders]) == 0
+    (made,) = (project / "results" / "compare").iterdir()
+    assert len(made.name) == 129 and made.name.startswith("a-long-name-of-a-site-0-a-long-name-of-a-site-1-")
+
+
 @pytest.mark.parametrize(
     "name, content, says",
     [

@@ -86,6 +86,7 @@ def test_a_figure_within_others_ends_where_it_does(folder):
 @pytest.mark.parametrize(
     ("document", "names"),
     [("emulex-2012", ["paper", "analysis", "tidy", "measure", "design"]), ("compare", []),
+     ("pooled", []),
      ("index", ["index", "analysis"]),
      ("testbed", ["testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma",
                   "links_transports"]),

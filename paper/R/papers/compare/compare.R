@@ -20,19 +20,6 @@ read_compared <- function(name) {
 
 compared_both <- function(table) table[!table$agree %in% c("only in A", "only in B"), ]
 
-messages_list <- function() {
-  messages <- comparison()$messages
-  if (length(messages) == 0) {
-    return(knitr::asis_output("\nBoth were made to the same designs.\n"))
-  }
-  lines <- vapply(messages, function(one) {
-    paste0("- **", safe(one$paper), "**: ", safe(one$message))
-  }, character(1))
-  knitr::asis_output(paste0(
-    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(lines, collapse = "\n"), "\n\n:::\n"
-  ))
-}
-
 folders_table <- function() {
   sides <- comparison()[c("a", "b")]
   md_table(data.frame(
