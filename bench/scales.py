@@ -1,6 +1,9 @@
 """Do neighbouring scale candidates (k) of a paper agree?
 
     .venv/bin/python bench/scales.py [PAPER ...] [--runs 2] [--turns 2] [--folder results/scales] [--show]
+    .venv/bin/python bench/scales.py config/suspects/scale-of-puts.yaml
+
+A PAPER is a name, or the file of a description that is no paper of the workflow.
 
 The part `scales` of `whitewire trust`, of more papers: the cells that a paper measures at smoke effort, with the bytes
 of quick effort, on each of its candidates in turn (first, second, first, second, ...). What is finished is not made
@@ -34,7 +37,8 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="measure nothing")
     args = parser.parse_args()
     testbed = load_testbed("emulated")
-    loaded = [load_paper(project.paper_path(name), fabric_names(testbed)) for name in args.papers]
+    files = [Path(name) if name.endswith(".yaml") else project.paper_path(name) for name in args.papers]
+    loaded = [load_paper(path, fabric_names(testbed)) for path in files]
     if not args.show:
         for paper in loaded:
             on_scales(paper, testbed, args.runs, args.turns, args.folder / paper.id)
