@@ -42,7 +42,15 @@ EXPERIMENTS = {
             "rate_mb_per_s": 2000, "read_rate_mb_per_s": 4000, "sources": dict.fromkeys(SSD, "a test")}}}}),
     "read": ("testdfsio", {"operation": ["read"]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
-    "in-order": ("teravalidate", {"maps": [3]}, {"parameters": JOB, "scale": SCALE}),
+    "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
+        "parameters": JOB, "scale": SCALE,
+        "settings": {"more": {"yarn.resourcemanager.client.thread-count": 20, "yarn.nodemanager.vmem-pmem-ratio": 3,
+                              "mapreduce.jobhistory.client.thread-count": 12, "mapreduce.job.max.map": 9}}}),
+    "throttles": ("rereplicate", {"settings": ["default", "throttled"]}, {
+        "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "lost_replicas": 1,
+                       "clients": 1, "puts_per_client": 2, "fabric": "10gbe", "load_fabric": "10gbe"},
+        "settings": {"default": {}, "throttled": {"dfs.namenode.replication.max-streams": 1,
+                                                  "dfs.datanode.data.transfer.bandwidthPerSec": 2.0e7}}}),
     "calls": ("nnbench", {"operation": ["rename"]}, {
         "parameters": {"maps": 3, "files_per_map": 20, "block_size_bytes": 134217728, "fabric": "10gbe"},
         "whole_file": True}),
@@ -100,7 +108,7 @@ def test_every_level_is_proved_by_a_valid_run(block):
         assert all(proof.same for proof in proofs.values())
     why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]
     assert {name: len(records) for name, records in found.items()} == {
-        "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "calls": 1
+        "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "throttles": 2, "calls": 1
     }, why  # fmt: skip
 
 
@@ -118,5 +126,8 @@ def test_levels_that_differ_make_runs_that_differ(block):
         record["factors"]["store"]: record["evidence"]["files"]["output"].get("policy") for record in runs("coded-puts")
     }
     assert policies["copies"] is None and policies["coded"].startswith("XOR-2-1-")
+    seconds = {record["factors"]["settings"]: record["end"] - record["start"] for record in runs("throttles")}
+    # 10.7 MB, of which each of three DataNodes passes on its part at 0.2 MB/s.
+    assert seconds["throttled"] > 10 and seconds["throttled"] > 2 * seconds["default"]
     (calls,) = runs("calls")
     assert calls["jobs"][0]["nnbench"]["operations"] == 60

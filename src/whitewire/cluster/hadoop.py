@@ -14,6 +14,7 @@ from whitewire.errors import UserError
 from whitewire.testbed.base import Host, Process, Testbed, last_line, piped
 from whitewire.testbed.installation import Installation
 from whitewire.text import quoted
+from whitewire.tools.daemon import settings_of_daemon
 from whitewire.tools.history import setting_text
 
 LOG4J = """log4j.rootLogger=INFO,console
@@ -31,6 +32,7 @@ FsDatasetImpl (a line for each of a thousand locks per drive), and without the w
 
 CURL = ("curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--globoff")
 """Command that asks a daemon's web server directly, whatever the user's ~/.curlrc and proxies are."""
+ASK = (*CURL, "--header", "Accept: application/json")
 
 _METRICS = "*.period=1\n"
 """Configuration by which a daemon's /jmx is updated every second; Hadoop's default is every 10 seconds."""
@@ -68,6 +70,16 @@ def write_configuration(testbed: Testbed, folder: str, values: Mapping[str, obje
 def whereabouts(host: Host) -> dict[str, str]:
     """System properties of a daemon's JVM that its configuration refers to."""
     return {"whitewire.address": host.address, "whitewire.endpoint": host.endpoint}
+
+
+def reported_by_daemon(host: Host, server: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Settings of a running daemon whose web server is at `server` (name:port, asked from `host`). Raises Unreadable.
+
+    `env`: environment of what asks, by which transport the daemon listens.
+    """
+    pages = [f"http://{server}/conf?name={name}" for name in names]
+    said = host.run([*ASK, "--fail", "--max-time", "20", *pages], env).stdout
+    return settings_of_daemon(said.decode(errors="replace"), names, server)
 
 
 CLIENT_HEAP_MIB = 384

@@ -28,6 +28,7 @@ FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 NAMENODE_PORT = 9000
+NAMENODE_WEB_PORT, DATANODE_WEB_PORT = 9870, 9864
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
     "dfs.datanode.transfer.socket.send.buffer.size",
@@ -52,7 +53,7 @@ def hdfs_settings(testbed: Testbed, block_size: int, replication: int, packet_si
         "dfs.datanode.hostname": "${whitewire.endpoint}",
         "dfs.datanode.address": "${whitewire.address}:9866",
         "dfs.datanode.ipc.address": "${whitewire.address}:9867",
-        "dfs.datanode.http.address": "${whitewire.address}:9864",
+        "dfs.datanode.http.address": f"${{whitewire.address}}:{DATANODE_WEB_PORT}",
         # A site's name service need not know the addresses of each of its fabrics.
         "dfs.namenode.datanode.registration.ip-hostname-check": False,
         "dfs.blocksize": block_size,
@@ -61,7 +62,7 @@ def hdfs_settings(testbed: Testbed, block_size: int, replication: int, packet_si
         "dfs.namenode.fs-limits.min-block-size": 4096,
         "dfs.namenode.name.dir": "file://${whitewire.name}",
         "dfs.datanode.data.dir": "${whitewire.drives}",
-        "dfs.namenode.http-address": f"{master.endpoint}:9870",
+        "dfs.namenode.http-address": f"{master.endpoint}:{NAMENODE_WEB_PORT}",
         "dfs.namenode.safemode.extension": 0,
         "dfs.permissions.enabled": False,
         # Nothing but the workload should use links, drives and cores: no scans, no forked helper commands.
@@ -238,7 +239,7 @@ class Hdfs(HdfsClients):
         around = self.installation.environment()
 
         def of(host: Host) -> int:
-            bean = f"http://{host.endpoint}:9864/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+            bean = f"http://{host.endpoint}:{DATANODE_WEB_PORT}/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
             return namenode.packets(host.run([*CURL, "--fail", bean], around).stdout.decode())
 
         return sum(on_each(self.testbed.by_role("datanode"), of))
@@ -272,3 +273,11 @@ class Hdfs(HdfsClients):
     def processes(self) -> dict[str, Process]:
         """Every process by the name of its host."""
         return self.daemons | {client.host.name: client.process for client in self.clients}
+
+    @property
+    def web_servers(self) -> dict[str, list[tuple[Host, str]]]:
+        master, workers = self.namenode_host, self.testbed.by_role("datanode")
+        return {
+            "namenode": [(master, f"{master.endpoint}:{NAMENODE_WEB_PORT}")],
+            "datanode": [(host, f"{host.endpoint}:{DATANODE_WEB_PORT}") for host in workers],
+        }

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from whitewire.cluster.hadoop import CURL
+from whitewire.cluster.hadoop import ASK
 from whitewire.testbed.base import Completed, Host
 from whitewire.tools.history import refusal, several
 
 REST = "/ws/v1/history"
-ASK = (*CURL, "--header", "Accept: application/json")
 FIRST_ANSWER_S = 20
 """Longest time for the first answer of a server, which may load its classes for it."""
 

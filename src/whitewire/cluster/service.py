@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Self
 
-from whitewire.testbed.base import Process
+from whitewire.testbed.base import Host, Process
 
 
 class Service(ABC):
@@ -27,6 +28,11 @@ class Service(ABC):
     @abstractmethod
     def processes(self) -> dict[str, Process]:
         """Every process, by a name that is unique in the service."""
+
+    @property
+    def web_servers(self) -> Mapping[str, Sequence[tuple[Host, str]]]:
+        """Host and address (name:port) of the web server of each of its Hadoop daemons, by kind of daemon."""
+        return {}
 
     def check(self) -> None:
         """Raise ProcessDied, with the name and the end of the log, when a process has ended."""

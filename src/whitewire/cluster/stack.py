@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from whitewire.atomic import check_space
 from whitewire.cluster.cephfs import CephFs
 from whitewire.cluster.existing import Existing
-from whitewire.cluster.hadoop import Resident
+from whitewire.cluster.hadoop import Resident, reported_by_daemon
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.hibench import HiBench
 from whitewire.cluster.posix import Posix
 from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
+from whitewire.description.hadoop import daemons_that_read
 from whitewire.design.drive import Drive
+from whitewire.records.evidence import merged
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
@@ -138,6 +141,19 @@ class Stack:
         for service in self._services:
             service.check()
         check_space(self.logs)
+
+    def settings_of_daemons(self, names: Iterable[str]) -> dict[str, str]:
+        """Settings as the daemons that read them report them; all their values, if these differ. Raises Unreadable."""
+        readers = {name: daemons_that_read(name) or () for name in names}
+        asked = [
+            (host, server, own)
+            for service in self._services
+            for kind, servers in service.web_servers.items()
+            if (own := [name for name, kinds in readers.items() if kind in kinds])
+            for host, server in servers
+        ]
+        around = self.hdfs.installation.environment()
+        return merged(on_each(asked, lambda each: reported_by_daemon(*each, around)), readers)
 
     def dead(self) -> list[str]:
         return [name for service in self._services for name in service.dead()]

@@ -27,7 +27,7 @@ RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManage
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
 HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
-HISTORY_PORT = 19888
+RESOURCE_MANAGER_WEB_PORT, NODE_MANAGER_WEB_PORT, HISTORY_PORT = 8088, 8042, 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The default file system of jobs (fs.defaultFS), and its folder for a mounted file system."""
 INHERITED = ("JAVA_HOME", "LC_ALL", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_RUN")
@@ -260,6 +260,15 @@ class Yarn(Service):
 
     def processes(self) -> dict[str, Process]:
         return dict(self.daemons)
+
+    @property
+    def web_servers(self) -> dict[str, list[tuple[Host, str]]]:
+        master = self.master
+        return {
+            "resourcemanager": [(master, f"{master.endpoint}:{RESOURCE_MANAGER_WEB_PORT}")],
+            "nodemanager": [(host, f"{host.endpoint}:{NODE_MANAGER_WEB_PORT}") for host in self.workers],
+            "historyserver": [(master, f"{master.endpoint}:{HISTORY_PORT}")],
+        }
 
     # -- use ----------------------------------------------------------------------------------------------
 

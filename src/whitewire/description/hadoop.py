@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,42 @@ from whitewire.workloads.base import Workload
 
 DEFAULTS = HOME / ".cache" / "lib" / "defaults.jar"
 """Hadoop's own *-default.xml, which set-up puts there."""
-OF_DAEMONS = (
-    "dfs.namenode.", "dfs.datanode.", "dfs.journalnode.", "dfs.ha.", "dfs.federation.", "dfs.provided.",
-    "dfs.storage.policy.", "yarn.", "mapreduce.jobhistory.", "mapreduce.shuffle.", "hadoop.http.",
-    "ipc.server.", "httpfs.",
-)  # fmt: skip
-"""Prefixes of settings that only daemons read, which runs do not restart."""
 OF_JOBS_ALL_THE_SAME = ("yarn.app.mapreduce.",)
+OF_DAEMONS: dict[str, tuple[str, ...]] = {
+    "dfs.namenode.": ("namenode",),
+    "dfs.datanode.": ("datanode",),
+    "dfs.blockreport.": ("datanode",),
+    **dict.fromkeys(("dfs.block.", "dfs.heartbeat.", "ipc.server."), ("namenode", "datanode")),
+    **dict.fromkeys(("yarn.resourcemanager.", "yarn.scheduler."), ("resourcemanager",)),
+    **dict.fromkeys(("yarn.nodemanager.", "mapreduce.shuffle."), ("nodemanager",)),
+    "mapreduce.jobhistory.": ("historyserver",),
+    **dict.fromkeys((
+        "dfs.journalnode.", "dfs.ha.", "dfs.federation.", "dfs.provided.", "dfs.storage.policy.", "yarn.",
+        "hadoop.http.", "httpfs.",
+    ), ()),
+}  # fmt: skip
+"""Prefix of settings that only daemons read → the kinds of daemons here that do; () if there are none."""
+OF_HDFS = frozenset({"namenode", "datanode"})
+"""Kinds of daemons that every cluster has."""
+RATES = frozenset({
+    "dfs.block.scanner.volume.bytes.per.second",
+    *(f"dfs.datanode.{of}.bandwidthPerSec" for of in (
+        "balance", "data.read", "data.transfer", "data.write", "ec.reconstruct.read", "ec.reconstruct.write",
+    )),
+})  # fmt: skip
+"""Settings in bytes per second, which are divided by k as rates of links and drives are. All others stay as given."""
+OF_THE_TESTBED = re.compile(
+    r"address|host|[.-](dirs?|paths?|ports?|uri)$|kerberos|keytab|principal|\.audit\.|fs-limits\.min-block-size"
+    r"|env-whitelist|aux-services"
+)
+"""Settings of daemons that the testbed owns: where they listen and write, and what runs are made and measured by."""
 _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """Prefixes of settings of Hadoop's examples, which its defaults do not list."""
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
 shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
+Fault = tuple[object, str, Sequence[str]]
+"""(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
 """Prefixes of settings that locate files: a run's files are in a folder of their own, also in a site's HDFS."""
 
@@ -41,7 +65,7 @@ def problems_of_settings(paper: Paper, experiment: Mapping[str, Any]) -> Iterato
     workload = workload_of(experiment["workload"])
     yield from _words(workload, experiment)
     yield from _stores(paper, workload, experiment)
-    yield from _settings(experiment)
+    yield from _settings(workload, experiment)
 
 
 def _words(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Problem]:
@@ -75,18 +99,42 @@ def _stores(paper: Paper, workload: Workload, experiment: Mapping[str, Any]) -> 
             yield ".roles.datanode", there, expected, ()
 
 
-def _settings(experiment: Mapping[str, Any]) -> Iterator[Problem]:
+def daemons_that_read(name: str) -> tuple[str, ...] | None:
+    """Kinds of the daemons here that alone read a setting, () if none does; None for a setting of clients and jobs."""
+    if name.startswith(OF_JOBS_ALL_THE_SAME):
+        return None
+    return next((kinds for prefix, kinds in OF_DAEMONS.items() if name.startswith(prefix)), None)
+
+
+def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Problem]:
     for level, settings in experiment.get("settings", {}).items():
         for name, value in settings.items():
-            key, fault = f".settings.{level}", of_any(name, value)
-            if name.startswith(OF_DAEMONS) and not name.startswith(OF_JOBS_ALL_THE_SAME):
-                fault = name, "a setting of clients or jobs: daemons, which alone read this, do not get it", ()
-            if fault:
-                yield key, *fault
+            kinds = daemons_that_read(name)
+            of_its_reader = _of_clients(workload, name) if kinds is None else _of_daemons(workload, name, value, kinds)
+            if fault := of_its_reader or of_any(name, value):
+                yield f".settings.{level}", *fault
 
 
-def of_any(name: str, value: object) -> tuple[object, str, Sequence[str]] | None:
-    """(what was found, what was expected, known names) of a setting that nothing may set; None for another one."""
+def _of_clients(workload: Workload, name: str) -> Fault | None:
+    if workload.settings_of_clients:
+        return None
+    return name, f"a setting of daemons: {workload.name} measures no client", ()
+
+
+def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[str]) -> Fault | None:
+    if not kinds:
+        return name, "a setting of clients, jobs or daemons that run here", ()
+    if not (workload.on_yarn or OF_HDFS & set(kinds)):
+        return name, f"a setting of HDFS's daemons: {workload.name} has no {' or '.join(kinds)}", ()
+    if OF_THE_TESTBED.search(name):
+        return name, "no setting that the testbed owns, such as addresses and folders", ()
+    if name in RATES and (not isinstance(value, int | float) or isinstance(value, bool)):
+        return {name: value}, "a number of bytes per second, which is divided by k", ()
+    return None
+
+
+def of_any(name: str, value: object) -> Fault | None:
+    """The fault of a setting that nothing may set; None for another one."""
     known = _names()
     if not _PLAIN.fullmatch(f"{name}{value}"):
         return {name: value}, "letters, digits, blanks and . _ / : @ % + , = - only: shells read it", ()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.hadoop import RATES
 from whitewire.description.paper import Paper, cells_of
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import shown
@@ -39,11 +40,16 @@ class Scale:
     packet_bytes: int = PACKET
 
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """An experiment's settings of services at this scale: the packet size shrinks like the default one."""
-        return {
-            name: value * self.packet_bytes // PACKET if name == PACKET_SIZE else value
-            for name, value in wanted.items()
-        }
+        """An experiment's settings of services at this scale: the packet size shrinks like the default one, and rates
+        are divided by k."""
+        return {name: self._setting(name, value) for name, value in wanted.items()}
+
+    def _setting(self, name: str, value: Any) -> Any:
+        if name == PACKET_SIZE:
+            return value * self.packet_bytes // PACKET
+        if name in RATES and value > 0:  # for Hadoop, 0 and less are no rate but none at all
+            return max(1, round(value / self.k))
+        return value
 
     @property
     def record(self) -> ScaleRecord:

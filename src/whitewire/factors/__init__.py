@@ -176,8 +176,9 @@ FACTORS: dict[str, Factor] = {
         ),
         # Settings and drives.
         Factor(
-            "settings", "Settings of Hadoop for the run, by name",
-            "the job's configuration at the history server, or the client's, reports each",
+            "settings", "Settings of Hadoop by name: of the run's clients and jobs, or of daemons, which start with them",
+            "the job's configuration at the history server, or the client's, reports each; of daemons the running ones, "
+            "all that read it",
             asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
@@ -240,7 +241,6 @@ LEFT_OUT: dict[str, str] = {
     "erasure_coding": "it belongs to a store: give the factor store levels, one of which has erasure_coding",
     "waves": "they follow from maps and tasks_per_worker",
     "short_circuit_reads": "they need Hadoop's native library, which its published jars do not bring",
-    "daemon_settings": "daemons are started once for many runs; settings are those of clients and jobs",
     "namenode_processor": "only links and drives are slowed down by k, and no processor",
     "keep_caches": "nothing shows from outside what a mount's clients still held",
 }

@@ -299,7 +299,8 @@ PACKET_SIZE = "dfs.client-write-packet-size"
 
 def settings(record: RunRecord) -> dict[str, str] | None:
     """Settings as configurations report them; the packet size as DataNodes received it, if they count packets."""
-    reported = record["evidence"].get("settings")
+    of_clients, of_daemons = record["evidence"].get("settings"), record["evidence"].get("daemon_settings")
+    reported = None if of_clients is None and of_daemons is None else {**(of_clients or {}), **(of_daemons or {})}
     asked = record["asked"].get("settings", {}).get(PACKET_SIZE)
     received = _packets(record, float(asked)) if asked else None
     if reported is None or asked is None or received is None or received == float(asked):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.hadoop import daemons_that_read
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
@@ -49,16 +50,19 @@ class BlockPlan:
         experiment = self.paper.experiments[row["experiment"]]
         scale = scale_of(self.paper, row["experiment"], self.effort, levels, self.config)
         store = self.paper.store(row["experiment"], levels)
+        settings = scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {}))
+        of_daemons = {name: value for name, value in settings.items() if daemons_that_read(name)}
         return Run(
             row=row,
             levels=levels,
             parameters=self.paper.parameters(row["experiment"], levels),
-            settings=scale.settings(experiment.get("settings", {}).get(levels.get("settings"), {})),
+            settings={name: value for name, value in settings.items() if name not in of_daemons},
             scale=scale,
             expected_seconds=durations.expected_seconds(self.paper, row, self.config),
             store=store,
             cpu=experiment.get("cpu", "limit"),
             drive=self._drive(experiment, levels, scale),
+            daemon_settings=of_daemons,
             workers=self._workers(row, levels, store),
         )
 

@@ -67,8 +67,14 @@ class Conditions:
         if "output_replication" in run.workload.known():
             own.setdefault("output_replication", run.workload.output_copies(run.parameters))
         if "settings" in own:
-            own["settings"] = {name: setting_text(value) for name, value in run.settings.items()}
+            every = {**run.settings, **run.daemon_settings}
+            own["settings"] = {name: setting_text(value) for name, value in every.items()}
         return own
+
+    def daemons(self) -> EvidenceRecord:
+        """The run's settings of daemons as these report them; nothing for a run without any."""
+        names = self.run.daemon_settings
+        return {"daemon_settings": self.stack.settings_of_daemons(names)} if names else {}
 
     def racks(self, fabric: Fabric) -> EvidenceRecord:
         """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""

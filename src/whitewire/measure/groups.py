@@ -22,13 +22,14 @@ from whitewire.text import quoted
 
 
 def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
-    """Runs by the services that they need, as JSON: hosts, network and k, drives per host, slots, racks, transport.
+    """Runs by the services that they need, as JSON: hosts, network and k, drives per host, slots, racks, transport and,
+    where there are some, settings of daemons.
 
     Runs that share them keep their order.
 
-    Scale and drive model may change between runs of one cluster, and a run without modelled drives may use any. Racks
-    and transport (empty: TCP) may not, because services are started with them. A cluster has hosts for cross traffic if
-    any of its runs has some.
+    Scale and drive model may change between runs of one cluster, and a run without modelled drives may use any. Racks,
+    transport (empty: TCP) and settings of daemons may not, because services are started with them. A cluster has hosts
+    for cross traffic if any of its runs has some.
     """
     can = capabilities_of(testbed)
     crossed = {_racks(run, testbed) for run in runs if run.parameters.get("cross_traffic")}
@@ -42,7 +43,8 @@ def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> d
         if racks and racks in crossed:
             roles = roles | {ROLE: racks}
         other = transport if transport != transports.TCP else ""
-        return json.dumps([roles, place, drives, slots(run, roles), racks, other])
+        settings = [dict(sorted(run.daemon_settings.items()))] if run.daemon_settings else []
+        return json.dumps([roles, place, drives, slots(run, roles), racks, other, *settings])
 
     counts = sorted({run.drive.count for run in runs if run.drive.limits}) or [1]
     modelled = {key(run, run.drive.count) for run in runs if run.drive.limits}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from whitewire.cluster import yarn
@@ -19,6 +19,7 @@ from whitewire.measure.file_systems import FileSystem
 from whitewire.measure.observation import StackObserver
 from whitewire.measure.run import Run, overhead_key
 from whitewire.records import jobs as tasks
+from whitewire.records.evidence import merged
 from whitewire.records.result import Result
 from whitewire.records.run import EvidenceRecord, Job, RunRecord
 from whitewire.tools import codecs, history
@@ -152,13 +153,7 @@ class StackJobs:
                 reported.append(settings_of_answer(answer, names))
         waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
         found: EvidenceRecord = {"waves": waves}
-        found |= {"settings": _merged(reported, self.run.settings) if reported else self.client.settings()}
+        found |= {"settings": merged(reported, self.run.settings) if reported else self.client.settings()}
         if compressed and reported:
             found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in reported}))
         return found
-
-
-def _merged(reported: list[dict[str, str]], names: Iterable[str]) -> dict[str, str]:
-    """Settings of several jobs: the value that all of them have, or all their values."""
-    values = {name: sorted({each[name] for each in reported if name in each}) for name in names}
-    return {name: " and ".join(found) for name, found in values.items() if found}

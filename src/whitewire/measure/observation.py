@@ -107,7 +107,7 @@ class StackObserver:
         return _Measured(done, sampler, seconds, clock, before, after, cpu, segments, sent, ports, ports_after)
 
     def _evidence(self, fabric: Fabric, measured: _Measured, ports: dict[str, PortSeen]) -> EvidenceRecord:
-        """The reported state of ports, racks, drives and caches."""
+        """The reported state of ports, racks, drives, daemons and caches."""
         testbed, conditions = self.stack.testbed, Conditions(self.stack, self.run)
         before, after = measured.before, measured.after
         return {
@@ -116,6 +116,7 @@ class StackObserver:
             **conditions.racks(fabric),
             **_beside(testbed, fabric, before, after, measured.seconds),
             **conditions.drives(),
+            **conditions.daemons(),
             **self.files.caches(),
         }
 

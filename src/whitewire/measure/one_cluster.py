@@ -101,7 +101,7 @@ class OneCluster:
         If there are no such runs, no service is started, and the services are None.
         """
         campaign, config = self.campaign, self.campaign.plan.config
-        _, place, _, slots, racks, _ = json.loads(shared)
+        _, place, _, slots, racks, *_ = json.loads(shared)
         if place:
             testbed.fabric(place[0])
         runs = self.calibrate(testbed, runs)

@@ -39,12 +39,15 @@ class Run:
     levels: Mapping[str, Any]
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]
+    """Settings of its clients and jobs."""
     scale: Scale
     expected_seconds: float
     store: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hdfs"})
     cpu: str = "limit"
     """What follows if processors limit the run: it is invalid ("limit"), or it is only reported ("report")."""
     drive: Drive = field(default_factory=Drive.none)
+    daemon_settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the daemons, which start with them."""
     workers: int | None = None
     """How many of the cluster's workers run its tasks; None: all."""
 

@@ -70,7 +70,7 @@ class Services:
         if self.racks:
             values |= rack_settings(testbed, installation.configuration, self.racks)
             values |= application_master_settings(testbed, self.racks)
-        values |= transport.settings
+        values |= transport.settings | self.runs[0].daemon_settings
         below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE)
         above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
         return Stack(below, above_hdfs, above, suite)
@@ -91,6 +91,7 @@ class Services:
 
 
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"
+THEIR_SETTINGS = "the daemons of the site's own cluster have its settings; others need daemons that are started here"
 THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs that are started here"
 
 
@@ -173,17 +174,19 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
 
 
 def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
-    """Runs whose file system, network or transport the testbed cannot provide."""
+    """Runs whose file system, network, transport or settings of daemons the testbed cannot provide."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
     moved = [run for run in runs if transport_of(config, run.parameters).name != transports.TCP]
     by_suite = [run.row["run_id"] for run in moved if run.workload.of_suite]
+    of_daemons = [run.row["run_id"] for run in runs if run.daemon_settings]
     reasons: list[tuple[list[str], Callable[[], str]]] = [
         (mounted, lambda: no_mount(config)),
         (on_a_segment, segment_unavailable),
         ([run.row["run_id"] for run in moved], lambda: THEIR_DAEMONS if "cluster" in config else ""),
         (by_suite, lambda: THEIR_SCRIPTS if config.get("hibench") else ""),
+        (of_daemons, lambda: THEIR_SETTINGS if "cluster" in config else ""),
     ]
     return [(lost, why) for lost, reason in reasons if lost and (why := reason())]
 

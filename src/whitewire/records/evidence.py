@@ -1,9 +1,10 @@
-"""Evidence about a run's folders, from reports of HDFS and other file systems. Pure."""
+"""Evidence about a run's folders, from reports of HDFS and other file systems, and about its settings. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from whitewire.records.run import FilesSeen
 from whitewire.tools import Unreadable, in_one_line, namenode
@@ -59,3 +60,10 @@ def of_count(text: str) -> FilesSeen:
     if not found:
         raise Unreadable(f"hdfs dfs -count: found {in_one_line(text)}, expected folders, files, bytes and the path")
     return {"files": int(found[1]), "bytes": int(found[2])}
+
+
+def merged(reported: Iterable[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:
+    """Settings of several jobs or daemons: the value that all of them have, or all their values."""
+    answers = list(reported)
+    values = {name: sorted({each[name] for each in answers if name in each}) for name in names}
+    return {name: " and ".join(found) for name, found in values.items() if found}

@@ -18,10 +18,11 @@ def overhead_name(key: Sequence[Hashable], cluster: str, defines: str) -> str:
     `defines`: digest of all else that affects it, so that overhead runs made before a change of the testbed's
     description are of another kind.
     """
-    roles, place, drives, slots, racks, transport = json.loads(cluster)
+    roles, place, drives, slots, racks, transport, *settings = json.loads(cluster)
     hosts = " ".join(f"{role}={count}" for role, count in sorted(roles.items()))
     where = [hosts, f"drives={drives} slots={slots or 'any'}", " k=".join(map(str, place))]
     where += [f"racks={racks}" if racks else "", f"transport={transport}" if transport else ""]
+    where += [" ".join(f"{name}={value}" for name, value in each.items()) for each in settings]
     return " | ".join([" ".join(map(str, key)), *filter(None, [*where, defines])])
 
 

@@ -148,6 +148,8 @@ class EvidenceRecord(TypedDict, total=False):
     store: dict[str, object]
     settings: dict[str, str]
     """Settings by name, as the job's or the client's configuration reports them."""
+    daemon_settings: dict[str, str]
+    """Settings by name, as the daemons that read them report them; all values, if these differ."""
     drive: Annotated[dict[str, float], MayBeInfinite(("rate", "read_rate", "chunk"))]
     """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale, and
     read_rate if it differs. Drives for intermediate data alone have the same as intermediate_rate and so on, and

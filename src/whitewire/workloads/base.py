@@ -86,6 +86,8 @@ class Workload:
     """Whether a paper's experiment may use it."""
     metric_names: ClassVar[tuple[str, ...]] = metrics.names_for_claims(metrics.ANY, metrics.JOBS, metrics.ONE_JOB)
     """Metrics of its runs that a claim or a control may use."""
+    settings_of_clients: ClassVar[bool] = True
+    """Whether its runs give settings to clients or jobs; otherwise to daemons only."""
     scales: ClassVar[bool] = True
     """Whether its rates, times and sizes have full-scale equivalents."""
     needs: ClassVar[frozenset[str]] = frozenset()

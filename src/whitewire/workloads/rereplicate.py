@@ -23,8 +23,9 @@ def raise_replication(path: str, replication: int) -> list[str]:
 class Rereplicate(WithoutJobs):
     name: ClassVar[str] = "rereplicate"
     needs: ClassVar[frozenset[str]] = WithoutJobs.needs | {"lost_replicas", "load_fabric"}
-    factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"settings", "packet_bytes"}
-    """Without the factors of clients, because only traffic between DataNodes is measured."""
+    factors: ClassVar[frozenset[str]] = (WithoutJobs.factors | {"lost_replicas"}) - {"packet_bytes"}
+    """Without the factor of clients' packets, because only traffic between DataNodes is measured."""
+    settings_of_clients: ClassVar[bool] = False
     startup_s: ClassVar[float] = 3.0
     metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.RECOVERY))
 

@@ -15,6 +15,7 @@ from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
 from whitewire.measure import groups
+from whitewire.workloads import workload_of
 
 TESTBED = load_testbed("emulated")
 CODED = {"copies": {"kind": "hdfs", "replication": 2}, "coded": {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}}
@@ -66,9 +67,15 @@ FAULTS = {
     "both": (lambda e: coded(e, replication=2), r"stores.coded.replication: found 2, expected nothing beside erasure"),
     "compression": (lambda e: e["parameters"].update(map_output_compression="snapy"),
                     r'map_output_compression: found "snapy", expected one of none, .* did you mean "snappy"'),
-    "of daemons": (lambda e: (e.update(settings={"a": {"dfs.datanode.handler.count": 3}}),
-                              e["factors"].update(settings=["a"])),
-                   r'settings.a: found "dfs.datanode.handler.count", expected a setting of clients or jobs'),
+    "of daemons that are not here": (
+        lambda e: set_to(e, {"dfs.journalnode.handler.count": 3}),
+        r'settings.a: found "dfs.journalnode.handler.count", expected a setting of clients, jobs or daemons that run'),
+    "an address": (lambda e: set_to(e, {"dfs.datanode.address": "0.0.0.0:1"}),
+                   r'settings.a: found "dfs.datanode.address", expected no setting that the testbed owns'),
+    "folders": (lambda e: set_to(e, {"yarn.nodemanager.local-dirs": "/tmp"}),
+                r'settings.a: found "yarn.nodemanager.local-dirs", expected no setting that the testbed owns'),
+    "a rate in words": (lambda e: set_to(e, {"dfs.datanode.balance.bandwidthPerSec": "100m"}),
+                        r'settings.a: found {"dfs.datanode.balance.bandwidthPerSec": "100m"}, expected a number of'),
     "a second command": (lambda e: set_to(e, {"x": "y\nFsShell\t-rm\t-r\t/"}),
                          r'settings.a: found {"x": "y\\nFsShell.*"}, expected letters, digits, blanks and'),
     "a second word": (lambda e: set_to(e, {"mapreduce.terasort.x\t/": 1}),
@@ -86,6 +93,23 @@ def test_a_fault_is_one_line(tmp_path, name):
     with pytest.raises(UserError, match=says) as failure:
         read(tmp_path, change)
     assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(("workload", "settings", "says"), [
+    ("hdfs_put", {"yarn.nodemanager.vmem-check-enabled": True},
+     "a setting of HDFS's daemons: hdfs_put has no nodemanager"),
+    ("rereplicate", {"io.file.buffer.size": 4096}, "a setting of daemons: rereplicate measures no client"),
+    ("rereplicate", {"dfs.namenode.replication.max-streams": 2}, None),
+    ("hdfs_put", {"dfs.datanode.handler.count": 3, "io.file.buffer.size": 4096}, None),
+])  # fmt: skip
+def test_settings_have_a_reader_in_the_run(workload, settings, says):
+    found = [expected for _, _, expected, _ in hadoop._settings(workload_of(workload), {"settings": {"a": settings}})]
+    assert found == ([says] if says else [])
+
+
+def test_every_rate_is_of_a_daemon_that_runs_here():
+    assert all(hadoop.daemons_that_read(name) for name in hadoop.RATES)
+    assert hadoop.daemons_that_read("yarn.app.mapreduce.am.resource.mb") is None
 
 
 def test_coded_files_beside_copies_are_taken(tmp_path):

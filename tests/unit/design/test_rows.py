@@ -165,6 +165,15 @@ def test_packets_shrink_on_emulated_hosts_only_and_settings_of_them_alike():
     assert (real.packet_bytes, real.settings(wanted)) == (65536, wanted)
 
 
+def test_rates_of_daemons_are_divided_by_k_and_all_else_stays():
+    write, move, handlers = "dfs.datanode.data.write.bandwidthPerSec", "dfs.datanode.balance.bandwidthPerSec", "a.count"
+    wanted = {write: 12.8e6, move: 3, handlers: 10, "dfs.block.scanner.volume.bytes.per.second": -1}
+    scaled = Scale(128, 1.0, 1, 1).settings(wanted)
+    assert scaled == wanted | {write: 100_000, move: 1}
+    assert isinstance(scaled[write], int)
+    assert Scale(1, 1.0, 1, 1).settings(wanted) == wanted
+
+
 def test_a_changed_parameter_changes_every_run_id_of_its_experiment(tmp_path):
     def change(data):
         data["experiments"][0]["parameters"]["replication"] = 2

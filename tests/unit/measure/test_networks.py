@@ -14,7 +14,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.drive import Drive
 from whitewire.design.rows import make_design
-from whitewire.measure import conditions, cross_traffic, groups, observation
+from whitewire.measure import conditions, cross_traffic, groups, observation, services
 from whitewire.measure.block import Block
 from whitewire.records.overhead import overhead_name
 from whitewire.tools import iperf3
@@ -56,6 +56,39 @@ def test_hosts_of_cross_traffic_are_one_per_rack_for_all_runs_of_the_cluster(tmp
     ((key, _),) = clusters(paper({"fabric": ["10gbe-2racks-4to1"], "cross_traffic": [0, 0.5]}), tmp_path).items()
     assert json.loads(key)[0][cross_traffic.ROLE] == 2
     assert overhead_name(("terasort", "hdfs"), key, "1a2b3c").endswith(" | racks=2 | 1a2b3c")
+
+
+THROTTLE = "dfs.datanode.data.transfer.bandwidthPerSec"
+LEVELS = {"default": {}, "clients": {"io.file.buffer.size": 4096}, "throttled": {THROTTLE: 12_800_000}}
+
+
+def runs_with_settings(folder):
+    made = paper({"settings": list(LEVELS)}, fabric="10gbe")
+    made.experiments["put-whole-file"]["settings"] = LEVELS
+    rows = [row for row in rows_of(made) if row["block"] == "quick-1"]
+    return made, [Block(made, TESTBED, "quick-1", rows, folder).plan.run(row) for row in rows]
+
+
+def test_daemons_start_with_their_settings_and_clients_get_theirs(tmp_path):
+    made, runs = runs_with_settings(tmp_path)
+    found = groups.clusters(made, runs, TESTBED)
+    assert {frozenset(run.levels["settings"] for run in own) for own in found.values()} == {
+        frozenset({"default", "clients"}), frozenset({"throttled"})
+    }  # fmt: skip
+    (throttled,) = (key for key in found if len(json.loads(key)) > 6)
+    assert json.loads(throttled)[6] == {THROTTLE: 100_000}
+    assert overhead_name(("terasort", "hdfs"), throttled, "1a2b3c").endswith(f" | {THROTTLE}=100000 | 1a2b3c")
+    assert {run.levels["settings"]: (run.settings, run.daemon_settings) for run in runs} == {
+        "default": ({}, {}), "clients": (LEVELS["clients"], {}), "throttled": ({}, {THROTTLE: 100_000})
+    }  # fmt: skip
+
+
+def test_daemons_of_a_sites_own_cluster_are_left_as_they_are(tmp_path):
+    _, runs = runs_with_settings(tmp_path)
+    assert services.unavailable_runs(TESTBED, runs) == []
+    ((lost, why),) = services.unavailable_runs(TESTBED | {"cluster": {}}, runs)
+    assert lost == [run.row["run_id"] for run in runs if run.levels["settings"] == "throttled"]
+    assert why == services.THEIR_SETTINGS
 
 
 def test_a_site_leaves_out_what_it_cannot_set_be_it_a_level_or_a_parameter():

@@ -30,6 +30,7 @@ from whitewire.tools import (
     perftest,
     testdfsio,
 )
+from whitewire.tools.daemon import settings_of_daemon
 from whitewire.tools.fio import fio_bandwidth
 from whitewire.tools.hibench_report import report_rows
 from whitewire.tools.history import HISTORY_DEFAULTS, history_server, settings_of_answer
@@ -48,6 +49,7 @@ REPORT = """Type         Date       Time     Input_data_size      Duration(s)   
 HadoopSort   2026-11-21 12:19:23 328489               33.125               9916                 4958
 HadoopSort   2026-11-21 12:21:23 3284890              43.25                75951                37975
 """
+CONF = '{"property":{"key":"dfs.heartbeat.interval","value":"1","isFinal":false,"resource":"site.xml"}}'
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ OUTPUTS = [
     output("fsck-xor.txt", partial(fsck_blocks, coded=True)),
     output("datanode-jmx.json", namenode.packets),
     output("job-settings.json", of_settings),
+    Output("daemon's conf", CONF, partial(settings_of_daemon, names=["dfs.heartbeat.interval"], server="host:9870")),
     output("nnbench/create_write.txt", nnbench_result),
     output("nnbench/delete-of-no-files.txt", nnbench_result),
     Output("policy", "RS-3-2-1024k", of_policy),
