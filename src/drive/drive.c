@@ -15,6 +15,10 @@
  * is dirty, and what was just written is read from memory. O_DIRECT and O_SYNC go past it, and fsync has the file's
  * dirty bytes written first.
  *
+ * Where the model has a bound on writers, it delays what a program with $WHITEWIRE_DATA_PORT sends to that port, on which
+ * DataNodes take blocks: a connection carries the blocks of one writer, one after the other, and a processor that makes
+ * its bytes and sums at the writer's rate sends no faster.
+ *
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data.
  *
@@ -27,12 +31,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -44,25 +50,33 @@
 enum { FILES = 65536 };
 #define SHORTEST 5e-4 /* seconds: a writer that waits for memory looks no more often */
 
+struct writers { /* read by design/drive.py: of all writers since the epoch began */
+    double bytes;   /* that they sent */
+    double seconds; /* that their calls took */
+    unsigned epoch;
+};
 struct shared {
     int ready;
     struct model model;
+    struct writers writers;
     struct account account; /* design/drive.py reads its first members */
     pthread_mutex_t lock;
     struct drive drive[DRIVES]; /* times are of CLOCK_MONOTONIC */
 };
 struct open_file {
     int drive; /* 0: not on a drive */
+    int writer; /* a connection to a DataNode */
     int direct;
     int sync; /* not by way of memory: O_DIRECT, O_SYNC or O_DSYNC */
     unsigned long inode;
     long long since_access; /* bytes since the heads last had to come to this file */
     long long next;         /* offset at which a sequential call would go on */
-    double late;            /* seconds by which the last call returned after the drive had reached it */
+    double late;            /* seconds by which the last call returned after it was due */
 };
 
 static struct open_file table[FILES];
 static struct shared *shared;
+static in_port_t data_port; /* 0: this program is no writer */
 static char root[4096];
 static size_t root_length;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -101,6 +115,8 @@ static void set_up(void) {
         fprintf(stderr, "whitewire: %s does not say what drives can do\n", path);
         _exit(70);
     }
+    const char *port = getenv("WHITEWIRE_DATA_PORT");
+    data_port = htons(port ? atoi(port) : 0);
     strcpy(root, where);
     root_length = strlen(root);
     shared = map;
@@ -237,6 +253,30 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     file->late = now() - until;
 }
 
+/* When a writer's call begins; 0 where nothing bounds it. */
+static double writing(int fd) {
+    int bound = fd >= 0 && fd < FILES && table[fd].writer && shared->model.writer > 0 && !shared->model.at_ease;
+    return bound ? now() : 0;
+}
+
+/* A writer's call of `bytes` returns when its processor would have made them. */
+static void pace(int fd, ssize_t bytes, double begun) {
+    if (bytes <= 0) return;
+    struct open_file *file = &table[fd];
+    double due = begun - file->late + bytes / shared->model.writer;
+    file->late = 0;
+    if (due > now()) {
+        wait_until(due);
+        file->late = now() - due;
+    }
+    lock();
+    struct writers *writers = &shared->writers;
+    if (writers->epoch != shared->model.epoch) *writers = (struct writers){.epoch = shared->model.epoch};
+    writers->bytes += bytes;
+    writers->seconds += now() - begun;
+    pthread_mutex_unlock(&shared->lock);
+}
+
 static void drain(int fd) {
     if (fd < 0 || fd >= FILES || !table[fd].drive) return;
     lock();
@@ -286,8 +326,16 @@ int openat64(int at, const char *path, int flags, ...) {
 int creat(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
 int close(int fd) {
     REAL(close);
-    if (fd >= 0 && fd < FILES) table[fd].drive = 0;
+    if (fd >= 0 && fd < FILES) table[fd].drive = table[fd].writer = 0;
     return real(fd);
+}
+int connect(int fd, const struct sockaddr *to, socklen_t length) {
+    REAL(connect);
+    pthread_once(&once, set_up);
+    if (fd >= 0 && fd < FILES && shared && data_port && (to->sa_family == AF_INET || to->sa_family == AF_INET6))
+        /* The port is at the same place of both addresses. */
+        table[fd] = (struct open_file){.writer = ((const struct sockaddr_in *)to)->sin_port == data_port};
+    return real(fd, to, length);
 }
 
 /* A second number for an open file is on the same drive. */
@@ -310,7 +358,9 @@ int dup3(int fd, int to, int flags) {
 
 ssize_t write(int fd, const void *data, size_t bytes) {
     REAL(write);
+    double begun = writing(fd);
     ssize_t done = real(fd, data, bytes);
+    if (begun > 0) pace(fd, done, begun);
     serve(fd, done, -1, WRITE);
     return done;
 }
@@ -328,7 +378,9 @@ ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) {
 }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     REAL(writev);
+    double begun = writing(fd);
     ssize_t done = real(fd, parts, count);
+    if (begun > 0) pace(fd, done, begun);
     serve(fd, done, -1, WRITE);
     return done;
 }

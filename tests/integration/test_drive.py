@@ -1,5 +1,6 @@
 """The drive model, with fio in front of it: rate, sharing, access time, and that other files are left alone."""
 
+import itertools
 import json
 import time
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.conftest import comes_to
+from whitewire.cluster.hdfs import WRITERS as WRITERS_OF_HDFS
 from whitewire.design.drive import Drive
 from whitewire.testbed.drives import put_drives, read_back
 from whitewire.testbed.emulated.software import LIBRARIES
@@ -221,6 +223,45 @@ def test_a_program_that_runs_meets_other_drives_from_the_moment_they_are_put(tes
         assert rate(lambda: put_drives(none, host)) > 40
     finally:
         writer.kill()
+
+
+WRITERS = """
+import os, socket, sys, threading, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+def take(connection):
+    while connection.recv(1 << 20): pass
+def put():
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+        threading.Thread(target=take, args=[server.accept()[0]]).start()
+        for _ in range(16): os.write(connection.fileno(), bytes(65536))
+threads = [threading.Thread(target=put) for _ in range(2)]
+begin = time.monotonic()
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(2 ** 21 / (time.monotonic() - begin) / 1e6)
+"""
+
+
+@pytest.mark.parametrize(("port", "rate", "eased"), [("9866", 4.0, False), ("9867", None, False), ("9866", None, True)])
+def test_each_connection_to_a_data_port_has_the_rate_of_a_writer(testbed, port, rate, eased):
+    host = testbed.by_role("datanode")[0]
+    bound = Drive.scaled(HARDWARE | {"writer_mb_per_s": 20}, 10, "/run/whitewire/lib/libdrive.so")
+    environment = bound.environment(host.drive_root) | WRITERS_OF_HDFS
+
+    def sent() -> float:
+        """MB/s of two writers together."""
+        put_drives(bound, host, eased, epoch=next(epochs))
+        return float(host.run(["/usr/bin/python3", "-c", WRITERS, port], env=environment).check().stdout)
+
+    epochs = itertools.count(1)
+    if rate:
+        comes_to(rate, 0.03, sent)
+        state = read_back(host)
+        assert state["sent"] == 2**21
+        assert 0.99 * bound.writer < state["sent"] / state["sending"] <= bound.writer
+    else:
+        assert sent() > 20
+        assert read_back(host)["sent"] == 0
 
 
 def test_a_program_without_a_model_ends_at_once(testbed, drive):

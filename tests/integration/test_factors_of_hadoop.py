@@ -26,6 +26,11 @@ SCALE = {"k": 100, "bytes": {"smoke": 6.0e6, "quick": 6.0e6, "full": 6.0e6}, "sp
 JOB = {"size_bytes": 1.0e12, "block_size_bytes": 134217728, "replication": 1, "fabric": "10gbe"}
 DRIVE = {"count": 1, "rate_mb_per_s": 1000, "access_time_ms": 0, "writeback_chunk_bytes": 4194304, "cache_bytes": 0}
 SSD = [*DRIVE, "read_rate_mb_per_s"]
+HARDWARE = {
+    "drive": DRIVE, "sources": dict.fromkeys(DRIVE, "a test"),
+    "writer": {"rate_mb_per_s": 100, "sources": {"rate_mb_per_s": "a test"}},
+}  # fmt: skip
+"""Writers of a tenth of a link, which drives do not bound."""
 EXPERIMENTS = {
     "coded-puts": ("hdfs_put", {"store": ["copies", "coded"]}, {
         "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "clients": 1,
@@ -40,6 +45,12 @@ EXPERIMENTS = {
         "parameters": JOB | {"maps": 6, "reduces": 3}, "scale": SCALE,
         "hardware": {"drive": DRIVE, "drives": {"ssd": DRIVE | {
             "rate_mb_per_s": 2000, "read_rate_mb_per_s": 4000, "sources": dict.fromkeys(SSD, "a test")}}}}),
+    "puts-of-a-processor": ("hdfs_put", {"writer_bound": ["on", "off"]}, {
+        "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "clients": 1,
+                       "puts_per_client": 2, "fabric": "10gbe"}, "hardware": HARDWARE}),
+    "tasks-of-a-processor": ("testdfsio", {"writer_bound": ["on"]}, {
+        "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3, "operation": "write"}, "scale": SCALE | {"splits": 2},
+        "hardware": HARDWARE}),
     "read": ("testdfsio", {"operation": ["read"]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
     "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
@@ -108,7 +119,8 @@ def test_every_level_is_proved_by_a_valid_run(block):
         assert all(proof.same for proof in proofs.values())
     why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]
     assert {name: len(records) for name, records in found.items()} == {
-        "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "throttles": 2, "calls": 1
+        "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "throttles": 2, "calls": 1,
+        "puts-of-a-processor": 2, "tasks-of-a-processor": 1,
     }, why  # fmt: skip
 
 
@@ -129,5 +141,14 @@ def test_levels_that_differ_make_runs_that_differ(block):
     seconds = {record["factors"]["settings"]: record["end"] - record["start"] for record in runs("throttles")}
     # 10.7 MB, of which each of three DataNodes passes on its part at 0.2 MB/s.
     assert seconds["throttled"] > 10 and seconds["throttled"] > 2 * seconds["default"]
+    puts = {record["factors"]["writer_bound"]: record for record in runs("puts-of-a-processor")}
+    # Two puts at once in one JVM, each of 5.37 MB at 1 MB/s; the pause at each of four blocks' ends is not caught up.
+    each = {level: [put["end"] - put["start"] for put in record["operations"]] for level, record in puts.items()}
+    assert min(each["on"]) > 5.3 and max(each["on"]) < 10 and max(each["off"]) < 3
+    writers = puts["on"]["evidence"]["writers"]
+    assert writers["sent"] / writers["sending"] == pytest.approx(1e6, rel=0.01)
+    assert "writers" not in puts["off"]["evidence"]
+    (tasks,) = runs("tasks-of-a-processor")
+    assert tasks["evidence"]["writers"]["sent"] >= 3 * tasks["scale"]["file_bytes"]
     (calls,) = runs("calls")
     assert calls["jobs"][0]["nnbench"]["operations"] == 60

@@ -196,7 +196,7 @@ def test_a_killed_writer_leaves_a_memory_that_goes_on(node):
 
 
 def test_without_memory_each_write_takes_its_drives_time(node):
-    node.fresh(node.drive.uncached)
+    node.fresh(node.drive.alone)
     reaches(0.75, 0.9, lambda: node.python(write(8)))
     assert "taken" not in node.counters
 

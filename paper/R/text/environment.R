@@ -78,8 +78,10 @@ drive_model_table <- function(experiment = "put-grid") {
   named <- hardware[["drives"]]
   if (!is.null(hardware[["drive"]])) {
     memory <- hardware[["memory"]]
-    one <- c(hardware[["drive"]], memory[names(memory) != "sources"])
-    named <- c(list(c(one, list(sources = c(hardware$sources, memory$sources)))), named)
+    writer <- setNames(hardware[["writer"]]["rate_mb_per_s"], "writer_mb_per_s")
+    of_writer <- setNames(hardware[["writer"]]$sources, "writer_mb_per_s")
+    one <- c(hardware[["drive"]], memory[names(memory) != "sources"], writer)
+    named <- c(list(c(one, list(sources = c(hardware$sources, memory$sources, of_writer)))), named)
   }
   if (length(named) == 0) {
     return(knitr::asis_output("\nNo drive model is specified.\n"))

@@ -28,7 +28,9 @@ FSCK = "org.apache.hadoop.hdfs.tools.DFSck"
 GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 NAMENODE_PORT = 9000
-NAMENODE_WEB_PORT, DATANODE_WEB_PORT = 9870, 9864
+NAMENODE_WEB_PORT, DATANODE_WEB_PORT, DATA_PORT = 9870, 9864, 9866
+WRITERS = {"WHITEWIRE_DATA_PORT": str(DATA_PORT)}
+"""Variable of programs that write files, by which the drive model finds their connections to DataNodes."""
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
     "dfs.datanode.transfer.socket.send.buffer.size",
@@ -51,7 +53,7 @@ def hdfs_settings(testbed: Testbed, block_size: int, replication: int, packet_si
         "fs.defaultFS": f"hdfs://{master.endpoint}:{NAMENODE_PORT}",
         "hadoop.tmp.dir": f"{master.scratch}/hadoop",
         "dfs.datanode.hostname": "${whitewire.endpoint}",
-        "dfs.datanode.address": "${whitewire.address}:9866",
+        "dfs.datanode.address": f"${{whitewire.address}}:{DATA_PORT}",
         "dfs.datanode.ipc.address": "${whitewire.address}:9867",
         "dfs.datanode.http.address": f"${{whitewire.address}}:{DATANODE_WEB_PORT}",
         # A site's name service need not know the addresses of each of its fabrics.
@@ -213,9 +215,10 @@ class Hdfs(HdfsClients):
             for host in clients:
                 put_drives(self.drive, host)  # files on a client's own drives wait for these too
         self.clients = [
-            Resident(host, self.installation, self.logs / f"{host.name}.log", self.drive.environment(host.drive_root))
+            Resident(host, self.installation, self.logs / f"{host.name}.log",
+                     self.drive.environment(host.drive_root) | WRITERS)
             for host in clients
-        ]
+        ]  # fmt: skip
 
     def wait_registered(self, count: int) -> None:
         """Wait until `count` DataNodes have registered and reported every drive, and the NameNode takes writes."""

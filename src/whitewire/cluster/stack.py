@@ -43,7 +43,7 @@ class Stack:
         """Rate of the slow worker's drives, as a share of the others'."""
         self.set_on_drives: tuple[Drive, bool, float, int] | None = None
         self.epoch = 0
-        """Number of the present state of the workers' memory in front of their drives: each new number empties it."""
+        """Number of the drive model's present run: each new number empties memory and begins new counts."""
         self.at_work: tuple[int, int] | None = None
 
     @property
@@ -96,10 +96,10 @@ class Stack:
     def ease(self, ease: bool, fresh: bool = False) -> None:
         """Unthrottle the modelled drives of workers and clients (`ease`), or throttle them as `drive` says.
 
-        `fresh`: empty the workers' memory in front of their drives: nothing in it is dirty or can be read; and count
-        the bytes to drives for intermediate data anew.
+        `fresh`: empty the workers' memory in front of their drives: nothing in it is dirty or can be read. Counts of
+        writers, and of bytes to drives for intermediate data, begin anew.
         """
-        self.epoch += fresh and (self.drive.cached or self.drive.intermediate is not None)
+        self.epoch += fresh and (self.drive.cached or self.drive.writer > 0 or self.drive.intermediate is not None)
         wanted = self.drive, ease, self.slow_drives, self.epoch
         if self.hdfs.drive.limits and wanted != self.set_on_drives:
             slow = self.drive.slowed(self.slow_drives)

@@ -8,8 +8,10 @@ from typing import Any
 
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
-from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, Paper, cells_of, hardware_of
+from whitewire.description.networks import drives_modelled
+from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, TURNS_OFF, Paper, cells_of, hardware_of
 from whitewire.workloads import workload_of
+from whitewire.workloads.base import Workload
 
 LEAST_PACKET, LARGEST_PACKET = 4096, 65536
 """Default packet of HDFS's write pipeline, bytes."""
@@ -50,7 +52,7 @@ _KINDS: dict[str, _Kind] = {
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 2**30,
         f"a number of KiB above 0, at most {2**30}"),
     **dict.fromkeys(
-        ("offloads", "page_cache"),
+        ("offloads", *TURNS_OFF),
         (lambda value: value in ("on", "off") and isinstance(value, str), 'text "on" or "off", in quotes')),
     "keep_caches": (lambda value: isinstance(value, bool), "true or false"),
 }  # fmt: skip
@@ -198,6 +200,8 @@ def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, 
     for name, factor in (("settings", "settings"), ("stores", "store")):
         if name in experiment and factor not in factors:
             yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"
+    if "writer" in experiment.get("hardware", {}) and (expected := _unbound(workload, experiment)):
+        yield "hardware.writer", experiment["hardware"]["writer"], expected
     if "scale" in experiment:
         for name in ("whole_file", "file_blocks"):
             if experiment.get(name):
@@ -214,6 +218,16 @@ def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, 
         for place, keys in (("", experiment), ("factors.", factors), ("parameters.", experiment["parameters"])):
             if "file_blocks" in keys:
                 yield f"{place}file_blocks", keys["file_blocks"], "nothing beside whole_file"
+
+
+def _unbound(workload: Workload, experiment: Mapping[str, Any]) -> str:
+    """What was expected in place of a bound on writers that no run can have; empty where runs can."""
+    if "writer_bound" not in workload.factors:
+        return f"nothing: tasks of {workload.name} stand for several of the paper's, and no key says for how many"
+    stores = experiment.get("stores", {}).values()
+    if any(store["kind"] != "hdfs" or "erasure_coding" in store for store in stores):
+        return "nothing beside a store without replicas: only of a pipeline one connection is one writer"
+    return "" if drives_modelled(experiment) else "nothing without a drive, in front of which it is"
 
 
 def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:

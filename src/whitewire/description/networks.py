@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from whitewire.description.paper import SHARED
+from whitewire.description.paper import SHARED, TURNS_OFF
 from whitewire.estimands.base import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
@@ -14,6 +14,7 @@ LEAST_MTU, MOST_MTU = 576, 9000
 
 def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:
     """Every fault, in the order of the keys; `fabrics` are the testbed's, with their descriptions where it has some."""
+    hardware = experiment.get("hardware", {})
     for name, key, level in _asked(experiment):
         number = level if isinstance(level, int | float) and not isinstance(level, bool) else None
         if name == "mtu" and not (isinstance(level, int) and number and LEAST_MTU <= number <= MOST_MTU):
@@ -22,17 +23,17 @@ def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]
             yield key, level, "a share from {} to {}".format(*SHARES[name]), ()
         if name in ("drive", "intermediate_drive"):
             none = [SHARED] if name == "intermediate_drive" else []
-            drives = [*experiment.get("hardware", {}).get("drives", {}), *none]
+            drives = [*hardware.get("drives", {}), *none]
             if level not in drives:
                 yield key, level, " or ".join(["a key of hardware.drives", *none]), drives
-        if name == "page_cache" and not ("memory" in experiment.get("hardware", {}) and _drives(experiment)):
-            yield key, level, "hardware.memory beside a drive, for a page cache in front of it", ()
-        if name == "slow_drives" and not experiment.get("hardware"):
+        if name in TURNS_OFF and not (TURNS_OFF[name] in hardware and drives_modelled(experiment)):
+            yield key, level, f"hardware.{TURNS_OFF[name]} beside a drive, which {name} turns off", ()
+        if name == "slow_drives" and not hardware:
             yield key, level, "hardware, whose drives can be slow", ()
     yield from _of_networks(experiment, fabrics)
 
 
-def _drives(experiment: Mapping[str, Any]) -> bool:
+def drives_modelled(experiment: Mapping[str, Any]) -> bool:
     return bool({"drive", "drives"} & set(experiment.get("hardware", {})))
 
 

@@ -255,7 +255,9 @@ def experiments_asked(paper: Paper, wanted: Collection[str]) -> set[str]:
 OSTS_PER_OSS = 4
 """Object targets, a drive each, of each object server of CephFS in Lustre's place."""
 ON, OFF = "on", "off"
-"""Levels of the factor `page_cache`."""
+"""Levels of factors that turn off a part of the hardware."""
+TURNS_OFF = {"page_cache": "memory", "writer_bound": "writer"}
+"""Factors that turn off a part of the hardware, which is on where the paper has it: name → key of `hardware`."""
 DIRTY_LIMITS = ("dirty_background_ratio", "dirty_ratio")
 """Percent of `hardware.memory`."""
 SHARED = "shared"
@@ -268,14 +270,19 @@ def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dic
     """The drive of an experiment with the levels of a run put over it; empty where it has none.
 
     It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names. With memory in front of it
-    (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too. Drives that the
-    run's `intermediate_drive` names are under `intermediate`.
+    (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too, and with a bound
+    on writers (`writer_bound` is not "off") `writer_mb_per_s`. Drives that the run's `intermediate_drive` names are
+    under `intermediate`.
     """
     described, own = experiment.get("hardware", {}), dict(experiment["parameters"]) | dict(levels)
     named = described.get("drives", {})
     hardware = _numbers(named.get(own["drive"], {}) if own.get("drive") else described.get("drive", {}))
-    if hardware and (memory := described.get("memory")) and page_cache(experiment, levels) != OFF:
+    on = {part: described[part] for factor, part in TURNS_OFF.items()
+          if hardware and part in described and own.get(factor) != OFF}  # fmt: skip
+    if memory := on.get("memory"):
         hardware |= {"memory_bytes": memory["size_bytes"]} | {name: memory[name] for name in DIRTY_LIMITS}
+    if writer := on.get("writer"):
+        hardware["writer_mb_per_s"] = writer["rate_mb_per_s"]
     hardware |= {name: level for name, level in levels.items() if name in hardware}
     if (name := own.get("intermediate_drive", SHARED)) != SHARED:
         hardware["intermediate"] = _numbers(named.get(name, {}))
@@ -284,9 +291,3 @@ def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dic
 
 def _numbers(drive: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in drive.items() if key != "sources"}
-
-
-def page_cache(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> str:
-    """Whether memory is in front of a run's drives: ON or OFF. It is where the paper's memory is known."""
-    default = ON if "memory" in experiment.get("hardware", {}) else OFF
-    return str(levels.get("page_cache", experiment["parameters"].get("page_cache", default)))

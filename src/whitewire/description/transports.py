@@ -19,6 +19,7 @@ TAKEN = {
     "LD_PRELOAD": "libraries are under `preload`",
     "WHITEWIRE_RUN": "by it hosts know the processes of a run",
     "WHITEWIRE_DRIVES": "by it hosts find their drives",
+    "WHITEWIRE_DATA_PORT": "by it they know writers",
     **dict.fromkeys(("PATH", "LC_ALL", "JAVA_HOME", "HADOOP_HOME"), "every command has its own"),
 }
 """Variables that no transport may set, and why."""

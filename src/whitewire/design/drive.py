@@ -7,12 +7,15 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-STATE = struct.Struct("15diI")
+STATE = struct.Struct("16diI")
 """The model in the state file, from its ninth byte on: write rate, read rate, access time, chunk and cache, of drives
 for data and of those for intermediate data; number of the latter, and bytes that they moved; memory, its background
-limit and limit of dirty bytes; whether everything passes without delay; the epoch, whose change empties the memory."""
+limit and limit of dirty bytes; rate of a writer; whether everything passes without delay; the epoch, whose change
+empties the memory and begins new counts of writers."""
+WRITERS = struct.Struct("2dI4x")
+"""Counts of bounded writers, which follow the model: bytes that they sent, seconds that their calls took, epoch."""
 ACCOUNT = struct.Struct("6d")
-"""The account, which follows the model: bytes that memory took, that it passed on to drives, and that it dropped with
+"""The account, which follows them: bytes that memory took, that it passed on to drives, and that it dropped with
 their removed file; bytes read from memory; most dirty bytes when a writer continued; bytes of all calls."""
 
 
@@ -24,8 +27,8 @@ class Drive:
     access_time: seconds to move to another position; chunk: bytes that the kernel writes back before it switches to
     another file; cache: bytes that may wait in a drive; memory: bytes of files that the node's memory holds;
     background, limit: dirty bytes above which the drives write back, and above which writers wait. With a limit of 0
-    there is no memory, and each call waits for its drive. intermediate: drives for intermediate data alone; None: it is
-    on the same drives.
+    there is no memory, and each call waits for its drive. writer: bytes/s that one writer of HDFS makes at most,
+    whatever its drives; 0: no bound. intermediate: drives for intermediate data alone; None: it is on the same drives.
     """
 
     count: int
@@ -38,6 +41,7 @@ class Drive:
     memory: float = 0.0
     background: float = 0.0
     limit: float = 0.0
+    writer: float = 0.0
     intermediate: Drive | None = None
 
     @classmethod
@@ -58,9 +62,9 @@ class Drive:
         return self.limits and self.limit > 0
 
     @property
-    def uncached(self) -> Drive:
-        """The same drives without memory in front of them."""
-        return replace(self, memory=0.0, background=0.0, limit=0.0)
+    def alone(self) -> Drive:
+        """The same drives without memory in front of them, and without a bound on writers."""
+        return replace(self, memory=0.0, background=0.0, limit=0.0, writer=0.0)
 
     def slowed(self, share: float) -> Drive:
         """The same drives at a share of their rates."""
@@ -89,6 +93,7 @@ class Drive:
             memory=memory,
             background=background if background < limit else limit / 2,
             limit=limit,
+            writer=hardware.get("writer_mb_per_s", 0) * 1e6 / k,
             intermediate=cls.scaled(hardware["intermediate"], k, library) if "intermediate" in hardware else None,
         )
 
@@ -103,6 +108,8 @@ class Drive:
             found |= {f"intermediate_{key}": value for key, value in self.intermediate.numbers.items()}
         if self.cached:
             found |= {"memory": self.memory, "background": self.background, "limit": self.limit}
+        if self.writer:
+            found["writer"] = self.writer
         return found if self.limits else "no model"
 
     @property
@@ -119,8 +126,9 @@ class Drive:
         eased, own = at_ease or not self.limits, self.intermediate or self
         number = own.count if self.intermediate else 0
         return STATE.pack(
-            *self._properties, *own._properties, number, 0.0, self.memory, self.background, self.limit, eased, epoch
-        )
+            *self._properties, *own._properties, number, 0.0, self.memory, self.background, self.limit, self.writer,
+            eased, epoch,
+        )  # fmt: skip
 
     def environment(self, root: str) -> dict[str, str]:
         """Environment variables that put a program's files below root/1, root/2, … on drives 1, 2, …"""
@@ -140,10 +148,10 @@ def read_state(state: bytes) -> dict[str, float]:
     `rate` and `read_rate` are infinite while everything passes without delay. With drives for intermediate data their
     keys are included, and `intermediate_moved`, their bytes since the model was written. With memory in front of the
     drives its keys are included, and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`, `read`, `most`,
-    `asked` (see ACCOUNT).
+    `asked` (see ACCOUNT). With a bound on writers, `writer`, and `sent` and `sending` since then (see WRITERS).
     """
-    *numbers, eased, _ = STATE.unpack_from(state)
-    count, moved, memory, background, limit = numbers[10:]
+    *numbers, eased, epoch = STATE.unpack_from(state)
+    count, moved, memory, background, limit, writer = numbers[10:]
     found = _in_words(numbers[:5], eased)
     if count:
         own = {"count": int(count), **_in_words(numbers[5:10]), "moved": moved}
@@ -151,5 +159,9 @@ def read_state(state: bytes) -> dict[str, float]:
     if limit > 0:
         names = ("taken", "gone", "forgotten", "read", "most", "asked")
         found |= {"memory": memory, "background": background, "limit": limit}
-        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size), strict=True))
+        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size + WRITERS.size), strict=True))
+    if writer > 0:
+        sent, sending, since = WRITERS.unpack_from(state, STATE.size)
+        there = since == epoch
+        found |= {"writer": writer, "sent": sent if there else 0.0, "sending": sending if there else 0.0}
     return found

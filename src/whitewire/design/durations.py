@@ -66,6 +66,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(drive.get("access_time_ms", 0)),
         float(drive.get("writeback_chunk_bytes", 1)),
         float(drive.get("cache_bytes", 0)),
+        writer_mb_per_s=float(drive.get("writer_mb_per_s", maxmin.UNLIMITED)),
         **_of_memory(Drive.scaled(drive, 1, "", data_fraction) if drive else Drive.none()),
     )
 
@@ -122,6 +123,8 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         rate = drive["count"] * slower * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
+        if "writer_mb_per_s" in drive:
+            seconds = max(seconds, scale.file_bytes * scale.k / (drive["writer_mb_per_s"] * 1e6))
     return own.startup_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire import factors
-from whitewire.description.paper import Paper, cells_of, hardware_of
+from whitewire.description.paper import TURNS_OFF, Paper, cells_of, hardware_of
 from whitewire.description.transports import check_transports
 from whitewire.design import rows
 from whitewire.design.drive import Drive
@@ -20,8 +20,8 @@ from whitewire.text import canonical
 from whitewire.workloads import workload_of
 
 BY_NAME = {
-    "settings", "store", "nodes", "drive", "intermediate_drive", "page_cache", "transport",
-    *rows.FABRICS, *factors.DRIVE,
+    "settings", "store", "nodes", "drive", "intermediate_drive", "transport",
+    *TURNS_OFF, *rows.FABRICS, *factors.DRIVE,
 }  # fmt: skip
 """Factors whose levels are only names; the values that they stand for are compared instead."""
 THROUGH_SCALE = {name for name, follows in factors.followed().items() if any("bytes" in of for of in follows)}

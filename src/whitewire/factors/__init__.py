@@ -176,9 +176,9 @@ FACTORS: dict[str, Factor] = {
         ),
         # Settings and drives.
         Factor(
-            "settings", "Settings of Hadoop by name: of the run's clients and jobs, or of daemons, which start with them",
-            "the job's configuration at the history server, or the client's, reports each; of daemons the running ones, "
-            "all that read it",
+            "settings", "Settings of Hadoop by name: of clients and jobs, or of daemons, which start with them",
+            "the job's configuration at the history server, or the client's, reports each; of daemons all running ones "
+            "that read it",
             asked_for("settings"), seen.settings, "",
             follows=frozenset({"packet bytes"}),
         ),
@@ -208,6 +208,13 @@ FACTORS: dict[str, Factor] = {
             "their memory: with off none",
             asked_for("page_cache"), lambda record: record["evidence"].get("page_cache"), "", needs="models_drives",
             follows=frozenset({f"drive.{key}" for key in MEMORY}),
+        ),
+        Factor(
+            "writer_bound", "Whether processors bound what one writer of HDFS makes: on or off",
+            "the model's state is read back from all hosts of workers and clients, and the bytes that writers sent in how "
+            "many seconds: all of the run's, at no more than the rate",
+            asked_for("writer_bound"), lambda record: record["evidence"].get("writer_bound"), "",
+            needs="models_drives", follows=frozenset({"drive.writer_mb_per_s"}),
         ),
         *(
             Factor(

@@ -15,6 +15,9 @@ from whitewire.testbed.base import Fabric
 from whitewire.testbed.each import on_each
 from whitewire.tools.history import setting_text
 
+WRITER_WITHIN = 1.01
+"""Factor by which writers may exceed their bound."""
+
 
 @dataclass(frozen=True)
 class StackShaping:
@@ -63,6 +66,8 @@ class Conditions:
             own["drive"] = run.drive.record
         if run.drive.cached:
             own.setdefault("page_cache", ON)
+        if run.drive.writer:
+            own.setdefault("writer_bound", ON)
         own.pop("store", None)  # jobs and puts add its settings
         if "output_replication" in run.workload.known():
             own.setdefault("output_replication", run.workload.output_copies(run.parameters))
@@ -93,6 +98,8 @@ class Conditions:
             found["page_cache"] = self._page_cache()
         if "intermediate_drive" in parameters:
             found["intermediate_drive"] = self._intermediate_drive(found["drive"])
+        if drive.writer or "writer_bound" in parameters:
+            found |= self._writers()
         if "drive" in parameters:
             found["volumes"] = self.stack.hdfs.volumes(worker)
         if "slow_drives" in parameters:
@@ -121,3 +128,23 @@ class Conditions:
         if not all(there):
             return f"on {sum(there)} of {len(there)} workers"
         return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"
+
+    def _writers(self) -> EvidenceRecord:
+        """What hosts report of their writers: ON if all bound them as asked and all of the run's bytes came by, else OFF
+        or what was found. Where there is a bound, also what writers sent."""
+        testbed, run = self.stack.testbed, self.run
+        states = on_each([*testbed.by_role("datanode"), *testbed.by_role("client")], drives.read_back)
+        rates = {state.get("writer", 0.0) for state in states}
+        if rates == {0.0}:
+            return {"writer_bound": OFF}
+        sent, sending = (sum(state.get(key, 0.0) for state in states) for key in ("sent", "sending"))
+        files = run.workload.files(run.parameters) if run.workload.written(run.parameters) else 0
+        if rates != {run.drive.writer}:
+            found = f"on, with {' and '.join(f'{rate:.0f}' for rate in sorted(rates))} B/s"
+        elif sent < files * run.scale.file_bytes:
+            found = f"on, and {sent:.0f} of {files * run.scale.file_bytes} bytes came by"
+        elif sent > run.drive.writer * sending * WRITER_WITHIN:
+            found = f"on, and writers sent {sent / sending:.0f} B/s"
+        else:
+            found = ON
+        return {"writer_bound": found, "writers": {"rate": max(rates), "sent": sent, "sending": sending}}

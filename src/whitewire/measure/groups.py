@@ -65,7 +65,7 @@ def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
     """Runs by the k of links and the drive model, without the memory in front of drives, which changes neither."""
     found: dict[tuple[float, Drive], list[Run]] = {}
     for run in runs:
-        found.setdefault((run.scale.k, run.drive.uncached), []).append(run)
+        found.setdefault((run.scale.k, run.drive.alone), []).append(run)
     return found
 
 

@@ -225,7 +225,7 @@ def probe_drives(testbed: Testbed, drive: Drive, bound: float, folder: Path, sto
     `bound`; else only when fio gives no result at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    drive = drive.uncached
+    drive = drive.alone
     hosts = testbed.by_role("datanode")[:DRIVE_NODES]
     for host in hosts:
         put_drives(drive, host)

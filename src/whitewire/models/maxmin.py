@@ -7,6 +7,8 @@ Between two events (such as the end of a block) the rates are the max-min fair a
 filling (Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
 disks.py). Its cache accepts data at any rate until it is full, and drains at the drive's rate.
 
+A writer may have a rate of its own, which bounds its put.
+
 If a DataNode has memory, it accepts data for all its drives at any rate until its dirty bytes (beyond those in the
 drives' caches) reach the limit. Then it accepts data at the rate of its drives until a hundredth of the limit is free
 again. Drives write back above the background limit, down to half of it. A drive with more than a block to write
@@ -63,6 +65,8 @@ class PutCell:
     """Dirty bytes in a DataNode's memory above which its drives write back."""
     limit_bytes: float = 0.0
     """Dirty bytes above which writers wait for the drives; 0: no memory."""
+    writer_mb_per_s: float = UNLIMITED
+    """What the processor of a put makes at most."""
 
     @property
     def node_bytes(self) -> float:
@@ -167,17 +171,20 @@ class _State:
         self.nodes, self.drives, self.replicas = cell.datanodes, cell.drives, cell.replication
         self.clients = max(c.clients for c in runs)
         self.remember = _Memory(runs, self.nodes, self.drives) if any(c.remembers for c in runs) else None
-        # resources: client out, node in, node out, drives, memory of nodes, one unlimited
+        self.bound = np.array([c.writer_mb_per_s for c in runs])
+        # resources: client out, node in, node out, drives, memory of nodes, writers of puts, one unlimited
         self.node_in = self.clients
         self.node_out = self.node_in + self.nodes
         self.drive = self.node_out + self.nodes
         self.memory = self.drive + self.nodes * self.drives
-        self.nothing = self.memory + (self.nodes if self.remember else 0)
+        self.writer = self.memory + (self.nodes if self.remember else 0)
+        bounded = bool((self.bound < UNLIMITED).any())
+        self.nothing = self.writer + (flows if bounded else 0)
         number = len(runs)
         self.links = np.array([c.link_gbit_per_s * MB_PER_GBIT * GOODPUT for c in runs])
         self.alone = np.array([c.rate_mb_per_s for c in runs], dtype=float)
         self.shared = np.array([shared_rate(c.rate_mb_per_s, c.access_time_ms, c.chunk_bytes, 2) for c in runs])
-        hops = 1 + 2 * self.replicas - 1 + self.replicas * (2 if self.remember else 1)
+        hops = 1 + bounded + 2 * self.replicas - 1 + self.replicas * (2 if self.remember else 1)
         self.uses = np.full((number, flows, hops), self.nothing)
         self.left = np.zeros((number, flows))
         self.unwritten = [[0.0] * flows for _ in runs]
@@ -202,6 +209,7 @@ class _State:
         self.left[run, flow] = size
         nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False).tolist()
         uses = [flow // cell.puts_per_client]
+        uses += [self.writer + flow] if self.nothing > self.writer else []
         uses += [self.node_in + n for n in nodes]
         uses += [self.node_out + n for n in nodes[:-1]]
         if self.remember:
@@ -222,6 +230,7 @@ class _State:
         number = len(alive)
         capacity = np.full((number, self.nothing + 1), UNLIMITED)
         capacity[:, : self.drive] = self.links[alive][:, None]
+        capacity[:, self.writer : self.nothing] = self.bound[alive][:, None]
         if self.drives:
             writers = self._per_drive(uses, active.astype(float))
             alone, shared = self.alone[alive][:, None], self.shared[alive][:, None]
@@ -231,7 +240,7 @@ class _State:
                 taken = self.remember.capacities(alive, self.level[alive], writers, alone, shared)
                 there = self.remember.there[alive]
                 capacity[there, self.drive : self.memory] = UNLIMITED
-                capacity[there, self.memory : self.nothing] = taken[there]
+                capacity[there, self.memory : self.writer] = taken[there]
                 self.drain[there] = self.remember.drain[there]
         return allocate(uses, capacity, active)
 

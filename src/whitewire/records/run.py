@@ -159,6 +159,10 @@ class EvidenceRecord(TypedDict, total=False):
     """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
     intermediate_drive: str
     """The drives for intermediate data: `shared`, or their name if they have its properties and bytes went to them."""
+    writer_bound: str
+    """`on` if all hosts bounded writers as asked and all bytes passed by the bound, `off` if none did."""
+    writers: dict[str, float]
+    """Of bounded writers, on all hosts: `rate` in bytes/s, bytes `sent`, seconds that their calls took (`sending`)."""
     volumes: int
     """Number of volumes that a DataNode reports."""
     segment: float

@@ -32,7 +32,8 @@ def put_arguments(files: Sequence[str], target: str, settings: Mapping[str, obje
 
 class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
-    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store"}
+    reads: ClassVar[frozenset[str]] = WithoutJobs.reads | {"writer_bound"}
+    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store", "writer_bound"}
     modelled: ClassVar[bool] = True
     metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.PUTS))
 

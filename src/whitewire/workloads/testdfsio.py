@@ -81,9 +81,9 @@ class TestDfsio(Workload):
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation"}
+    reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation", "writer_bound"}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(_OPERATIONS)}
-    factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation"}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation", "writer_bound"}
     startup_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True

@@ -3,13 +3,16 @@
 import pytest
 
 from tests.unit.description.test_paper import edited
+from whitewire.description import experiment_checks
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
 from whitewire.errors import UserError
+from whitewire.workloads import workload_of
 
 TESTBED = load_testbed("emulated")
 RACKS = "10gbe-2racks-4to1"
 COMMON = {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0.1, "writeback_chunk_bytes": 1, "cache_bytes": 0}
+WRITER = {"rate_mb_per_s": "310 MB/s", "sources": {"rate_mb_per_s": "assumption: a test"}}
 SSD = COMMON | {"sources": dict.fromkeys(COMMON, "assumption: a test")}
 
 
@@ -42,6 +45,8 @@ def load(tmp_path, factors, hardware=None, **parameters):
         ({"fabric": ["10gbe-20racks-4to1"]}, {}, None, "factors.fabric: .*expected at least a worker in each rack"),
         ({"slow_drives": [1, 0.5]}, {}, None, "factors.slow_drives: .*expected hardware"),
         ({"page_cache": ["on", "off"]}, {}, None, "factors.page_cache: .*expected hardware.memory beside a drive"),
+        ({"writer_bound": ["on", "off"]}, {}, None, "factors.writer_bound: .*expected hardware.writer beside a drive"),
+        ({}, {}, {"writer": WRITER}, "hardware.writer: .*expected nothing without a drive"),
         ({}, {"page_cache": "on"}, None, "parameters.page_cache: .*expected hardware.memory beside a drive"),
         ({"drive": ["ssd", "sdd"]}, {}, {"drives": {"ssd": SSD}}, r'factors.drive: found "sdd", expected a key of '
          'hardware.drives; did you mean "ssd"'),
@@ -59,6 +64,21 @@ def test_what_can_be_is_taken(tmp_path):
     assert load(tmp_path, {"mtu": [1500, 9000], "slow_host": [1, 0.25]})
     assert load(tmp_path, {"fabric": [RACKS, "10gbe-2racks-1to1"], "cross_traffic": [0, 0.5]})
     assert load(tmp_path, {"drive": ["ssd"], "slow_drives": [1, 0.5]}, {"drives": {"ssd": SSD}})
+    bound = load(tmp_path, {"drive": ["ssd"], "writer_bound": ["on", "off"]}, {"drives": {"ssd": SSD}, "writer": WRITER})
+    assert bound.experiments["put-whole-file"]["hardware"]["writer"]["rate_mb_per_s"] == 310
+
+
+@pytest.mark.parametrize(("workload", "store", "says"), [
+    ("hdfs_put", {"kind": "hdfs"}, ""),
+    ("testdfsio", {"kind": "hdfs"}, ""),
+    ("testdfsio", {"kind": "cephfs"}, "nothing beside a store without replicas"),
+    ("hdfs_put", {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}, "nothing beside a store without replicas"),
+    ("teragen", {"kind": "hdfs"}, "nothing: tasks of teragen stand for several of the paper's"),
+])  # fmt: skip
+def test_only_writers_that_are_the_papers_own_are_bound(workload, store, says):
+    experiment = {"stores": {"a": store}, "hardware": {"drive": {}, "writer": WRITER}}
+    found = experiment_checks._unbound(workload_of(workload), experiment)
+    assert found.startswith(says) and bool(found) == bool(says)
 
 
 def test_each_number_of_a_named_drive_has_a_source(tmp_path):

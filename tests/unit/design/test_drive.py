@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from whitewire.description.paper import hardware_of
-from whitewire.design.drive import ACCOUNT, Drive, read_state
+from whitewire.design.drive import ACCOUNT, WRITERS, Drive, read_state
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -19,6 +19,7 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
 
 
+COUNTS = bytes(WRITERS.size + ACCOUNT.size)
 READS = {"count": 1, "rate_mb_per_s": 200, "read_rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4e6,
          "cache_bytes": 2e6}  # fmt: skip
 
@@ -29,9 +30,9 @@ def test_reads_have_the_rate_of_writes_unless_they_have_their_own():
     assert drive.record == plain.record | {"read_rate": 5e7}
     assert plain == Drive.scaled({k: v for k, v in READS.items() if k != "read_rate_mb_per_s"}, 10, "library.so")
     assert (drive.slowed(0.5).rate, drive.slowed(0.5).read_rate) == (1e7, 2.5e7)
-    assert read_state(drive.state() + bytes(ACCOUNT.size)) | {"count": 1} == drive.record
-    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["read_rate"] == math.inf
-    assert "read_rate" not in read_state(plain.state() + bytes(ACCOUNT.size))
+    assert read_state(drive.state() + COUNTS) | {"count": 1} == drive.record
+    assert read_state(drive.state(at_ease=True) + COUNTS)["read_rate"] == math.inf
+    assert "read_rate" not in read_state(plain.state() + COUNTS)
 
 
 def test_intermediate_data_are_on_the_same_drives_unless_they_have_their_own():
@@ -41,11 +42,11 @@ def test_intermediate_data_are_on_the_same_drives_unless_they_have_their_own():
     own = {"intermediate_count": 1, "intermediate_rate": 2e7, "intermediate_read_rate": 5e7,
            "intermediate_access_time": 0.0, "intermediate_chunk": 4e5, "intermediate_cache": 2e5}  # fmt: skip
     assert drive.record == plain.record | own
-    found = read_state(drive.state() + bytes(ACCOUNT.size))
+    found = read_state(drive.state() + COUNTS)
     assert found["intermediate_moved"] == 0 and own.items() <= found.items() and found["cache"] == plain.cache
-    assert not [key for key in read_state(plain.state() + bytes(ACCOUNT.size)) if key.startswith("intermediate")]
+    assert not [key for key in read_state(plain.state() + COUNTS) if key.startswith("intermediate")]
     assert drive.slowed(0.5).intermediate.read_rate == 2.5e7
-    assert drive.uncached.intermediate == drive.intermediate
+    assert drive.alone.intermediate == drive.intermediate
 
 
 def test_a_run_names_the_drives_of_its_intermediate_data():
@@ -65,9 +66,9 @@ MEMORY = {"count": 2, "rate_mb_per_s": 100, "access_time_ms": 8, "writeback_chun
 def test_memory_is_divided_by_k_and_by_the_data_fraction():
     drive = Drive.scaled(MEMORY, 100, "library.so", 0.25)
     assert (drive.memory, drive.background, drive.limit) == pytest.approx((40e6, 4e6, 8e6))
-    assert drive.cached and not drive.uncached.cached
-    assert drive.uncached == Drive.scaled(MEMORY | {"memory_bytes": 0}, 100, "library.so")
-    assert drive.record == drive.uncached.record | {"memory": 40e6, "background": 4e6, "limit": 8e6}
+    assert drive.cached and not drive.alone.cached
+    assert drive.alone == Drive.scaled(MEMORY | {"memory_bytes": 0}, 100, "library.so")
+    assert drive.record == drive.alone.record | {"memory": 40e6, "background": 4e6, "limit": 8e6}
 
 
 def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
@@ -77,13 +78,22 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
 
 def test_what_a_record_has_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
-    state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
+    state = drive.state(epoch=7) + bytes(WRITERS.size) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
     found = read_state(state)
     assert found | {"count": 2} == drive.record | {
         "count": 2, "taken": 6, "gone": 3, "forgotten": 2, "read": 1, "most": 5, "asked": 9,
     }  # fmt: skip
-    assert "limit" not in read_state(drive.uncached.state() + bytes(ACCOUNT.size))
-    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["rate"] == math.inf
+    assert "limit" not in read_state(drive.alone.state() + COUNTS)
+    assert read_state(drive.state(at_ease=True) + COUNTS)["rate"] == math.inf
+
+
+def test_a_writers_rate_is_divided_by_k_and_its_counts_are_of_the_epoch():
+    drive = Drive.scaled(MEMORY | {"memory_bytes": 0, "writer_mb_per_s": 310}, 100, "library.so", 0.25)
+    assert (drive.writer, drive.alone.writer) == (3.1e6, 0)
+    assert drive.record == drive.alone.record | {"writer": 3.1e6}
+    for epoch, counted in ((7, {"sent": 31.0, "sending": 1e-5}), (8, {"sent": 0.0, "sending": 0.0})):
+        state = drive.state(epoch=epoch) + WRITERS.pack(31, 1e-5, 7) + bytes(ACCOUNT.size)
+        assert read_state(state) | {"count": 2} == drive.record | {"count": 2} | counted
 
 
 EXPERIMENT = {
@@ -101,3 +111,10 @@ def test_memory_is_in_front_of_a_drive_unless_a_run_says_off():
     assert hardware_of(EXPERIMENT, {"page_cache": "off"}) == {"count": 6}
     assert hardware_of(EXPERIMENT | {"parameters": {"page_cache": "off"}}, {}) == {"count": 6}
     assert hardware_of(EXPERIMENT | {"hardware": {"memory": EXPERIMENT["hardware"]["memory"]}}, {}) == {}
+
+
+def test_a_writer_is_bound_in_front_of_a_drive_unless_a_run_says_off():
+    bound = {**EXPERIMENT, "hardware": {"drive": {"count": 6}, "writer": {"rate_mb_per_s": 310, "sources": {}}}}
+    assert hardware_of(bound, {}) == {"count": 6, "writer_mb_per_s": 310}
+    assert hardware_of(bound, {"writer_bound": "off"}) == {"count": 6}
+    assert hardware_of(bound | {"parameters": {"writer_bound": "off"}}, {"writer_bound": "on"}) == hardware_of(bound, {})

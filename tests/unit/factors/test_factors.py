@@ -92,6 +92,8 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("page_cache", RECORD, "on", "off"),
     ("page_cache", RECORD | {"evidence": {"page_cache": "on 3 of 4 workers"}}, "on 3 of 4 workers", "on"),
     ("intermediate_drive", RECORD, "ssd", "shared"),
+    ("writer_bound", RECORD | {"evidence": {"writer_bound": "on"}}, "on", "off"),
+    ("writer_bound", RECORD | {"evidence": {"writer_bound": "off"}}, "off", "on"),
     ("count", RECORD, 2, 1),
     ("rate_mb_per_s", RECORD, 110, 130),
     ("read_rate_mb_per_s", RECORD, 110, 500),

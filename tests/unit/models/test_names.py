@@ -78,6 +78,14 @@ def test_one_put_on_a_fast_link_is_bound_by_the_drive():
     assert whole.completion_time[0] == pytest.approx(head + (67.108864 - burst * head) / 110)
 
 
+def test_one_put_on_a_fast_link_is_bound_by_its_writer_and_others_are_not():
+    alone = PutCell(10, drives=0)
+    found = maxmin.simulate([replace(alone, writer_mb_per_s=310), alone], 1, 1)
+    assert [each.throughput for each in found] == [pytest.approx([310]), pytest.approx([10 * LINK])]
+    two = maxmin.simulate([replace(alone, puts_per_client=2, writer_mb_per_s=310)], 1, 1)[0]
+    assert two.throughput == pytest.approx([620])  # each has its own
+
+
 @pytest.mark.parametrize(("clients", "puts", "expected"), [(1, 1, 118), (1, 8, 118), (3, 6, 298), (3, 8, 316)])
 def test_a_slow_fabric_agrees_with_an_independent_model(clients, puts, expected):
     found = maxmin.simulate([PutCell(1, clients, puts)], 2, 1)[0]
