@@ -211,8 +211,8 @@ FACTORS: dict[str, Factor] = {
         ),
         Factor(
             "writer_bound", "Whether processors bound what one writer of HDFS makes: on or off",
-            "the model's state is read back from all hosts of workers and clients, and the bytes that writers sent in how "
-            "many seconds: all of the run's, at no more than the rate",
+            "the model's state is read back from workers' and clients' hosts, and what writers sent in how many "
+            "seconds: all of the run's bytes, at no more than the rate",
             asked_for("writer_bound"), lambda record: record["evidence"].get("writer_bound"), "",
             needs="models_drives", follows=frozenset({"drive.writer_mb_per_s"}),
         ),

@@ -130,8 +130,8 @@ class Conditions:
         return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"
 
     def _writers(self) -> EvidenceRecord:
-        """What hosts report of their writers: ON if all bound them as asked and all of the run's bytes came by, else OFF
-        or what was found. Where there is a bound, also what writers sent."""
+        """What hosts report of their writers: ON if all bound them as asked and the run's bytes came by, else OFF or
+        what was found. Where there is a bound, also what writers sent."""
         testbed, run = self.stack.testbed, self.run
         states = on_each([*testbed.by_role("datanode"), *testbed.by_role("client")], drives.read_back)
         rates = {state.get("writer", 0.0) for state in states}

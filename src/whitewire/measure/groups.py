@@ -62,7 +62,7 @@ def _racks(run: Run, testbed: Mapping[str, Any]) -> int:
 
 
 def by_scale(runs: Sequence[Run]) -> dict[tuple[float, Drive], list[Run]]:
-    """Runs by the k of links and the drive model, without the memory in front of drives, which changes neither."""
+    """Runs by the k of links and the model of drives alone: memory in front of them and writers change neither."""
     found: dict[tuple[float, Drive], list[Run]] = {}
     for run in runs:
         found.setdefault((run.scale.k, run.drive.alone), []).append(run)

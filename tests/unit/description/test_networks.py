@@ -64,7 +64,8 @@ def test_what_can_be_is_taken(tmp_path):
     assert load(tmp_path, {"mtu": [1500, 9000], "slow_host": [1, 0.25]})
     assert load(tmp_path, {"fabric": [RACKS, "10gbe-2racks-1to1"], "cross_traffic": [0, 0.5]})
     assert load(tmp_path, {"drive": ["ssd"], "slow_drives": [1, 0.5]}, {"drives": {"ssd": SSD}})
-    bound = load(tmp_path, {"drive": ["ssd"], "writer_bound": ["on", "off"]}, {"drives": {"ssd": SSD}, "writer": WRITER})
+    hardware = {"drives": {"ssd": SSD}, "writer": WRITER}
+    bound = load(tmp_path, {"drive": ["ssd"], "writer_bound": ["on", "off"]}, hardware)
     assert bound.experiments["put-whole-file"]["hardware"]["writer"]["rate_mb_per_s"] == 310
 
 

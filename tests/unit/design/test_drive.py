@@ -117,4 +117,5 @@ def test_a_writer_is_bound_in_front_of_a_drive_unless_a_run_says_off():
     bound = {**EXPERIMENT, "hardware": {"drive": {"count": 6}, "writer": {"rate_mb_per_s": 310, "sources": {}}}}
     assert hardware_of(bound, {}) == {"count": 6, "writer_mb_per_s": 310}
     assert hardware_of(bound, {"writer_bound": "off"}) == {"count": 6}
-    assert hardware_of(bound | {"parameters": {"writer_bound": "off"}}, {"writer_bound": "on"}) == hardware_of(bound, {})
+    off = bound | {"parameters": {"writer_bound": "off"}}
+    assert hardware_of(off, {"writer_bound": "on"}) == hardware_of(bound, {})
