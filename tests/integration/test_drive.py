@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from tests.conftest import comes_to
-from whitewire.cluster.hdfs import WRITERS as WRITERS_OF_HDFS
 from whitewire.design.drive import Drive
 from whitewire.testbed.drives import put_drives, read_back
 from whitewire.testbed.emulated.software import LIBRARIES
@@ -246,7 +245,7 @@ print(2 ** 21 / (time.monotonic() - begin) / 1e6)
 def test_each_connection_to_a_data_port_has_the_rate_of_a_writer(testbed, port, rate, eased):
     host = testbed.by_role("datanode")[0]
     bound = Drive.scaled(HARDWARE | {"writer_mb_per_s": 20}, 10, "/run/whitewire/lib/libdrive.so")
-    environment = bound.environment(host.drive_root) | WRITERS_OF_HDFS
+    environment = bound.environment(host.drive_root, 9866)
 
     def sent() -> float:
         """MB/s of two writers together."""

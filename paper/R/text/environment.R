@@ -78,10 +78,11 @@ drive_model_table <- function(experiment = "put-grid") {
   named <- hardware[["drives"]]
   if (!is.null(hardware[["drive"]])) {
     memory <- hardware[["memory"]]
-    writer <- setNames(hardware[["writer"]]["rate_mb_per_s"], "writer_mb_per_s")
-    of_writer <- setNames(hardware[["writer"]]$sources, "writer_mb_per_s")
-    one <- c(hardware[["drive"]], memory[names(memory) != "sources"], writer)
-    named <- c(list(c(one, list(sources = c(hardware$sources, memory$sources, of_writer)))), named)
+    one <- c(hardware[["drive"]], memory[names(memory) != "sources"])
+    sources <- c(hardware$sources, memory$sources)
+    one$writer_mb_per_s <- hardware[["writer"]]$rate_mb_per_s # none where there is none
+    sources$writer_mb_per_s <- hardware[["writer"]]$sources$rate_mb_per_s
+    named <- c(list(c(one, list(sources = sources))), named)
   }
   if (length(named) == 0) {
     return(knitr::asis_output("\nNo drive model is specified.\n"))

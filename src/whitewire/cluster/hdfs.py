@@ -29,8 +29,6 @@ GET_CONF = "org.apache.hadoop.hdfs.tools.GetConf"
 EC_ADMIN = "org.apache.hadoop.hdfs.tools.ECAdmin"
 NAMENODE_PORT = 9000
 NAMENODE_WEB_PORT, DATANODE_WEB_PORT, DATA_PORT = 9870, 9864, 9866
-WRITERS = {"WHITEWIRE_DATA_PORT": str(DATA_PORT)}
-"""Variable of programs that write files, by which the drive model finds their connections to DataNodes."""
 DATA_SOCKET_BUFFERS = (
     "dfs.client.socket.send.buffer.size",
     "dfs.datanode.transfer.socket.send.buffer.size",
@@ -216,7 +214,7 @@ class Hdfs(HdfsClients):
                 put_drives(self.drive, host)  # files on a client's own drives wait for these too
         self.clients = [
             Resident(host, self.installation, self.logs / f"{host.name}.log",
-                     self.drive.environment(host.drive_root) | WRITERS)
+                     self.drive.environment(host.drive_root, DATA_PORT))
             for host in clients
         ]  # fmt: skip
 

@@ -17,7 +17,7 @@ from whitewire.cluster.service import Service
 from whitewire.cluster.yarn import Yarn
 from whitewire.description.hadoop import daemons_that_read
 from whitewire.design.drive import Drive
-from whitewire.records.evidence import merged
+from whitewire.records.evidence import merged_settings
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
@@ -153,7 +153,7 @@ class Stack:
             for host, server in servers
         ]
         around = self.hdfs.installation.environment()
-        return merged(on_each(asked, lambda each: reported_by_daemon(*each, around)), readers)
+        return merged_settings(on_each(asked, lambda each: reported_by_daemon(*each, around)), readers)
 
     def dead(self) -> list[str]:
         return [name for service in self._services for name in service.dead()]

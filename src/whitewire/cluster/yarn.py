@@ -13,7 +13,7 @@ from typing import Any
 from whitewire.cluster import container_jvms, history
 from whitewire.cluster.container_jvms import JVM_KINDS
 from whitewire.cluster.hadoop import site_xml, whereabouts
-from whitewire.cluster.hdfs import NAMENODE_PORT, WRITERS, Hdfs
+from whitewire.cluster.hdfs import DATA_PORT, NAMENODE_PORT, Hdfs
 from whitewire.cluster.history import reported_settings
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
@@ -30,7 +30,7 @@ HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 RESOURCE_MANAGER_WEB_PORT, NODE_MANAGER_WEB_PORT, HISTORY_PORT = 8088, 8042, 19888
 VIEW, MOUNTED = "viewfs://whitewire/", "/mounted"
 """The default file system of jobs (fs.defaultFS), and its folder for a mounted file system."""
-INHERITED = ("JAVA_HOME", "LC_ALL", "LD_PRELOAD", "WHITEWIRE_DRIVES", *WRITERS, "WHITEWIRE_RUN")
+INHERITED = ("JAVA_HOME", "LC_ALL", "LD_PRELOAD", "WHITEWIRE_DRIVES", "WHITEWIRE_DATA_PORT", "WHITEWIRE_RUN")
 """Environment variables that containers inherit from their NodeManager: with them the drive model covers containers'
 files and bounds their writers, a site's hosts recognise the run's processes, and numbers look the same in every JVM."""
 
@@ -236,7 +236,7 @@ class Yarn(Service):
     def _start_worker(self, host: Host) -> None:
         folders = [f"{folder}/local" for folder in drives.folders(self.drive, host)]
         host.run(["mkdir", "-p", *folders]).check()
-        environment = self.drive.environment(host.drive_root) | WRITERS
+        environment = self.drive.environment(host.drive_root, DATA_PORT)
         self._daemon(host, NODE_MANAGER, "nodemanager", 160, {"whitewire.local": ",".join(folders)}, environment)
 
     @property

@@ -37,7 +37,7 @@ OF_DAEMONS: dict[str, tuple[str, ...]] = {
 """Prefix of settings that only daemons read → the kinds of daemons here that do; () if there are none."""
 OF_HDFS = frozenset({"namenode", "datanode"})
 """Kinds of daemons that every cluster has."""
-RATES = frozenset({
+BANDWIDTHS = frozenset({
     "dfs.block.scanner.volume.bytes.per.second",
     *(f"dfs.datanode.{of}.bandwidthPerSec" for of in (
         "balance", "data.read", "data.transfer", "data.write", "ec.reconstruct.read", "ec.reconstruct.write",
@@ -54,7 +54,7 @@ _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomte
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
 shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
-Fault = tuple[object, str, Sequence[str]]
+SettingFault = tuple[object, str, Sequence[str]]
 """(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
 """Prefixes of settings that locate files: a run's files are in a folder of their own, also in a site's HDFS."""
@@ -115,25 +115,25 @@ def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Pro
                 yield f".settings.{level}", *fault
 
 
-def _of_clients(workload: Workload, name: str) -> Fault | None:
+def _of_clients(workload: Workload, name: str) -> SettingFault | None:
     if workload.settings_of_clients:
         return None
     return name, f"a setting of daemons: {workload.name} measures no client", ()
 
 
-def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[str]) -> Fault | None:
+def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[str]) -> SettingFault | None:
     if not kinds:
         return name, "a setting of clients, jobs or daemons that run here", ()
     if not (workload.on_yarn or OF_HDFS & set(kinds)):
         return name, f"a setting of HDFS's daemons: {workload.name} has no {' or '.join(kinds)}", ()
     if OF_THE_TESTBED.search(name):
         return name, "no setting that the testbed owns, such as addresses and folders", ()
-    if name in RATES and (not isinstance(value, int | float) or isinstance(value, bool)):
+    if name in BANDWIDTHS and (not isinstance(value, int | float) or isinstance(value, bool)):
         return {name: value}, "a number of bytes per second, which is divided by k", ()
     return None
 
 
-def of_any(name: str, value: object) -> Fault | None:
+def of_any(name: str, value: object) -> SettingFault | None:
     """The fault of a setting that nothing may set; None for another one."""
     known = _names()
     if not _PLAIN.fullmatch(f"{name}{value}"):

@@ -12,7 +12,7 @@ STATE = struct.Struct("16diI")
 for data and of those for intermediate data; number of the latter, and bytes that they moved; memory, its background
 limit and limit of dirty bytes; rate of a writer; whether everything passes without delay; the epoch, whose change
 empties the memory and begins new counts of writers."""
-WRITERS = struct.Struct("2dI4x")
+WRITER_COUNTS = struct.Struct("2dI4x")
 """Counts of bounded writers, which follow the model: bytes that they sent, seconds that their calls took, epoch."""
 ACCOUNT = struct.Struct("6d")
 """The account, which follows them: bytes that memory took, that it passed on to drives, and that it dropped with
@@ -130,9 +130,13 @@ class Drive:
             eased, epoch,
         )  # fmt: skip
 
-    def environment(self, root: str) -> dict[str, str]:
-        """Environment variables that put a program's files below root/1, root/2, … on drives 1, 2, …"""
-        return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root} if self.limits else {}
+    def environment(self, root: str, data_port: int = 0) -> dict[str, str]:
+        """Environment variables that put a program's files below root/1, root/2, … on drives 1, 2, …
+
+        `data_port`: where DataNodes take blocks from the program, if it is a writer, which the model may bound.
+        """
+        writer = {"WHITEWIRE_DATA_PORT": str(data_port)} if data_port else {}
+        return {"LD_PRELOAD": self.library, "WHITEWIRE_DRIVES": root, **writer} if self.limits else {}
 
 
 def _in_words(properties: Sequence[float], eased: bool = False) -> dict[str, float]:
@@ -148,7 +152,7 @@ def read_state(state: bytes) -> dict[str, float]:
     `rate` and `read_rate` are infinite while everything passes without delay. With drives for intermediate data their
     keys are included, and `intermediate_moved`, their bytes since the model was written. With memory in front of the
     drives its keys are included, and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`, `read`, `most`,
-    `asked` (see ACCOUNT). With a bound on writers, `writer`, and `sent` and `sending` since then (see WRITERS).
+    `asked` (see ACCOUNT). With a bound on writers, `writer`, and `sent` and `sending` since then (see WRITER_COUNTS).
     """
     *numbers, eased, epoch = STATE.unpack_from(state)
     count, moved, memory, background, limit, writer = numbers[10:]
@@ -159,9 +163,9 @@ def read_state(state: bytes) -> dict[str, float]:
     if limit > 0:
         names = ("taken", "gone", "forgotten", "read", "most", "asked")
         found |= {"memory": memory, "background": background, "limit": limit}
-        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size + WRITERS.size), strict=True))
+        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size + WRITER_COUNTS.size), strict=True))
     if writer > 0:
-        sent, sending, since = WRITERS.unpack_from(state, STATE.size)
+        sent, sending, since = WRITER_COUNTS.unpack_from(state, STATE.size)
         there = since == epoch
         found |= {"writer": writer, "sent": sent if there else 0.0, "sending": sending if there else 0.0}
     return found

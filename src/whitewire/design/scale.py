@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire.description.capabilities import capabilities_of
-from whitewire.description.hadoop import RATES
+from whitewire.description.hadoop import BANDWIDTHS
 from whitewire.description.paper import Paper, cells_of
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import shown
@@ -47,7 +47,7 @@ class Scale:
     def _setting(self, name: str, value: Any) -> Any:
         if name == PACKET_SIZE:
             return value * self.packet_bytes // PACKET
-        if name in RATES and value > 0:  # for Hadoop, 0 and less are no rate but none at all
+        if name in BANDWIDTHS and value > 0:  # for Hadoop, 0 and less are no rate but none at all
             return max(1, round(value / self.k))
         return value
 

@@ -19,7 +19,7 @@ from whitewire.measure.file_systems import FileSystem
 from whitewire.measure.observation import StackObserver
 from whitewire.measure.run import Run, overhead_key
 from whitewire.records import jobs as tasks
-from whitewire.records.evidence import merged
+from whitewire.records.evidence import merged_settings
 from whitewire.records.result import Result
 from whitewire.records.run import EvidenceRecord, Job, RunRecord
 from whitewire.tools import codecs, history
@@ -153,7 +153,7 @@ class StackJobs:
                 reported.append(settings_of_answer(answer, names))
         waves = {job["name"]: tasks.waves([t for t in job["tasks"] if t["type"] == "MAP"]) for job in jobs}
         found: EvidenceRecord = {"waves": waves}
-        found |= {"settings": merged(reported, self.run.settings) if reported else self.client.settings()}
+        found |= {"settings": merged_settings(reported, self.run.settings) if reported else self.client.settings()}
         if compressed and reported:
             found["map_output_compression"] = " and ".join(sorted({codecs.word_of(each) for each in reported}))
         return found

@@ -62,7 +62,7 @@ def of_count(text: str) -> FilesSeen:
     return {"files": int(found[1]), "bytes": int(found[2])}
 
 
-def merged(reported: Iterable[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:
+def merged_settings(reported: Iterable[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:
     """Settings of several jobs or daemons: the value that all of them have, or all their values."""
     answers = list(reported)
     values = {name: sorted({each[name] for each in answers if name in each}) for name in names}

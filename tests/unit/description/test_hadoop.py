@@ -108,7 +108,7 @@ def test_settings_have_a_reader_in_the_run(workload, settings, says):
 
 
 def test_every_rate_is_of_a_daemon_that_runs_here():
-    assert all(hadoop.daemons_that_read(name) for name in hadoop.RATES)
+    assert all(hadoop.daemons_that_read(name) for name in hadoop.BANDWIDTHS)
     assert hadoop.daemons_that_read("yarn.app.mapreduce.am.resource.mb") is None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from whitewire.description.paper import hardware_of
-from whitewire.design.drive import ACCOUNT, WRITERS, Drive, read_state
+from whitewire.design.drive import ACCOUNT, WRITER_COUNTS, Drive, read_state
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -19,7 +19,7 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
 
 
-COUNTS = bytes(WRITERS.size + ACCOUNT.size)
+COUNTS = bytes(WRITER_COUNTS.size + ACCOUNT.size)
 READS = {"count": 1, "rate_mb_per_s": 200, "read_rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4e6,
          "cache_bytes": 2e6}  # fmt: skip
 
@@ -78,7 +78,7 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
 
 def test_what_a_record_has_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
-    state = drive.state(epoch=7) + bytes(WRITERS.size) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
+    state = drive.state(epoch=7) + bytes(WRITER_COUNTS.size) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
     found = read_state(state)
     assert found | {"count": 2} == drive.record | {
         "count": 2, "taken": 6, "gone": 3, "forgotten": 2, "read": 1, "most": 5, "asked": 9,
@@ -92,7 +92,7 @@ def test_a_writers_rate_is_divided_by_k_and_its_counts_are_of_the_epoch():
     assert (drive.writer, drive.alone.writer) == (3.1e6, 0)
     assert drive.record == drive.alone.record | {"writer": 3.1e6}
     for epoch, counted in ((7, {"sent": 31.0, "sending": 1e-5}), (8, {"sent": 0.0, "sending": 0.0})):
-        state = drive.state(epoch=epoch) + WRITERS.pack(31, 1e-5, 7) + bytes(ACCOUNT.size)
+        state = drive.state(epoch=epoch) + WRITER_COUNTS.pack(31, 1e-5, 7) + bytes(ACCOUNT.size)
         assert read_state(state) | {"count": 2} == drive.record | {"count": 2} | counted
 
 
@@ -111,6 +111,13 @@ def test_memory_is_in_front_of_a_drive_unless_a_run_says_off():
     assert hardware_of(EXPERIMENT, {"page_cache": "off"}) == {"count": 6}
     assert hardware_of(EXPERIMENT | {"parameters": {"page_cache": "off"}}, {}) == {"count": 6}
     assert hardware_of(EXPERIMENT | {"hardware": {"memory": EXPERIMENT["hardware"]["memory"]}}, {}) == {}
+
+
+def test_a_program_without_modelled_drives_has_no_variables_and_a_writer_knows_the_data_port():
+    drive = Drive.scaled(MEMORY, 100, "library.so")
+    assert drive.environment("/d") == {"LD_PRELOAD": "library.so", "WHITEWIRE_DRIVES": "/d"}
+    assert drive.environment("/d", 9866) == drive.environment("/d") | {"WHITEWIRE_DATA_PORT": "9866"}
+    assert Drive.none().environment("/d", 9866) == {}
 
 
 def test_a_writer_is_bound_in_front_of_a_drive_unless_a_run_says_off():
