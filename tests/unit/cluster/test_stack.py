@@ -21,6 +21,12 @@ def test_a_clusters_own_yarn_alone_can_choose_which_workers_work():
         stack.work_on((2, 2))
 
 
+class Hdfs(SimpleNamespace):
+    """Services are in sets."""
+
+    __hash__ = object.__hash__
+
+
 class Daemon(SimpleNamespace):
     """A host whose daemon answers curl with these settings."""
 
@@ -34,7 +40,7 @@ class Daemon(SimpleNamespace):
 def test_every_daemon_that_reads_a_setting_says_what_it_has():
     handlers, streams = "dfs.datanode.handler.count", "dfs.namenode.replication.max-streams"
     master, one, other = (Daemon(has=has) for has in ({streams: "2"}, {handlers: "3"}, {handlers: "10"}))
-    hdfs = SimpleNamespace(
+    hdfs = Hdfs(
         drive=Drive.none(), installation=SimpleNamespace(environment=dict),
         web_servers={"namenode": [(master, "n:9870")], "datanode": [(one, "a:9864"), (other, "b:9864")]},
     )  # fmt: skip
