@@ -34,6 +34,7 @@ struct model { /* written by design/drive.py, byte for byte */
     double background;    /* dirty bytes above which drives write back */
     double limit;         /* dirty bytes above which writers wait; 0: no memory, each call waits for its drive */
     double writer;        /* bytes/s that one writer of HDFS makes at most; 0: no bound */
+    double sent, sending; /* bytes of all writers since the model was written, and seconds that their calls took */
     int at_ease;          /* nothing waits */
     unsigned epoch;       /* another one: memory is empty again */
 };

@@ -15,9 +15,9 @@
  * is dirty, and what was just written is read from memory. O_DIRECT and O_SYNC go past it, and fsync has the file's
  * dirty bytes written first.
  *
- * Where the model has a bound on writers, it delays what a program with $WHITEWIRE_DATA_PORT sends to that port, on which
- * DataNodes take blocks: a connection carries the blocks of one writer, one after the other, and a processor that makes
- * its bytes and sums at the writer's rate sends no faster.
+ * Where the model has a bound on writers, it delays what a program with $WHITEWIRE_DATA_PORT sends to that port, on
+ * which DataNodes take blocks: a connection carries the blocks of one writer, one after the other, and a processor that
+ * makes its bytes and sums at the writer's rate sends no faster.
  *
  * What passes by other calls (memory maps, readv, pwritev, stdio, io_uring) is not delayed: HDFS and fio's psync engine
  * use none of them for data.
@@ -50,22 +50,16 @@
 enum { FILES = 65536 };
 #define SHORTEST 5e-4 /* seconds: a writer that waits for memory looks no more often */
 
-struct writers { /* read by design/drive.py: of all writers since the epoch began */
-    double bytes;   /* that they sent */
-    double seconds; /* that their calls took */
-    unsigned epoch;
-};
 struct shared {
     int ready;
     struct model model;
-    struct writers writers;
     struct account account; /* design/drive.py reads its first members */
     pthread_mutex_t lock;
     struct drive drive[DRIVES]; /* times are of CLOCK_MONOTONIC */
 };
 struct open_file {
     int drive; /* 0: not on a drive */
-    int writer; /* a connection to a DataNode */
+    int writer; /* a connection to the data port of a DataNode */
     int direct;
     int sync; /* not by way of memory: O_DIRECT, O_SYNC or O_DSYNC */
     unsigned long inode;
@@ -270,10 +264,8 @@ static void pace(int fd, ssize_t bytes, double begun) {
         file->late = now() - due;
     }
     lock();
-    struct writers *writers = &shared->writers;
-    if (writers->epoch != shared->model.epoch) *writers = (struct writers){.epoch = shared->model.epoch};
-    writers->bytes += bytes;
-    writers->seconds += now() - begun;
+    shared->model.sent += bytes;
+    shared->model.sending += now() - begun;
     pthread_mutex_unlock(&shared->lock);
 }
 

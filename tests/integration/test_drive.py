@@ -1,6 +1,5 @@
 """The drive model, with fio in front of it: rate, sharing, access time, and that other files are left alone."""
 
-import itertools
 import json
 import time
 from dataclasses import replace
@@ -249,10 +248,9 @@ def test_each_connection_to_a_data_port_has_the_rate_of_a_writer(testbed, port, 
 
     def sent() -> float:
         """MB/s of two writers together."""
-        put_drives(bound, host, eased, epoch=next(epochs))
+        put_drives(bound, host, eased)
         return float(host.run(["/usr/bin/python3", "-c", WRITERS, port], env=environment).check().stdout)
 
-    epochs = itertools.count(1)
     if rate:
         comes_to(rate, 0.03, sent)
         state = read_back(host)

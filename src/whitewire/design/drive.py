@@ -7,15 +7,13 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-STATE = struct.Struct("16diI")
+STATE = struct.Struct("18diI")
 """The model in the state file, from its ninth byte on: write rate, read rate, access time, chunk and cache, of drives
 for data and of those for intermediate data; number of the latter, and bytes that they moved; memory, its background
-limit and limit of dirty bytes; rate of a writer; whether everything passes without delay; the epoch, whose change
-empties the memory and begins new counts of writers."""
-WRITER_COUNTS = struct.Struct("2dI4x")
-"""Counts of bounded writers, which follow the model: bytes that they sent, seconds that their calls took, epoch."""
+limit and limit of dirty bytes; rate of a writer, bytes that all writers sent, and seconds that their calls took;
+whether everything passes without delay; the epoch, whose change empties the memory."""
 ACCOUNT = struct.Struct("6d")
-"""The account, which follows them: bytes that memory took, that it passed on to drives, and that it dropped with
+"""The account, which follows the model: bytes that memory took, that it passed on to drives, and that it dropped with
 their removed file; bytes read from memory; most dirty bytes when a writer continued; bytes of all calls."""
 
 
@@ -126,8 +124,8 @@ class Drive:
         eased, own = at_ease or not self.limits, self.intermediate or self
         number = own.count if self.intermediate else 0
         return STATE.pack(
-            *self._properties, *own._properties, number, 0.0, self.memory, self.background, self.limit, self.writer,
-            eased, epoch,
+            *self._properties, *own._properties, number, 0.0, self.memory, self.background, self.limit,
+            self.writer, 0.0, 0.0, eased, epoch,
         )  # fmt: skip
 
     def environment(self, root: str, data_port: int = 0) -> dict[str, str]:
@@ -152,10 +150,11 @@ def read_state(state: bytes) -> dict[str, float]:
     `rate` and `read_rate` are infinite while everything passes without delay. With drives for intermediate data their
     keys are included, and `intermediate_moved`, their bytes since the model was written. With memory in front of the
     drives its keys are included, and bytes since the begin of the epoch: `taken`, `gone`, `forgotten`, `read`, `most`,
-    `asked` (see ACCOUNT). With a bound on writers, `writer`, and `sent` and `sending` since then (see WRITER_COUNTS).
+    `asked` (see ACCOUNT). With a bound on writers `writer` is included, and `sent` and `sending`, bytes and seconds of
+    all writers since the model was written.
     """
-    *numbers, eased, epoch = STATE.unpack_from(state)
-    count, moved, memory, background, limit, writer = numbers[10:]
+    *numbers, eased, _ = STATE.unpack_from(state)
+    count, moved, memory, background, limit, writer, sent, sending = numbers[10:]
     found = _in_words(numbers[:5], eased)
     if count:
         own = {"count": int(count), **_in_words(numbers[5:10]), "moved": moved}
@@ -163,9 +162,7 @@ def read_state(state: bytes) -> dict[str, float]:
     if limit > 0:
         names = ("taken", "gone", "forgotten", "read", "most", "asked")
         found |= {"memory": memory, "background": background, "limit": limit}
-        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size + WRITER_COUNTS.size), strict=True))
+        found |= dict(zip(names, ACCOUNT.unpack_from(state, STATE.size), strict=True))
     if writer > 0:
-        sent, sending, since = WRITER_COUNTS.unpack_from(state, STATE.size)
-        there = since == epoch
-        found |= {"writer": writer, "sent": sent if there else 0.0, "sending": sending if there else 0.0}
+        found |= {"writer": writer, "sent": sent, "sending": sending}
     return found

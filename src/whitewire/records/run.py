@@ -154,7 +154,8 @@ class EvidenceRecord(TypedDict, total=False):
     """The drive model on the workers' hosts: count, rate, access_time, chunk, cache, on the testbed's scale, and
     read_rate if it differs. Drives for intermediate data alone have the same as intermediate_rate and so on, and
     intermediate_moved, the bytes that those of the first worker moved in the run. With a page cache also: memory,
-    background, limit, and the bytes that the first worker's memory took in the run."""
+    background, limit, and the bytes that the first worker's memory took in the run. With a bound on writers also:
+    writer, and what those of the first worker sent (`writers`)."""
     page_cache: str
     """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
     intermediate_drive: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whitewire.design.drive import ACCOUNT, STATE, WRITER_COUNTS, Drive, read_state
+from whitewire.design.drive import ACCOUNT, STATE, Drive, read_state
 from whitewire.testbed.base import Host
 
 
@@ -26,7 +26,7 @@ def put_drives(drive: Drive, host: Host, at_ease: bool = False, epoch: int = 0) 
 
 def read_back(host: Host) -> dict[str, float]:
     """The model's current state on a host, and `count`, the number of its drives' folders."""
-    size = STATE.size + WRITER_COUNTS.size + ACCOUNT.size
+    size = STATE.size + ACCOUNT.size
     state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
                       "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip
     found = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()

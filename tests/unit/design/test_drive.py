@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from whitewire.description.paper import hardware_of
-from whitewire.design.drive import ACCOUNT, WRITER_COUNTS, Drive, read_state
+from whitewire.design.drive import ACCOUNT, Drive, read_state
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -19,7 +19,6 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
 
 
-COUNTS = bytes(WRITER_COUNTS.size + ACCOUNT.size)
 READS = {"count": 1, "rate_mb_per_s": 200, "read_rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4e6,
          "cache_bytes": 2e6}  # fmt: skip
 
@@ -30,9 +29,9 @@ def test_reads_have_the_rate_of_writes_unless_they_have_their_own():
     assert drive.record == plain.record | {"read_rate": 5e7}
     assert plain == Drive.scaled({k: v for k, v in READS.items() if k != "read_rate_mb_per_s"}, 10, "library.so")
     assert (drive.slowed(0.5).rate, drive.slowed(0.5).read_rate) == (1e7, 2.5e7)
-    assert read_state(drive.state() + COUNTS) | {"count": 1} == drive.record
-    assert read_state(drive.state(at_ease=True) + COUNTS)["read_rate"] == math.inf
-    assert "read_rate" not in read_state(plain.state() + COUNTS)
+    assert read_state(drive.state() + bytes(ACCOUNT.size)) | {"count": 1} == drive.record
+    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["read_rate"] == math.inf
+    assert "read_rate" not in read_state(plain.state() + bytes(ACCOUNT.size))
 
 
 def test_intermediate_data_are_on_the_same_drives_unless_they_have_their_own():
@@ -42,9 +41,9 @@ def test_intermediate_data_are_on_the_same_drives_unless_they_have_their_own():
     own = {"intermediate_count": 1, "intermediate_rate": 2e7, "intermediate_read_rate": 5e7,
            "intermediate_access_time": 0.0, "intermediate_chunk": 4e5, "intermediate_cache": 2e5}  # fmt: skip
     assert drive.record == plain.record | own
-    found = read_state(drive.state() + COUNTS)
+    found = read_state(drive.state() + bytes(ACCOUNT.size))
     assert found["intermediate_moved"] == 0 and own.items() <= found.items() and found["cache"] == plain.cache
-    assert not [key for key in read_state(plain.state() + COUNTS) if key.startswith("intermediate")]
+    assert not [key for key in read_state(plain.state() + bytes(ACCOUNT.size)) if key.startswith("intermediate")]
     assert drive.slowed(0.5).intermediate.read_rate == 2.5e7
     assert drive.alone.intermediate == drive.intermediate
 
@@ -78,22 +77,21 @@ def test_a_background_limit_that_is_not_below_the_other_is_half_of_it():
 
 def test_what_a_record_has_of_memory_is_what_was_put():
     drive = Drive.scaled(MEMORY, 100, "library.so")
-    state = drive.state(epoch=7) + bytes(WRITER_COUNTS.size) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
+    state = drive.state(epoch=7) + ACCOUNT.pack(6, 3, 2, 1, 5, 9)
     found = read_state(state)
     assert found | {"count": 2} == drive.record | {
         "count": 2, "taken": 6, "gone": 3, "forgotten": 2, "read": 1, "most": 5, "asked": 9,
     }  # fmt: skip
-    assert "limit" not in read_state(drive.alone.state() + COUNTS)
-    assert read_state(drive.state(at_ease=True) + COUNTS)["rate"] == math.inf
+    assert "limit" not in read_state(drive.alone.state() + bytes(ACCOUNT.size))
+    assert read_state(drive.state(at_ease=True) + bytes(ACCOUNT.size))["rate"] == math.inf
 
 
-def test_a_writers_rate_is_divided_by_k_and_its_counts_are_of_the_epoch():
+def test_a_writers_rate_is_divided_by_k_and_its_counts_begin_with_the_model():
     drive = Drive.scaled(MEMORY | {"memory_bytes": 0, "writer_mb_per_s": 310}, 100, "library.so", 0.25)
     assert (drive.writer, drive.alone.writer) == (3.1e6, 0)
     assert drive.record == drive.alone.record | {"writer": 3.1e6}
-    for epoch, counted in ((7, {"sent": 31.0, "sending": 1e-5}), (8, {"sent": 0.0, "sending": 0.0})):
-        state = drive.state(epoch=epoch) + WRITER_COUNTS.pack(31, 1e-5, 7) + bytes(ACCOUNT.size)
-        assert read_state(state) | {"count": 2} == drive.record | {"count": 2} | counted
+    found = read_state(drive.state() + bytes(ACCOUNT.size))
+    assert found | {"count": 2} == drive.record | {"sent": 0, "sending": 0}
 
 
 EXPERIMENT = {
