@@ -104,7 +104,7 @@ appendix: setup-report ## the artifact appendix of a run, in HTML, PDF and Markd
 crate: setup-report ## pack a testbed's results into one file: with RAW=1 raw output too, with PRIVATE=keep all names
 	@case "$$RAW" in ''|0|no) RAW= ;; *) RAW=--raw ;; esac; exec whitewire crate $$RAW $${PRIVATE:+--private="$$PRIVATE"}
 
-docs: setup-report ## write the generated pages of documentation to build/docs: keys, factors, similitude
+docs: setup-report ## write the generated pages of documentation to build/docs: keys, factors, metrics, similitude
 	@exec whitewire docs
 
 reference: setup-report ## keep the tables of a complete run in results/reference

@@ -39,7 +39,6 @@ from whitewire.design.rows import levels_of, make_design
 from whitewire.measure.block import Block
 from whitewire.measure.load import under
 from whitewire.measure.turns import AttemptOutcome
-from whitewire.records import metrics
 from whitewire.records.journal import read_runs
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import idle_shares, read_samples
@@ -229,7 +228,7 @@ def show(path: Path) -> None:
     table = pd.read_csv(path)
     unloaded = table[table["load"] == 0].groupby("cell")["value"]
     middle, scatter = unloaded.median(), unloaded.std(ddof=1) / unloaded.median()
-    rate = {name: metrics.TABLE[CELLS[name][3]].scaling == "rate" for name in middle.index}
+    rate = {name: workloads.METRICS[CELLS[name][3]].scaling == "rate" for name in middle.index}
     table["bias"] = [
         (value / middle[cell] - 1) if rate[cell] else (middle[cell] / value - 1)
         for cell, value in zip(table["cell"], table["value"], strict=True)

@@ -31,7 +31,7 @@ from whitewire import propagation, statistics
 from whitewire.analysis import controls, judging
 from whitewire.analysis.runs import Runs, on_testbed, status_on
 from whitewire.analysis.so_far import tables_of
-from whitewire.analysis.trust import METRICS
+from whitewire.analysis.trust import COMPARED_METRICS
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, against
@@ -72,7 +72,7 @@ def wanted_rows(paper: Paper, testbed: Mapping[str, Any], args: argparse.Namespa
 
 
 def show_cells(table: pd.DataFrame, paper: Paper) -> None:
-    good = table[(table["valid"] == "true") & table["metric"].isin(METRICS)].copy()
+    good = table[(table["valid"] == "true") & table["metric"].isin(COMPARED_METRICS)].copy()
     good["value"] = pd.to_numeric(good["value"], errors="coerce")  # a net time below 0 is "nan"
     used = [f for f in paper.factors if (good[f] != "").any()]
     for (experiment, metric), group in good.groupby(["experiment", "metric"], sort=False):

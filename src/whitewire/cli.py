@@ -362,14 +362,13 @@ def readme(args: argparse.Namespace) -> None:
 
 
 def docs(args: argparse.Namespace) -> None:
-    """Write generated documentation to build/docs: keys, factors, similitude of the papers."""
+    """Write generated documentation to build/docs: keys, factors, columns and metrics, similitude of the papers."""
     from whitewire import atomic
-    from whitewire.description import factor_page, keys
     from whitewire.paths import shown
-    from whitewire.report import similitude_page
+    from whitewire.report.generated import PAGES
     from whitewire.report.render import documentation
 
-    for made in (keys, factor_page, similitude_page):
+    for made in PAGES:
         made.PAGE.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(made.PAGE, made.page())
         print(shown(made.PAGE), shown(documentation(made.PAGE)), sep="\n")

@@ -12,7 +12,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, tests_of
 from whitewire.design.rows import levels_of, make_design
 from whitewire.estimands import estimand_of
-from whitewire.records.metrics import unit_of
+from whitewire.workloads import unit_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "config" / "papers" / "emulex-2012.yaml"

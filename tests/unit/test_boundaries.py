@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from whitewire.report import generated
+
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "whitewire"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LISTS_OF_HOSTS = {f"testbed/site/listing/{name}.py" for name in ("cloudlab", "enoslib", "host_file", "tofu")}
-GENERATED_PAGES = {"description/factor_page.py", "description/keys.py", "report/similitude_page.py"}
+GENERATED_PAGES = {Path(made.__file__).relative_to(PACKAGE).as_posix() for made in generated.PAGES}
 PROTOCOLS = {
     "fits": LISTS_OF_HOSTS, "hosts": LISTS_OF_HOSTS,  # called through the table FORMS
     "PAGE": GENERATED_PAGES, "page": GENERATED_PAGES,  # `whitewire docs` writes each in turn

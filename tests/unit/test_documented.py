@@ -13,9 +13,8 @@ from tests.support import documented
 from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct, not_on_the_path
 from tests.support.repository import environment, repository
 from whitewire.cli import parser
-from whitewire.description import factor_page, keys
 from whitewire.description.reading import load_yaml
-from whitewire.report import similitude_page
+from whitewire.report import generated
 
 NAMES = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", (HOME / "Makefile").read_text()))
 
@@ -126,7 +125,7 @@ def test_the_readme_names_the_scale_of_the_reference():
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 OF_A_WORKFLOW = re.compile(r"\.\./\.\./actions/workflows/([\w-]+\.yml)(/badge\.svg)?")
 """Leads from GitHub's page of the repository to a workflow's runs."""
-WRITTEN = {keys.PAGE, factor_page.PAGE, similitude_page.PAGE}
+WRITTEN = {made.PAGE for made in generated.PAGES}
 """Pages that `make docs` writes."""
 OF_PAGES = "../../deployments/github-pages"
 """Leads from there to what the environment of this name was given, by a workflow."""

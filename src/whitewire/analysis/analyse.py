@@ -45,14 +45,13 @@ from whitewire.models.maxmin import PutCell
 from whitewire.paths import shown, start_command
 from whitewire.records.checked import table_faults
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
-from whitewire.records.metrics import unit_of
 from whitewire.records.reasons import OTHERS, Reason, recorded_reason
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
 from whitewire.tidy.columns import LANE
 from whitewire.units import MB_PER_GBIT, gbit_per_s
-from whitewire.workloads import workload_of
+from whitewire.workloads import unit_of, workload_of
 
 _AGAIN = "make it anew with `.venv/bin/whitewire tidy`"
 _MODEL = "max-min flow"

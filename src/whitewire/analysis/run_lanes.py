@@ -13,7 +13,7 @@ from whitewire.analysis import lane_effect
 from whitewire.description.paper import Paper, tests_of
 from whitewire.estimands import estimand_of
 from whitewire.propagation import Errors
-from whitewire.records.metrics import MACHINE_METRICS
+from whitewire.records.processors import MACHINE_METRICS
 from whitewire.tidy.columns import LANE
 
 LANE_COLUMNS = ("block", "experiment", "metric", "n", "lanes", "difference", "low", "high")

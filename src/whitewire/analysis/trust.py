@@ -56,7 +56,7 @@ AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
 BIAS = 0.02
 """How far load from outside, other lanes, or the place in a block, may move what counts, as a share."""
-METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
+COMPARED_METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 """Metrics that are compared between k, where a cell has them at full scale."""
 TIMED = "completion_time"
 """The metric of every run, which is compared with the run's place in its block."""
@@ -406,7 +406,7 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
         read_at.append(on_testbed(settled, testbed, synthetic.EFFORT, made, overheads))
     ks = [paper.on(candidate).raw["scale"]["k"] for candidate in range(paper.candidate_count)]
     for (lower, one), (upper, two) in pairwise(zip(ks, read_at, strict=True)):
-        for name, metric in product(paper.experiments, METRICS):
+        for name, metric in product(paper.experiments, COMPARED_METRICS):
             if not all(_has_full_scale(each, name, metric) for each in (one, two)):
                 continue
             for levels in cells_of(paper.experiments[name]):

@@ -15,10 +15,9 @@ from whitewire.estimands import estimand_of
 from whitewire.estimands.ratio import Ratio
 from whitewire.levels import Cell
 from whitewire.paths import shown
-from whitewire.records import metrics
 from whitewire.text import canonical
 from whitewire.units import gbit_per_s
-from whitewire.workloads import workload_of
+from whitewire.workloads import METRICS, workload_of
 
 LEAST_RATES = 3
 """Link rates that make a curve."""
@@ -159,7 +158,7 @@ def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[st
     workload = workload_of(spec["workload"])
     cell = next(each for each in cells_of(spec) if levels.items() <= each.items())
     moves = workload.whole_bytes(paper.parameters(name, cell)) > 0
-    declared = metrics.TABLE[metric]
+    declared = METRICS[metric]
     return moves and declared.scaling != "none" and declared.holds_overhead(workload.on_yarn)
 
 

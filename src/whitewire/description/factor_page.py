@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from whitewire import factors, workloads
 from whitewire.description.capabilities import CAPABILITIES
 from whitewire.factors import FACTORS
@@ -45,9 +47,7 @@ def page() -> str:
 
 
 def _row(factor: Factor) -> str:
-    able = [name for name in workloads.in_papers() if factor.name in workload_of(name).factors]
-    lacking = [name for name in workloads.in_papers() if name not in able]
-    of = "all" if not lacking else _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
+    of = workloads_in_words([name for name in workloads.in_papers() if factor.name in workload_of(name).factors])
     parts = "; ".join(part.proved_by for part in FACTORS.values() if part.part_of == factor.name)
     proof = f"{factor.proved_by}; {parts}" if parts else factor.proved_by
     where = (
@@ -58,5 +58,13 @@ def _row(factor: Factor) -> str:
     return f"| `{factor.name}` | {factor.meaning} | {proof} | {of} | {where} |"
 
 
-def _names(names: list[str]) -> str:
+def workloads_in_words(able: Collection[str]) -> str:
+    """Some workloads for a cell of a table: `all`, `all but a, b`, or their names, whichever is shortest."""
+    lacking = [name for name in workloads.in_papers() if name not in able]
+    if not lacking:
+        return "all"
+    return _names(able) if len(able) <= len(lacking) else f"all but {_names(lacking)}"
+
+
+def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -11,7 +11,7 @@ from whitewire.estimands.base import RANGE, Estimand, cell_in_words, cell_of_tes
 from whitewire.estimands.evidence import Evidence
 from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.levels import Cell
-from whitewire.records.metrics import unit_of
+from whitewire.workloads import unit_of
 
 STATISTICS = {"minimum": np.min, "maximum": np.max}
 _NAMED = 3

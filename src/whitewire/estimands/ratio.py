@@ -12,8 +12,8 @@ from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
 from whitewire.estimands.protocols import RunsView
 from whitewire.levels import Cell
-from whitewire.records.metrics import unit_of
 from whitewire.text import canonical
+from whitewire.workloads import unit_of
 
 
 class OfPairs(OfCells):

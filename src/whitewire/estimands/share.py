@@ -11,8 +11,8 @@ from whitewire.estimands.cells import ALSO, STATISTIC, OfCells
 from whitewire.estimands.evidence import Sample
 from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.levels import Cell, level_text
-from whitewire.records.metrics import unit_of
 from whitewire.units import MB_PER_GBIT, gbit_per_s
+from whitewire.workloads import unit_of
 
 _OVER = {
     "type": "object",

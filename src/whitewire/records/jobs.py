@@ -1,14 +1,11 @@
-"""Metrics and validity rules of runs of jobs: times, startup overhead, phases, bytes on links.
-
-Pure; records/metrics.py declares the metrics.
-"""
+"""Metrics and validity rules of runs of jobs: times, startup overhead, phases, bytes on links. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import Job, RunRecord, Task
 from whitewire.records.samples import (
@@ -26,6 +23,56 @@ from whitewire.tools.erasure_coding import Policy
 
 SHORT = 0.35
 """Least idle share of processors in a second; with less, processors are short (Mininet-HiFi's bound)."""
+
+ANY_METRICS = (
+    Metric.time("completion_time", "first start to last end of all puts, jobs (from submission) or commands",
+                "of jobs"),
+    Metric.rate("throughput", "user bytes ÷ `completion_time`", "of jobs"),
+    Metric.number("cpu_idle_min", "least idle share of the measuring machine's processors in a whole second"),
+    Metric.number("cpu_idle_mean", "mean idle share of the measuring machine's processors"),
+    Metric("cpu_seconds_per_gb", "s/GB", "CPU time of the whole machine ÷ user gigabyte (10^9 bytes)",
+           overhead="of jobs"),
+    Metric.size("user_bytes", "bytes that are written, generated, sorted, read or copied, counted once"),
+    Metric.number("tcp_retransmits", "TCP segments sent again, all hosts"),
+    Metric.number("queue_drops", "packets dropped in queues of links, all hosts"),
+)  # fmt: skip
+"""Of any run that moves data."""
+JOB_METRICS = (
+    Metric.time("job_floor", "sum of the startup overheads of the run's jobs, each the median of its block; 0 for "
+                "copies and read loops", "always"),
+    Metric.time("completion_time_net", "`completion_time` − `job_floor`; missing where nothing is left",
+                words="net time"),
+    Metric.rate("throughput_net", "user bytes ÷ `completion_time_net`", words="net throughput"),
+    Metric.number("compute_share", "(seconds with less than 35 % of the processors idle − `job_floor`) ÷ "
+                  "`completion_time_net`, within 0 to 1"),
+    Metric("worker_cpu_cores", "cores", "CPU time on a worker ÷ `completion_time`, mean over workers"),
+    Metric("worker_cpu_seconds_per_gb", "s/GB", "CPU time on all workers ÷ user gigabyte"),
+    Metric.size("worker_wire_bytes", "bytes into all workers over their links, control traffic included"),
+    Metric.number("wire_per_user_byte", "`worker_wire_bytes` ÷ `user_bytes`; of `testdfsio` over both its jobs"),
+)  # fmt: skip
+"""Of jobs, copies and read loops, besides those of any run."""
+ONE_JOB_METRICS = (
+    Metric.number("maps", "map tasks that ran"),
+    Metric.number("reduces", "reduce tasks that ran"),
+    Metric.number("local_maps_share", "maps beside a replica of their split, as the scheduler counts them ÷ maps"),
+    Metric.time("map_time", "mean over map tasks of end − start", "always"),
+    Metric.time("shuffle_time", "mean over reduce tasks, start to end of shuffle", "always"),
+    Metric.time("merge_time", "mean over reduce tasks, end of shuffle to end of merge", "always"),
+    Metric.time("reduce_time", "mean over reduce tasks, end of merge to end", "always"),
+    Metric.time("map_phase", "submission to the end of the last map", "always"),
+    Metric.time("reduce_phase", "end of the last map to the end of the job", "always"),
+    Metric.number("map_phase_share", "`map_phase` ÷ the job's time"),
+    Metric.number("shuffle_share", "(end of the last shuffle − end of the last map) ÷ the job's time less its startup "
+                  "overhead"),
+    Metric.size("shuffle_bytes", "the counter `REDUCE_SHUFFLE_BYTES`"),
+    Metric.size("shuffle_wire_bytes", "`shuffle_bytes` × share of (map, reduce) pairs on different hosts: computed, "
+                "not counted"),
+    Metric.number("wire_excess", "bytes into the workers, less the overhead run's, against what shuffle, remote reads "
+                  "and replicas must move; 0 between the least and the most possible"),
+)  # fmt: skip
+"""Of `teragen`, `terasort`, `teravalidate`, `sort`, `wordcount`, and programs of `hibench` with one job."""
+SUITE_METRICS = (Metric.rate("node_throughput", "`throughput` ÷ number of workers, as HiBench defines it", "always"),)
+"""Of `hibench`."""
 
 WHOLE_RUN = ("completion_time_net", "job_floor")
 _WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")

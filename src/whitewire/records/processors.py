@@ -11,10 +11,19 @@ import math
 from collections.abc import Mapping
 
 from whitewire.records.jobs import SHORT
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import TICKS, Samples, WaitedSeries, grown, idle_shares, second_windows, seconds_held
+
+MACHINE_METRICS = (
+    Metric("cpu_late", "ms", "mean wake-up latency of a process that sleeps 2 ms", in_claims=False),
+    Metric.number("cpu_waited", "seconds that ready threads of the hosts waited for a processor ÷ seconds that they "
+                  "ran", in_claims=False),
+    Metric("cpu_outside", "cores", "processors in use by other programs: all that were busy, less the hosts' and the "
+           "measuring process's", in_claims=False),
+)  # fmt: skip
+"""Of any run on hosts that share one machine: whether it had the processors that it needed."""
 
 
 def processor_metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:

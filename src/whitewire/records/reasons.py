@@ -6,8 +6,7 @@ which have only the sentence.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,10 +118,3 @@ def validity(found: Iterable[Reason]) -> RunRecord:
     """The part of an attempt's record on its validity, from the reasons why it is invalid (none: it is valid)."""
     why = list(found)
     return {"valid": not why, "why_invalid": "; ".join(map(str, why)), "why_codes": [each.code for each in why]}
-
-
-def _rows() -> Iterator[str]:
-    """Lines of the table of codes in docs/inside/tables.md."""
-    for code, kind in {**NOT_MADE, **INVALID}.items():
-        sentence = re.sub(r"\{(\w+)[^}]*\}", r"<\1>", f"{kind.begins}{kind.rest}")
-        yield f"| `{code}` | `{sentence}` | {kind.meaning} |"

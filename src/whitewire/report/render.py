@@ -30,7 +30,7 @@ from whitewire.description.project import document_path, is_paper, load_config
 from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
-from whitewire.records import checked, links, metrics
+from whitewire.records import checked, links
 from whitewire.records.checked import parse_table, table_faults
 from whitewire.records.links import LINKS_FOLDER
 from whitewire.records.samples import Torn
@@ -40,7 +40,7 @@ from whitewire.report.badge import write_badges
 from whitewire.report.provenance import figure_records
 from whitewire.text import quoted
 from whitewire.tidy import form
-from whitewire.workloads import workload_of
+from whitewire.workloads import METRICS, workload_of
 
 _FORMATS = ("html", "pdf")
 """Formats of a page; `md`, plain Markdown, is made on demand only."""
@@ -222,7 +222,7 @@ def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
     own = {name: list(workload_of(workload).metric_names) for name, workload in (experiments | controls).items()}
-    words = {each.name: each.words for each in metrics.TABLE.values() if each.words}
+    words = {each.name: each.words for each in METRICS.values() if each.words}
     path = folder / "metrics.json"
     path.write_text(json.dumps({"of": own, "words": words}))
     return path

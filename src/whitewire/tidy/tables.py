@@ -23,7 +23,7 @@ from whitewire.errors import OF_VALUES, Faults, UserError
 from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, cell_id
 from whitewire.paths import shown
-from whitewire.records import asked, metrics, overhead, scale_candidate
+from whitewire.records import asked, overhead, scale_candidate
 from whitewire.records.asked import asked_of_block, iso_time
 from whitewire.records.checked import (
     PACKAGE,
@@ -47,7 +47,7 @@ from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tidy import columns
 from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names, kind_of_column
-from whitewire.workloads import run_proofs, workload_of
+from whitewire.workloads import METRICS, run_proofs, workload_of
 from whitewire.workloads.base import Workload
 
 Cells = Mapping[str, object]
@@ -262,10 +262,10 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: 
 
 def _declared(name: str, workload: Workload) -> Metric:
     """The declaration of a metric that a workload's runs report."""
-    if name not in metrics.TABLE:
-        expected = f"one that {metrics.__name__} declares{suggestion(name, metrics.TABLE)}"
+    if name not in METRICS:
+        expected = f"one of `{type(workload).__name__}.declares`{suggestion(name, METRICS)}"
         raise RuntimeError(f"{type(workload).__module__}: found the metric {quoted(name)}, expected {expected}")
-    return metrics.TABLE[name]
+    return METRICS[name]
 
 
 def _of_each(

@@ -20,10 +20,10 @@ from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
 from whitewire.printed import PrintedRatio
-from whitewire.records.metrics import TABLE, unit_of
 from whitewire.text import canonical, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.checked_paper import checked_paper
+from whitewire.workloads import METRICS, unit_of
 
 TEMPLATE = HOME / "docs" / "template"
 _TESTBED = "emulated"
@@ -183,7 +183,7 @@ def _try(text: str, name: str, source: str) -> None:
 
 def _kind_of(metric: str) -> str:
     """Whether a metric is a rate or a time, as in `printed`."""
-    return printed.TIME if TABLE[metric].scaling == "time" else printed.RATE
+    return printed.TIME if METRICS[metric].scaling == "time" else printed.RATE
 
 
 def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from whitewire.factors import factor_proofs
 from whitewire.factors.base import Proof
 from whitewire.records import processors, reasons
-from whitewire.records.metrics import Found
-from whitewire.records.processors import processor_faults, processor_metrics
+from whitewire.records.metrics import Found, Metric
+from whitewire.records.processors import MACHINE_METRICS, processor_faults, processor_metrics
 from whitewire.records.reasons import Reason
 from whitewire.records.run import Clock, RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples, read_waited
@@ -47,6 +47,12 @@ WORKLOADS: dict[str, Workload] = {
     )
 }
 
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for declared in (*(workload.declares for workload in WORKLOADS.values()), MACHINE_METRICS) for metric in declared
+}  # fmt: skip
+"""All metrics of runs by name, as the modules that compute them declare them."""
+
 
 def in_papers() -> list[str]:
     """Names of the workloads that a paper may ask for."""
@@ -56,6 +62,11 @@ def in_papers() -> list[str]:
 def metric_names() -> list[str]:
     """Names of the metrics of all workloads."""
     return list(dict.fromkeys(metric for workload in WORKLOADS.values() for metric in workload.metric_names))
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a metric. KeyError for one that no workload declares."""
+    return METRICS[metric].unit
 
 
 def workload_of(name: str) -> Workload:

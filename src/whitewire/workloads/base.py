@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from whitewire import factors
 from whitewire.factors import parameter
-from whitewire.records import jobs, metrics
-from whitewire.records.jobs import job_faults, job_metrics
-from whitewire.records.metrics import Found
+from whitewire.records import jobs
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS, ONE_JOB_METRICS, job_faults, job_metrics
+from whitewire.records.metrics import Found, Metric, names_for_claims
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -84,8 +84,8 @@ class Workload:
 
     in_papers: ClassVar[bool] = True
     """Whether a paper's experiment may use it."""
-    metric_names: ClassVar[tuple[str, ...]] = metrics.names_for_claims(metrics.ANY, metrics.JOBS, metrics.ONE_JOB)
-    """Metrics of its runs that a claim or a control may use."""
+    declares: ClassVar[tuple[Metric, ...]] = (*ANY_METRICS, *JOB_METRICS, *ONE_JOB_METRICS)
+    """Metrics of its runs, but for those of the machine; own_metrics() or metrics() computes them."""
     settings_of_clients: ClassVar[bool] = True
     """Whether its runs give settings to clients or jobs; otherwise to daemons only."""
     scales: ClassVar[bool] = True
@@ -108,6 +108,11 @@ class Workload:
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
         """Bytes of a run's file at full scale; 0 for one that moves none."""
         return parameters.get("size_bytes") or parameters["file_size_bytes"]
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Metrics of its runs that a claim or a control may use."""
+        return names_for_claims(self.declares)
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Metrics of a run with these parameters that a claim or a control may use."""
@@ -224,7 +229,7 @@ class Workload:
         return {}
 
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
-        """Metrics of a run; records/metrics.py declares them."""
+        """Metrics of a run, all of which it declares."""
         return job_metrics(record, samples, cpu, self.own_metrics(record, samples))
 
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:

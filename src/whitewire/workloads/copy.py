@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records import metrics
-from whitewire.records.metrics import Found, names_for_claims
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
@@ -31,6 +31,13 @@ def copy_out(source: str, local: str, settings: Mapping[str, object] | None = No
 FASTER = 1.25
 """Highest rate of a copy, as a multiple of its drive's: data in the drive's cache need not have reached it."""
 
+_METRICS = (
+    Metric.time("copy_in_time", "time of the command that copies into the store, in a JVM that is up already"),
+    Metric.time("copy_out_time", "time of the command that copies out of it"),
+    Metric.rate("copy_in_rate", "user bytes ÷ `copy_in_time`"),
+    Metric.rate("copy_out_rate", "user bytes ÷ `copy_out_time`"),
+)
+
 
 class Copy(Workload):
     name: ClassVar[str] = "copy"
@@ -38,7 +45,7 @@ class Copy(Workload):
     computes: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.JOBS, metrics.COPIES)
+    declares: ClassVar[tuple[Metric, ...]] = (*ANY_METRICS, *JOB_METRICS, *_METRICS)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return 2 * workers

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records import metrics
-from whitewire.records.metrics import Found
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import EvidenceRecord, PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples, peak_rate
@@ -19,6 +18,17 @@ from whitewire.workloads.bench import Bench, Outcome
 from whitewire.workloads.without_jobs import WithoutJobs
 
 MOST_THREADS = 16
+_METRICS = (
+    Metric.rate("throughput_sum", "sum over puts of bytes ÷ that put's own time"),
+    Metric.rate("throughput_peak", "largest rate out of the clients in a window that stands for 1 s at full scale "
+                "(data fraction × 1 s, at least 0.1 s)"),
+    Metric.rate("throughput_peak_100ms", "the same in a window of 0.1 s"),
+    Metric.rate("throughput_peak_1s", "the same in a window of 1 s"),
+    Metric.number("link_share", "`throughput` per client ÷ set link rate"),
+    Metric("client_cpu_cores", "cores", "CPU time of the busiest client's JVM ÷ `completion_time`"),
+    Metric.number("datanodes_used", "distinct DataNodes with a replica of the run's first file"),
+    Metric.number("replicas_distinct_min", "least number of distinct DataNodes with a replica of a block"),
+)  # fmt: skip
 
 
 def put_arguments(files: Sequence[str], target: str, settings: Mapping[str, object]) -> list[str]:
@@ -35,7 +45,7 @@ class HdfsPut(WithoutJobs):
     reads: ClassVar[frozenset[str]] = WithoutJobs.reads | {"writer_bound"}
     factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store", "writer_bound"}
     modelled: ClassVar[bool] = True
-    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.PUTS))
+    declares: ClassVar[tuple[Metric, ...]] = (*WithoutJobs.declares, *_METRICS)
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameter(parameters, "replication")

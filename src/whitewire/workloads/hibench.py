@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import DRIVE, parameter
-from whitewire.records import jobs, metrics
-from whitewire.records.metrics import REPORT_PARTS, Found, names_for_claims
+from whitewire.records import jobs
+from whitewire.records.jobs import SUITE_METRICS
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
@@ -30,6 +31,17 @@ NATIVE: dict[str, Workload] = {
 """The workload of ours that runs each micro program without HiBench."""
 
 
+def _of_report(part: str) -> tuple[Metric, ...]:
+    """Of HiBench's own report; `part`: before the name, `write_` or `read_`, where a program has two rows."""
+    return (
+        Metric.time(f"{part}report_time", "duration of the command, the start of its JVM included", "always"),
+        Metric.size(f"{part}report_bytes", "bytes of the program's input", in_claims=False),
+        Metric.rate(f"{part}report_throughput", "the report's bytes ÷ its time, whole bytes per second", "always"),
+        Metric.rate(f"{part}report_node_throughput", "the same per node", "always"),
+        Metric.number(f"{part}report_nodes", "nodes that HiBench divides by: the ratio of the two"),
+    )
+
+
 class HiBenchWorkload(Workload):
     name: ClassVar[str] = "hibench"
     needs: ClassVar[frozenset[str]] = frozenset({"program", "profile", "maps", "reduces"})
@@ -42,9 +54,9 @@ class HiBenchWorkload(Workload):
     of_suite: ClassVar[bool] = True
     startup_s: ClassVar[float] = 12
     asks_again: ClassVar[bool] = False
-    metric_names: ClassVar[tuple[str, ...]] = (
-        *Workload.metric_names, *TestDfsio.metric_names,
-        *names_for_claims(metrics.SUITE, *map(metrics.of_report, REPORT_PARTS)),
+    declares: ClassVar[tuple[Metric, ...]] = (
+        *Workload.declares, *TestDfsio.declares, *SUITE_METRICS,
+        *_of_report(""), *_of_report("write_"), *_of_report("read_"),
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records import metrics
-from whitewire.records.metrics import Found
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import HostCpu, Samples
@@ -22,6 +22,17 @@ _FOLDER = "/nnbench"
 BARRIER_S = 15
 """Seconds from a job's submission to the common start of its map tasks; a task that comes later does nothing."""
 
+_METRICS = (
+    Metric("operations_per_second", "1/s", "calls of the NameNode ÷ time of the longest map task (NNBench's TPS, not "
+           "rounded); create_write counts two calls per file"),
+    Metric("latency_mean", "ms", "mean time of a call: create, open, rename or delete"),
+    Metric("close_latency_mean", "ms", "of create_write: mean time of the call that closes a file"),
+)  # fmt: skip
+_SHARED = (
+    "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
+)  # fmt: skip
+"""Those metrics of other jobs that make sense without data."""
+
 
 class NNBench(Workload):
     """Calls take the NameNode's processor, which no k makes slower: neither rates nor times have a full-scale value."""
@@ -34,10 +45,10 @@ class NNBench(Workload):
     factors: ClassVar[frozenset[str]] = OF_TASKS | {
         "fabric", "k", "switch_buffer_kib", "offloads", "nodes", "settings", "maps", "operation", "files_per_map",
     }  # fmt: skip
-    metric_names: ClassVar[tuple[str, ...]] = (
-        *metrics.names_for_claims(metrics.CALLS), "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores",
-        "worker_wire_bytes", "tcp_retransmits", "queue_drops",
-    )  # fmt: skip
+    declares: ClassVar[tuple[Metric, ...]] = (
+        *_METRICS,
+        *(metric for name in _SHARED for metric in (*ANY_METRICS, *JOB_METRICS) if metric.name == name),
+    )
     has_overhead: ClassVar[bool] = False
     startup_s: ClassVar[float] = 2 * BARRIER_S + 5
     computes: ClassVar[bool] = False

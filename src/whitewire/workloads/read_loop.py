@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records import metrics
-from whitewire.records.metrics import Found, names_for_claims
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
@@ -24,6 +24,18 @@ def _read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | No
     """Arguments that read one file with one of _LOOPS and a buffer of `buffer` bytes."""
     return [*generic_options(settings or {}), path, loop, str(buffer)]
 
+_METRICS = (
+    Metric.size("old_bytes_read", "read by the loop of Hadoop 0.20 before it ends at the first short read"),
+    Metric.size("old_bytes_credited", "credited to it by TestDFSIO: the whole file"),
+    Metric.rate("old_rate_credited", "`old_bytes_credited` ÷ the loop's time"),
+    Metric.rate("old_rate_read", "`old_bytes_read` ÷ the loop's time"),
+    Metric.rate("present_rate", "rate of the present loop, which reads to the end"),
+    Metric.number("credit_ratio", "credited ÷ read, with reads that are short only at a block's end, as with clients "
+                  "of that time"),
+    Metric.number("credit_ratio_present_client", "the same with a client of today, whose reads may be short at any "
+                  "packet"),
+)  # fmt: skip
+
 
 class ReadLoop(Workload):
     name: ClassVar[str] = "read_loop"
@@ -34,7 +46,7 @@ class ReadLoop(Workload):
     asks_again: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset()
     io_buffer: ClassVar[str] = "reader"
-    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.JOBS, metrics.LOOPS)
+    declares: ClassVar[tuple[Metric, ...]] = (*ANY_METRICS, *JOB_METRICS, *_METRICS)
 
     def crossings(self, remote: float, copies: int, outputs: int, workers: int) -> float:
         return workers

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.records import evidence, metrics
-from whitewire.records.metrics import Found
+from whitewire.records import evidence
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import PlacedBlock, RunRecord
 from whitewire.records.samples import HostCpu, Samples
@@ -27,7 +27,9 @@ class Rereplicate(WithoutJobs):
     """Without the factor of clients' packets, because only traffic between DataNodes is measured."""
     settings_of_clients: ClassVar[bool] = False
     startup_s: ClassVar[float] = 3.0
-    metric_names: ClassVar[tuple[str, ...]] = (*WithoutJobs.metric_names, *metrics.names_for_claims(metrics.RECOVERY))
+    declares: ClassVar[tuple[Metric, ...]] = (
+        *WithoutJobs.declares, Metric.number("blocks_copied", "replicas that were made again"),
+    )  # fmt: skip
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameters.get("lost_replicas", 0)

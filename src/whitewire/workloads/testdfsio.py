@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
 from whitewire.factors import parameter
-from whitewire.records import metrics
-from whitewire.records.jobs import beyond_overhead
-from whitewire.records.metrics import Found, names_for_claims
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS, beyond_overhead
+from whitewire.records.metrics import Found, Metric, names_for_claims
 from whitewire.records.result import Result
 from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
@@ -44,23 +43,50 @@ def _arguments(operation: str, files: int, size: int, settings: Mapping[str, obj
     ]  # fmt: skip
 
 
+def _of_operation(op: str) -> tuple[Metric, ...]:
+    """Of `testdfsio`: metrics of its operation `op`, `write` or `read`."""
+    return (
+        Metric.rate(f"{op}_throughput", "all bytes ÷ sum of the tasks' times, as TestDFSIO defines it: a mean rate of "
+                    "one task"),
+        Metric.rate(f"{op}_rate_mean", "mean of the tasks' own rates (TestDFSIO's average I/O rate; its MB are 2^20 "
+                    "bytes, ours 10^6)"),
+        Metric.rate(f"{op}_aggregate", f"`{op}_throughput` × number of files"),
+        Metric.rate(f"{op}_node_bandwidth", f"`{op}_aggregate` ÷ number of workers"),
+        Metric.number(f"{op}_link_share", "largest use of any worker's link in either direction ÷ line rate, over the "
+                      "middle 80 % of its bytes in the job"),
+        Metric.number(f"{op}_wire_per_user_byte", "bytes into all workers over their links in that job ÷ bytes of all "
+                      "files"),
+        Metric.number(f"{op}_tasks_at_once", "mean number of tasks that read or write while one does, itself counted, "
+                      "by the tasks' own logs (none on a cluster that a site runs)"),
+        Metric.number(f"{op}_tasks_at_best", "the same if all had begun together, from the tasks' lengths",
+                      in_claims=False),
+        Metric.rate(f"{op}_rate_while_busy", "bytes of all files ÷ seconds in which any task reads or writes, by the "
+                    "same logs: the rate of a store whose drives any one task can use"),
+        Metric.number(f"{op}_short_while_busy", "share of the seconds from the first task's begin to the last one's "
+                      "end, by the same logs, in which processors were short: mean wake-up latency above 0.4 ms; on "
+                      "sites, less than 35 % of them were idle", in_claims=False),
+        Metric.time(f"{op}_time", "submission to end of the job", "always"),
+        Metric.time(f"{op}_time_net", f"`{op}_time` less that job's startup overhead"),
+    )  # fmt: skip
+
+
 DID = {"write": "wrote", "read": "read"}
-"""Past tense of each operation, for sentences about its tasks."""
+"""Each operation, with its past tense for sentences about its tasks."""
 OF_ALL = ("throughput", "rate_mean", "aggregate", "node_bandwidth")
 """Rates of an operation over several tasks together, which share drives and links."""
 TOGETHER = {
     f"{operation}_{rate}": Together(f"{operation}_tasks_at_once", f"{operation}_tasks_at_best", operation)
-    for operation in metrics.OPERATIONS for rate in OF_ALL
+    for operation in DID for rate in OF_ALL
 }  # fmt: skip
 SHORT_WHILE = {
     f"{operation}_{rate}": ShortWhile(f"{operation}_short_while_busy", f"tasks {DID[operation]}")
-    for operation in metrics.OPERATIONS for rate in (*OF_ALL, "rate_while_busy")
+    for operation in DID for rate in (*OF_ALL, "rate_while_busy")
 }  # fmt: skip
 """Conditions of those rates that tasks share, by metric."""
 
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
-    "both": metrics.OPERATIONS, **{operation: (operation,) for operation in metrics.OPERATIONS}
+    "both": tuple(DID), **{operation: (operation,) for operation in DID}
 }  # fmt: skip
 """Operations that a run times, by the parameter `operation`; without it: both."""
 
@@ -70,9 +96,10 @@ def timed(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return _OPERATIONS[parameters.get("operation", "both")]
 
 
-def names_of(operations: Iterable[str]) -> tuple[str, ...]:
-    """Names of the metrics of a run that times these operations."""
-    return names_for_claims(metrics.ANY, metrics.JOBS, *map(metrics.of_operation, operations))
+def _of_run(operations: Iterable[str]) -> tuple[Metric, ...]:
+    """Metrics of a run that times these operations."""
+    own = (metric for operation in operations for metric in _of_operation(operation))
+    return (*ANY_METRICS, *JOB_METRICS, *own)
 
 
 class TestDfsio(Workload):
@@ -88,11 +115,11 @@ class TestDfsio(Workload):
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True
     io_buffer: ClassVar[str] = "task"
-    metric_names: ClassVar[tuple[str, ...]] = names_of(metrics.OPERATIONS)
+    declares: ClassVar[tuple[Metric, ...]] = _of_run(DID)
 
     def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Without the metrics of an operation that the run leaves out."""
-        return names_of(timed(parameters))
+        return names_for_claims(_of_run(timed(parameters)))
 
     def kind(self, parameters: Mapping[str, Any]) -> str:
         """A run of a single operation is of another kind, with a startup overhead of its own."""

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records import metrics
-from whitewire.records.jobs import moved, segment
-from whitewire.records.metrics import Found, names_for_claims
+from whitewire.records.jobs import ANY_METRICS, moved, segment
+from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
 from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
 from whitewire.workloads.base import ANY_RUN, Workload
+
+CLIENT_METRICS = (
+    Metric.size("client_wire_bytes", "bytes that left the clients over their links"),
+    Metric.size("datanode_wire_bytes", "bytes that reached the DataNodes over their links"),
+)
+"""Of runs without jobs, besides those of any run."""
 
 
 class WithoutJobs(Workload):
@@ -28,7 +33,7 @@ class WithoutJobs(Workload):
     native: ClassVar[bool] = False
     has_overhead: ClassVar[bool] = False
     heartbeats: ClassVar[frozenset[str]] = frozenset({"datanode"})
-    metric_names: ClassVar[tuple[str, ...]] = names_for_claims(metrics.ANY, metrics.CLIENTS)
+    declares: ClassVar[tuple[Metric, ...]] = (*ANY_METRICS, *CLIENT_METRICS)
 
     def files(self, parameters: Mapping[str, Any]) -> int:
         return parameter(parameters, "clients") * parameter(parameters, "puts_per_client")

@@ -173,7 +173,7 @@ def test_what_testdfsio_does_not_do_is_no_metric():
     alone = TestDfsio().metric_names_with({"operation": "read"})
     assert "read_throughput" in alone and "completion_time" in alone
     assert not [metric for metric in alone if metric.startswith("write_")]
-    assert TestDfsio().metric_names_with({}) == TestDfsio.metric_names
+    assert TestDfsio().metric_names_with({}) == TestDfsio().metric_names
     assert {TestDfsio().kind({"operation": word}) for word in ("both", "read")} == {"testdfsio", "testdfsio read"}
 
 

@@ -1,4 +1,4 @@
-"""The page of keys: complete, and every example on it is a valid one; `make docs` writes it with the others."""
+"""The generated pages, which `make docs` writes: complete, and every example of a key is a valid one."""
 
 from __future__ import annotations
 
@@ -8,24 +8,33 @@ import jsonschema
 import pytest
 
 from whitewire.cli import main
-from whitewire.description import factor_page, files, keys
+from whitewire.description import files, keys
 from whitewire.description.names import paper_names
 from whitewire.factors import FACTORS
-from whitewire.report import similitude_page
+from whitewire.paths import HOME
+from whitewire.records.reasons import INVALID, NOT_MADE
+from whitewire.report.generated import PAGES
+from whitewire.tidy.form import OWN
+from whitewire.tidy.tables import LINKS_COLUMNS
+from whitewire.workloads import METRICS
 
 ALL = [(name, key) for name in keys._SCHEMAS for table in keys.tables(files.schema(name)) for key in table.keys]
 IDS = [f"{name}: {key.place}.{key.name}" for name, key in ALL]
 
 
-def test_make_docs_writes_an_entry_for_each_key_factor_and_paper(monkeypatch, tmp_path):
-    for made in (keys, factor_page, similitude_page):
+def test_make_docs_writes_an_entry_for_each_key_factor_metric_and_paper(monkeypatch, tmp_path):
+    index = (HOME / "docs" / "README.md").read_text(encoding="utf-8")
+    assert [made.PAGE.name for made in PAGES if f"`{made.PAGE.name}`" not in index] == []
+    for made in PAGES:
         monkeypatch.setattr(made, "PAGE", tmp_path / made.PAGE.name)
     assert main(["docs"]) == 0
     text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    assert set(text) == {f"{name}.{end}" for name in ("keys", "factors", "similitude") for end in ("md", "html")}
+    assert set(text) == {f"{made.PAGE.stem}.{end}" for made in PAGES for end in ("md", "html")}
     assert [key.name for _, key in ALL if f"\n| `{key.name}`" not in text["keys.md"]] == []
     own = [factor.name for factor in FACTORS.values() if not factor.part_of]
     assert [name for name in own if f"\n| `{name}` |" not in text["factors.md"]] == []
+    listed = [*METRICS, *NOT_MADE, *INVALID, *(column for of in (OWN, LINKS_COLUMNS) for each in of.values() for column in each)]
+    assert [name for name in listed if f"\n| `{name}` |" not in text["catalogue.md"]] == []
     assert [name for name in paper_names() if f"\n## {name}\n" not in text["similitude.md"]] == []
     for page in ("keys", "similitude"):
         led = re.findall(r"\]\(#([^)]+)\)", text[f"{page}.md"])

@@ -13,7 +13,7 @@ from whitewire import workloads
 from whitewire.description import measures
 from whitewire.description.checks import load_paper
 from whitewire.errors import UserError
-from whitewire.records.metrics import unit_of
+from whitewire.workloads import unit_of
 
 RUNS = Path(__file__).resolve().parents[2] / "data" / "runs"
 TEMPLATE = Path(__file__).resolve().parents[3] / "docs" / "template" / "paper.yaml"

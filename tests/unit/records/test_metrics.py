@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
-from whitewire.paths import HOME
-from whitewire.records import metrics
 from whitewire.records.jobs import job_faults
-from whitewire.records.metrics import REPORT_PARTS, catalogue_rows, names_for_claims
+from whitewire.records.metrics import names_for_claims
+from whitewire.records.processors import MACHINE_METRICS
 from whitewire.records.samples import (
     Samples,
     grown,
@@ -26,7 +25,7 @@ from whitewire.records.samples import (
     seconds_held,
 )
 from whitewire.tidy.tables import metric_rows
-from whitewire.workloads import workload_of
+from whitewire.workloads import METRICS, WORKLOADS, workload_of
 
 RUN = Path(__file__).parents[2] / "data" / "run"
 RECORD = json.loads((RUN / "run.json").read_text())
@@ -101,7 +100,7 @@ def test_idle_shares_by_whole_seconds():
 
 
 def full_scale(metric, jobs):
-    return metrics.TABLE[metric].full_scale(5.0, jobs, 20, 0.1)
+    return METRICS[metric].full_scale(5.0, jobs, 20, 0.1)
 
 
 def test_full_scale():
@@ -120,25 +119,19 @@ def test_what_holds_a_job_overhead_has_no_full_scale_equivalent():
         assert full_scale(metric, jobs=True) is None
 
 
-def test_every_metric_is_declared_once_and_of_some_workload():
-    families = [*map(metrics.of_operation, metrics.OPERATIONS), *map(metrics.of_report, REPORT_PARTS)]
-    assert sum(map(len, [*metrics.GROUPS, *families])) == len(metrics.TABLE)
-    assert {*workloads.metric_names()} == {*names_for_claims(metrics.TABLE.values())}
+def test_a_name_has_one_declaration_whichever_workloads_have_the_metric():
+    declared = {*MACHINE_METRICS, *(metric for workload in WORKLOADS.values() for metric in workload.declares)}
+    assert {*METRICS.values()} == declared and len(declared) == len(METRICS)
+    assert {*workloads.metric_names()} == {*names_for_claims(METRICS.values())}
 
 
-def test_the_tables_of_the_documentation_are_those_of_the_code():
-    page = (HOME / "docs" / "inside" / "tables.md").read_text()
-    for group in (*metrics.GROUPS, metrics.of_operation("{op}"), metrics.of_report("{part}")):
-        assert "\n".join(catalogue_rows(group)) in page
-
-
-def test_a_metric_that_the_catalogue_lacks_is_named_with_its_module(monkeypatch):
-    monkeypatch.delitem(metrics.TABLE, "link_share")
+def test_a_metric_that_is_not_declared_is_named_with_where_to_declare_it(monkeypatch):
+    monkeypatch.delitem(METRICS, "link_share")
     with pytest.raises(RuntimeError) as error:
         list(metric_rows(RUN, RECORD, []))
     assert str(error.value) == (
-        'whitewire.workloads.hdfs_put: found the metric "link_share", expected one that whitewire.records.metrics '
-        'declares; did you mean "read_link_share"?'
+        'whitewire.workloads.hdfs_put: found the metric "link_share", expected one of `HdfsPut.declares`; '
+        'did you mean "read_link_share"?'
     )
 
 

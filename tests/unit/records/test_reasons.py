@@ -97,10 +97,6 @@ def test_the_reference_is_read_though_it_has_no_codes():
     assert all((why.code == DECIDED) == str(why).endswith(" runs of each cell") for why in found)
 
 
-def test_the_table_of_the_documentation_is_that_of_the_code():
-    assert "\n".join(reasons._rows()) in (HOME / "docs" / "inside" / "tables.md").read_text()
-
-
 def test_a_block_that_has_codes_is_read_by_them():
     record = {"left": {"a": "in other words", "b": "the budget ended"}, "left_codes": {"a": OTHERS}}
     assert {run_id: why.code for run_id, why in left_of(record).items()} == {"a": OTHERS, "b": BUDGET}

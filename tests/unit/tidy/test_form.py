@@ -57,11 +57,6 @@ def test_columns_are_declared_once_and_in_a_known_kind():
     assert columns.factors_of(columns.of_runs(["fabric", "k"], lanes=True)) == ["fabric", "k"]
 
 
-def test_the_columns_of_runs_in_the_documentation_are_those_of_the_code():
-    page = (HOME / "docs" / "inside" / "tables.md").read_text()
-    assert f"`{', '.join(columns.of_runs(['<factor columns>']))}`" in page
-
-
 @pytest.mark.parametrize("name", NEEDED_COLUMNS)
 def test_tables_as_they_are_written_are_taken_and_without_a_needed_column_not(name):
     columns = form.OWN[name]

@@ -1,5 +1,4 @@
-"""A workload is one class, a line in the table and its metrics in the catalogue: a new one is taken by every stage, and
-nothing else is changed."""
+"""A workload is one class and a line in the table: a new one is taken by every stage, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from whitewire.design.durations import OVERHEAD_S, expected_seconds, overhead_se
 from whitewire.design.rows import make_design
 from whitewire.design.shapes import check_shapes
 from whitewire.errors import UserError
-from whitewire.records import metrics
-from whitewire.records.metrics import Metric, names_for_claims
+from whitewire.records.jobs import ANY_METRICS, JOB_METRICS
+from whitewire.records.metrics import Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.result import Result
 from whitewire.tidy.tables import metric_rows
-from whitewire.workloads import WORKLOADS, workload_of
+from whitewire.workloads import METRICS, WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
 TESTBED = load_testbed("emulated")
@@ -39,7 +38,7 @@ class Grep(Workload):
     needs = frozenset({"maps", "pattern"})
     startup_s = 7.0
     passes = 1.0
-    metric_names = names_for_claims(metrics.ANY, metrics.JOBS, OWN)
+    declares = (*ANY_METRICS, *JOB_METRICS, *OWN)
 
     def crossings(self, remote, copies, outputs, workers):
         return remote
@@ -70,8 +69,8 @@ class Grep(Workload):
 @pytest.fixture
 def toy(monkeypatch):
     monkeypatch.setitem(WORKLOADS, Grep.name, Grep())
-    for metric in OWN:
-        monkeypatch.setitem(metrics.TABLE, metric.name, metric)
+    for metric in OWN:  # the table is made when workloads are imported
+        monkeypatch.setitem(METRICS, metric.name, metric)
 
 
 def read(tmp_path, **parameters):
@@ -134,7 +133,7 @@ FILES = {"samples.csv": SAMPLES, "host-cpu.csv": "time,a,b\n100,0,0\n120,10,5\n"
 def test_its_metrics_and_faults_come_from_its_record(toy, tmp_path):
     found = workloads.run_metrics(record(), FILES)
     assert found["search_rate"] == 2.0 and found["completion_time_net"] == 12.0
-    assert set(found) <= set(Grep.metric_names)
+    assert set(found) <= set(Grep().metric_names)
     limits = TESTBED["limits"]
     assert workloads.run_faults(record(), found, limits) == []
     assert [*map(str, workloads.run_faults(record(matches=0), found, limits))] == ["nothing was found"]
