@@ -23,6 +23,7 @@ from itertools import product
 import numpy as np
 
 from whitewire import propagation, sequential, statistics
+from whitewire.rule import POWER
 
 ANALYSES = (3, 6, 10)
 SD, OVERHEAD, OVERHEAD_SD, OVERHEADS = 0.1, 1.0, 0.05, 4
@@ -48,7 +49,7 @@ class Rule:
     centre: str = "mean"
     prior: float = 0.0
     analyses: tuple[int, ...] = ANALYSES
-    power: float = sequential.POWER
+    power: float = POWER
     end: int = 0
 
     def levels(self) -> Iterator[tuple[int, float]]:

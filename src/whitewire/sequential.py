@@ -14,12 +14,8 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-RULE_VERSION = "2026-11-28"
-"""Version of the statistical rule (docs/decisions/0015-the-rule.md): its date. Change it with the rule."""
-ALPHA = 0.05
-"""Largest share of wrong verdicts on a claim, over all its analyses together."""
-POWER = 3.0
-"""Exponent of the spending function; chosen by `bench/interim.py`."""
+from whitewire.rule import POWER
+
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(80)
 FARTHEST = 40.0
 """Upper limit of a boundary, in standard errors."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from whitewire.description.paper import Paper
 from whitewire.estimands.evidence import Evidence
-from whitewire.sequential import ALPHA
+from whitewire.rule import ALPHA, SMALLEST_EFFECT
 from whitewire.statistics import MOST_RUNS
 from whitewire.text import numbers
 
@@ -33,8 +33,6 @@ VERDICTS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INC
 EQUIVALENCE, SIGN, _SIZE = "equivalence", "direction", "size"
 """Kinds of claims: no effect that matters, an effect in one direction, an effect of a size."""
 EPSILON = 1e-9
-SMALLEST_EFFECT = 0.02
-"""Smallest effect that matters, as a share, where a claim of direction names none."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +277,6 @@ def _between_bounds(target: Target, evidence: Evidence) -> bool:
 
 SINGLY = 20
 """Numbers of further runs that are tried one by one."""
-SIGNIFICANT = ALPHA
 
 
 def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: float | None) -> tuple[str, str]:
@@ -295,7 +292,7 @@ def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: floa
     no_more = target.get("relation") in ("above", "below") and target.get("expected") == no_effect
     if no_effect is None or not (verdict == DIRECTION or (verdict == REPRODUCED and no_more)):
         return verdict, reason
-    if p_holm is not None and p_holm < SIGNIFICANT:
+    if p_holm is not None and p_holm < ALPHA:
         return verdict, reason
     why = "no test against no effect could be made"
     if p_holm is not None:

@@ -17,12 +17,12 @@ import pandas as pd
 import scipy
 
 from whitewire import statistics
-from whitewire.analysis.claims import SIGNIFICANT
 from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.estimands import estimand_of
 from whitewire.estimands.evidence import Evidence
 from whitewire.levels import cell_name, level_text
+from whitewire.rule import ALPHA
 from whitewire.text import numbers
 
 HELD, _FAILED, OPEN = "held", "failed", "open"
@@ -113,7 +113,7 @@ def _smallest(ratios: int, error: float) -> float:
 
     `error` is the standard error of their mean logarithm.
     """
-    bound = scipy.stats.chi2.isf(SIGNIFICANT, ratios)
+    bound = scipy.stats.chi2.isf(ALPHA, ratios)
     needed = scipy.optimize.brentq(lambda shift: scipy.stats.ncx2.sf(bound, ratios, shift) - _POWER, 1e-3, 1e3)
     return math.exp(min(math.sqrt(needed) * error, 700.0))
 
@@ -212,7 +212,7 @@ def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
     seen, right = numbers([row["estimate"], row["expected"]], 3)
     if p is None or row["low"] is None:
         return OPEN, f"{seen} where {right} is right: too few runs for an interval"
-    if p < SIGNIFICANT:
+    if p < ALPHA:
         return _FAILED, f"{seen} where {right} is right"
     if row["low"] < row["expected"] / (1 + _AGREES) or row["high"] > row["expected"] * (1 + _AGREES):
         return OPEN, f"{seen} where {right} is right: the interval is too wide to exclude a fault of {_AGREES:.0%}"

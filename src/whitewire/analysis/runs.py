@@ -25,6 +25,7 @@ from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, cell_name, level_text
 from whitewire.records.jobs import NET, WHOLE_RUN
+from whitewire.rule import ALPHA
 from whitewire.tidy.columns import LANE
 
 MORE_BYTES = "more bytes a run are needed"
@@ -138,7 +139,7 @@ class Runs:
 
     def confidence(self, n: int, ratios: int = 1) -> float:
         """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one analysis."""
-        return 1 - sequential.nominal(sequential.ALPHA / ratios, n, self.analyses, self.ended)
+        return 1 - sequential.nominal(ALPHA / ratios, n, self.analyses, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:
         """A p-value after n runs of each cell that holds for all analyses together."""

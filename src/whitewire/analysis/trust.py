@@ -46,7 +46,7 @@ from whitewire.records.trust import (
     read_trust,
     remedy_of_damage,
 )
-from whitewire.sequential import ALPHA
+from whitewire.rule import ALPHA
 from whitewire.text import quoted
 from whitewire.tidy import form
 from whitewire.tidy.columns import LANE, factors_of

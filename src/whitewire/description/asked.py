@@ -8,7 +8,7 @@ from typing import Any
 
 from whitewire.description.paper import Paper
 from whitewire.estimands import estimand_of
-from whitewire.sequential import RULE_VERSION
+from whitewire.rule import RULE_VERSION
 from whitewire.text import canonical
 
 _WORDS = ("also", "why", "title")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from whitewire.estimands.evidence import Evidence
 from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.levels import Cell, cell_name
+from whitewire.rule import ALPHA, SMALLEST_EFFECT
 from whitewire.statistics import FEWEST
 
 Problem = tuple[str, Any, str, Collection[str]]
@@ -47,7 +48,7 @@ NO_EFFECT = {
     "no_effect": _number(
         "Value that would mean no effect, such as 1 for a ratio. It gives the claim a direction: an interval that "
         "misses the range on the claimed side of it is `direction only`. A verdict that rests only on there being "
-        "an effect then needs p < 0.05 after correction. Tests are of logarithms: 0 is no such value.",
+        f"an effect then needs p < {ALPHA:g} after correction. Tests are of logarithms: 0 is no such value.",
         exclusiveMinimum=0,
         examples=[1],
     ),
@@ -55,7 +56,8 @@ NO_EFFECT = {
         "type": "object",
         "description": "Of a claim of direction without a size (`above` or `below` its own `no_effect`): effects "
         "smaller than this do not matter. An interval that reaches it on neither side is `not reproduced`. "
-        "2 percent where it is not given; the known error of the emulation where that is larger.",
+        f"{100 * SMALLEST_EFFECT:g} percent where it is not given; the known error of the emulation where that is "
+        "larger.",
         "additionalProperties": False,
         "properties": {
             "value": _number("Share of no effect: 0.05 is five percent.", exclusiveMinimum=0, examples=[0.05]),

@@ -13,7 +13,7 @@ from whitewire.estimands.evidence import Evidence, Sample
 from whitewire.estimands.protocols import PaperView, RunsView
 from whitewire.propagation import Errors
 from whitewire.records.jobs import NET
-from whitewire.sequential import ALPHA
+from whitewire.rule import ALPHA
 
 MOSTLY_OVERHEAD = 0.5
 """Share of the startup overhead in the time above which a verdict says it."""

@@ -45,7 +45,7 @@ from whitewire.records.overhead import kinds_lacking
 from whitewire.records.reasons import ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.scale_candidate import SCALE_FILE
-from whitewire.sequential import RULE_VERSION
+from whitewire.rule import RULE_VERSION
 from whitewire.testbed.site.job import within_its_job
 
 SMOKE_ATTEMPTS = 2

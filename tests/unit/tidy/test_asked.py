@@ -19,7 +19,7 @@ from whitewire.estimands import estimand_of
 from whitewire.records import asked
 from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.checked import CheckedBlock
-from whitewire.sequential import RULE_VERSION
+from whitewire.rule import RULE_VERSION
 from whitewire.tidy import columns, form, tables
 
 LOADED = paper()
