@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import cast
 
 from whitewire.cluster.stack import Stack
 from whitewire.description.transports import Transport, transport_of
@@ -15,8 +16,7 @@ from whitewire.measure.cross_traffic import bytes_of_cross_traffic
 from whitewire.measure.file_systems import FileSystem
 from whitewire.measure.run import Run
 from whitewire.records.result import Result
-from whitewire.records.run import Clock, EvidenceRecord, Links, RunRecord
-from whitewire.records.run import FabricRecord as FabricRecord
+from whitewire.records.run import Clock, EvidenceRecord, FabricRecord, Links, RunRecord
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.records.transport import PortSeen
 from whitewire.testbed.base import Fabric, Testbed, cpu_seconds
@@ -181,9 +181,7 @@ def _row(run: Run) -> RunRecord:
 
 
 def _network(fabric: Fabric) -> FabricRecord:
-    return {"name": fabric.name, "rate": fabric.rate, "full_scale_rate": fabric.full_scale_rate,
-            "shared": fabric.shared, "burst": fabric.burst, "mtu": fabric.mtu, "racks": fabric.racks,
-            "uplink": fabric.uplink, "unlike": dict(fabric.unlike)}  # fmt: skip
+    return cast("FabricRecord", {**asdict(fabric), "unlike": dict(fabric.unlike)})
 
 
 def _of_the_run(testbed: Testbed, counted: Links) -> Links:

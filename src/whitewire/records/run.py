@@ -43,7 +43,7 @@ class ScaleRecord(TypedDict):
 
 
 class FabricRecord(TypedDict):
-    """The network of the run; see testbed.base.Fabric. Rates in Mbit/s."""
+    """The network of the run: the fields of testbed.base.Fabric, of which old results lack some. Rates in Mbit/s."""
 
     name: str
     rate: float

@@ -9,6 +9,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.measure import survey_plan
 from whitewire.paths import root
 from whitewire.records.links import LINKS_FOLDER, TransportPlan
+from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.text import canonical
 from whitewire.workflow.plan import Plan
 
@@ -37,9 +38,9 @@ def measured_transports(testbed: str) -> list[TransportPlan]:
     return survey_plan.transports_of(load_testbed(testbed))
 
 
-def link_parts(testbed: str) -> list[str]:
-    """Parts of what links carry, each of a rule of its own."""
-    return ["network", "drives", "rdma", *(["transports"] if measured_transports(testbed) else [])]
+def link_parts(testbed: str) -> list[OfLinks]:
+    """The parts of a survey of links; each has a rule of its own."""
+    return [part for part in OF_LINKS if part != "transports" or measured_transports(testbed)]
 
 
 def transport_tables(plan: Plan, paper: str) -> list[str]:

@@ -24,6 +24,7 @@ def _read(path: str, loop: str, buffer: int, settings: Mapping[str, object] | No
     """Arguments that read one file with one of _LOOPS and a buffer of `buffer` bytes."""
     return [*generic_options(settings or {}), path, loop, str(buffer)]
 
+
 _METRICS = (
     Metric.size("old_bytes_read", "read by the loop of Hadoop 0.20 before it ends at the first short read"),
     Metric.size("old_bytes_credited", "credited to it by TestDFSIO: the whole file"),

@@ -15,7 +15,7 @@ import scipy
 
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import statistics
-from whitewire.analysis import analyse, claims, controls, interim, judging
+from whitewire.analysis import analyse, claims, controls, interim, inverse, judging, run_lanes, similitude, sweeps
 from whitewire.analysis.analyse import write_analysis
 from whitewire.analysis.asked import AGAIN, BEFORE, Noted
 from whitewire.analysis.runs import Runs, at
@@ -32,6 +32,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.factors import FACTORS
 from whitewire.levels import level_text
+from whitewire.paths import HOME
 from whitewire.text import canonical
 from whitewire.tidy import columns
 
@@ -705,3 +706,13 @@ def test_no_factor_of_a_paper_is_in_the_way_of_its_analysis(name):
 def test_no_factor_has_the_name_of_a_column_of_ours():
     ours = {*columns.of_runs((), lanes=True), *FIRST, "best", "best_unit", "full", "plain", "seed"}
     assert not ours & set(FACTORS)
+
+
+@pytest.mark.parametrize("names", [
+    analyse._VERDICT_COLUMNS, analyse.READING_COLUMNS, analyse.AUDIT_COLUMNS, controls._COLUMNS, inverse._COLUMNS,
+    run_lanes.LANE_COLUMNS, similitude.SIMILITUDE_COLUMNS, [*sweeps._COLUMNS, "<one column a varied argument>"],
+])  # fmt: skip
+def test_the_page_of_tables_lists_the_columns_of_each_table_of_the_analysis(names):
+    listed = f"`{', '.join(names)}`"
+    page = (HOME / "docs" / "inside" / "tables.md").read_text(encoding="utf-8")
+    assert listed in page, f"docs/inside/tables.md: expected {listed}"

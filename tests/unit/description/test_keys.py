@@ -33,7 +33,8 @@ def test_make_docs_writes_an_entry_for_each_key_factor_metric_and_paper(monkeypa
     assert [key.name for _, key in ALL if f"\n| `{key.name}`" not in text["keys.md"]] == []
     own = [factor.name for factor in FACTORS.values() if not factor.part_of]
     assert [name for name in own if f"\n| `{name}` |" not in text["factors.md"]] == []
-    listed = [*METRICS, *NOT_MADE, *INVALID, *(column for of in (OWN, LINKS_COLUMNS) for each in of.values() for column in each)]
+    tables = [*OWN.values(), *LINKS_COLUMNS.values()]
+    listed = [*METRICS, *NOT_MADE, *INVALID, *(column for names in tables for column in names)]
     assert [name for name in listed if f"\n| `{name}` |" not in text["catalogue.md"]] == []
     assert [name for name in paper_names() if f"\n## {name}\n" not in text["similitude.md"]] == []
     for page in ("keys", "similitude"):

@@ -6,7 +6,9 @@ import yaml
 from tests.support.chaos_project import Project
 from tests.support.limits import of_kind, wide
 from tests.support.site import description
+from whitewire.description import files
 from whitewire.description.testbed import load_testbed, read_testbed
+from whitewire.paths import HOME
 
 EMULATED = load_testbed("emulated")
 
@@ -32,6 +34,13 @@ def test_what_others_may_use_has_a_default(tmp_path):
     described = EMULATED | {"fabrics": dict(EMULATED["fabrics"]), "limits": limits}
     (tmp_path / "old.yaml").write_text(yaml.safe_dump(described))
     assert "cpu_outside" not in read_testbed(tmp_path / "old.yaml")["limits"]
+
+
+def test_the_page_of_validity_has_each_bound():
+    text = (HOME / "docs" / "inside" / "scale-model.md").read_text(encoding="utf-8")
+    bounds = files.schema("testbed")["$defs"]["limits"]["properties"]
+    lacking = [name for name in bounds if f"`{name}`" not in text]
+    assert lacking == [], "name each in docs/inside/scale-model.md, under When a run counts"
 
 
 def test_a_testbed_of_the_chaos_suite_can_be_read(tmp_path):

@@ -17,6 +17,8 @@ from whitewire.design.rows import make_design
 from whitewire.measure import conditions, cross_traffic, groups, observation, services
 from whitewire.measure.block import Block
 from whitewire.records.overhead import overhead_name
+from whitewire.records.run import FabricRecord
+from whitewire.testbed.base import Fabric
 from whitewire.tools import iperf3
 
 TESTBED = load_testbed("emulated")
@@ -42,6 +44,13 @@ def clusters(made, folder):
     plan = Block(made, TESTBED, "quick-1", rows, folder).plan
     found = groups.clusters(made, [plan.run(row) for row in rows], TESTBED)
     return {key: {run.levels["fabric"] for run in runs} for key, runs in found.items()}
+
+
+def test_the_record_of_a_network_has_the_fields_of_a_fabric():
+    fabric = Fabric("10gbe", 78.125, 10000, racks=2, uplink=39.0, unlike=(("a", 0.5),))
+    record = observation._network(fabric)
+    assert list(record) == list(FabricRecord.__annotations__), "declare the new field in records.run.FabricRecord"
+    assert record["unlike"] == {"a": 0.5} and record["uplink"] == 39.0
 
 
 def test_ratios_share_a_cluster_and_numbers_of_racks_do_not(tmp_path):

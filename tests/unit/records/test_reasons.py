@@ -1,6 +1,7 @@
 """Reasons: what their sentences say, and which code a sentence from before there were codes has."""
 
 import json
+import re
 
 import pytest
 
@@ -64,6 +65,12 @@ def test_a_sentence_from_before_there_were_codes_has_the_code_that_it_would_have
 def test_an_old_sentence_of_no_code_is_reported_as_it_is(said, among, code):
     found = recorded_reason(said, among=among)
     assert (found.code, str(found), found.kind.again) == (code, said, False)
+
+
+def test_each_code_that_is_given_is_declared():
+    sources = [path.read_text(encoding="utf-8") for path in (HOME / "src" / "whitewire").rglob("*.py")]
+    given = {code for source in sources for code in re.findall(r'\bReason\(\s*"(\w+)"', source)}
+    assert len(given) > 10 and given - {*NOT_MADE, *INVALID} == set(), "declare each in records/reasons.py"
 
 
 def test_only_what_another_start_makes_is_made_again():
