@@ -165,6 +165,6 @@ def test_pages_that_are_named_are_there(path):
 @pytest.mark.parametrize("page", sorted((HOME / "docs").glob("*/*.md")), ids=lambda page: page.stem)
 def test_each_page_says_whom_it_is_for_and_is_in_the_index(page):
     first = next(line for line in page.read_text().splitlines()[1:] if line)
-    assert re.fullmatch(r"\*For .+\.\*", first), first
+    assert re.fullmatch(r"\*For .+\.\*", first), f"below the title: found {first!r}, expected *For somebody.*"
     name = "decisions" if page.parent.name == "decisions" else str(page.relative_to(HOME / "docs"))
-    assert f"({name})" in (HOME / "docs" / "README.md").read_text()
+    assert f"({name})" in (HOME / "docs" / "README.md").read_text(), f"docs/README.md has no line with a link to {name}"

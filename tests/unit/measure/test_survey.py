@@ -23,6 +23,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.measure import drives, survey, survey_pairs, survey_plan
 from whitewire.measure.engine import Work
 from whitewire.measure.survey_plan import Shape, Survey, plan_survey
+from whitewire.paths import HOME
 from whitewire.records import links as records
 from whitewire.records import manifest
 from whitewire.records.checked import RDMA_ALL
@@ -153,6 +154,12 @@ def rows_of(folder, name):
     write_links_tables(folder)
     with (folder / "tables" / name).open(newline="") as table:
         return list(csv.DictReader(table))
+
+
+def test_each_part_is_measured_and_kept_and_has_a_rule():
+    assert {*records.OF_LINKS} == {*survey.MEASURES} == {*records.FOLDERS_OF_PARTS}
+    rules = (HOME / "workflow" / "rules" / "links.smk").read_text(encoding="utf-8")
+    assert [part for part in records.OF_LINKS if f"links_{part}" not in rules] == [], "workflow/rules/links.smk"
 
 
 def test_a_fabric_whose_servers_do_not_start_is_left_out_and_the_others_are_measured(tmp_path, monkeypatch):
