@@ -105,7 +105,7 @@ class Budget:
     earlier: Mapping[str, float] = field(default_factory=dict)
     """Seconds that each block took earlier in this start."""
     spent: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Those seconds by activity (runs, start, warm-up)."""
+    """Seconds of each block in this start, by activity (runs, start, warm-up)."""
 
     @classmethod
     def of(cls, seconds: float, expected: Mapping[str, float], claims: Mapping[str, float], lanes: int = 1,

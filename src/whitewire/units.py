@@ -1,4 +1,4 @@
-"""Rates of links, from the names of fabrics, and in bytes; multiples of a byte."""
+"""Rates of links from the names of fabrics, and their bytes; multiples of a byte."""
 
 from __future__ import annotations
 

@@ -161,12 +161,12 @@ def _estimates(paper: Paper, runs: Runs, status: str) -> pd.DataFrame:
 
 
 def _why_unusable(runs: Runs, row: Mapping[str, Any]) -> str:
-    """Why no estimate may rest on the runs of a row; empty where one may."""
+    """Why the runs of a row cannot carry an estimate; empty if they can."""
     return str(rejection_of_metric(runs, row["experiment"], _levels(runs, row), row["metric"]) or "")
 
 
 def _levels(runs: Runs, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The levels of a row of estimates as the paper has them; tables have them as text."""
+    """Levels of a row of estimates with the paper's types; tables have them as text."""
     factors = runs.paper.experiments[row["experiment"]]["factors"]
     return {name: next((level for level in levels if level_text(level) == row[name]), row[name])
             for name, levels in factors.items()}  # fmt: skip
@@ -174,7 +174,7 @@ def _levels(runs: Runs, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_overhead(runs: Runs, row: Mapping[str, Any], median: float, exact: tuple[float, float]
                 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """The interval of a cell's median with the scatter of its startup overhead, where it rests on one."""
+    """Interval of a cell's median, widened by the scatter of its startup overhead if the metric depends on one."""
     levels = _levels(runs, row)
     weights = runs.overhead_weights(row["experiment"], levels, row["metric"])
     if not weights:
@@ -192,7 +192,8 @@ def _with_overhead(runs: Runs, row: Mapping[str, Any], median: float, exact: tup
 
 
 def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Student's interval of the geometric mean of runs too few for one of their median; at full scale where it is."""
+    """Student's interval of the geometric mean, for cells with too few runs for an interval of the median; at full
+    scale if the metric has such a value."""
     if row["n"] < statistics.FEWEST or row["unit"] == "1" or row["metric"] == "job_floor":
         return None, None
     levels = _levels(runs, row)
@@ -203,7 +204,7 @@ def _of_few(runs: Runs, row: Mapping[str, Any]) -> tuple[float, float] | tuple[N
 
 
 def _mean(values: np.ndarray, unit: str) -> float | None:
-    """Harmonic mean of rates, which is that over equal volumes; arithmetic mean of times, bytes and the like."""
+    """Harmonic mean of rates, which is the mean over equal volumes; arithmetic mean of all other quantities."""
     if not len(values):
         return None
     if unit.endswith("/s") and values.min() > 0:
@@ -296,12 +297,12 @@ def _verdicts(
     noted: asked.Noted = asked.NOTHING,
     outlook: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(verdicts, readings): a row a claim, and a row a further reading of it.
+    """(verdicts, readings): one row per claim, and one per further reading of a claim.
 
-    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Every claim gets a row. Where a
-    control in `judged` failed, what it covers is inconclusive. `left` is the table tidy/left.csv: reasons of open
-    claims say how many runs of their cells were not made, and why. `noted`: what was asked and when; `outlook`: what an
-    open claim (its row) would take.
+    `status` is `emulated` or `measured`: which kind of testbed the runs come from. Where a control in `judged` failed,
+    the claims that it covers are inconclusive. `left` is the table tidy/left.csv: reasons of open claims say how many
+    runs of their cells were not made, and why. `noted`: what was asked and when; `outlook`: what would decide an open
+    claim (its row).
     """
     rows, readings = judging.claims_judged(paper, runs, status, judged, modelled), []
     after = interim.decided_after(paper, runs, status, rows)
@@ -335,7 +336,7 @@ def _by_runs(row: Mapping[str, Any], status: str) -> bool:
 
 def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs: Runs, left: pd.DataFrame | None
             ) -> Iterator[str]:  # fmt: skip
-    """After which analysis a claim was decided; of an open one, which runs of its cells were not made, or never are."""
+    """The analysis after which a claim was decided; for an open claim, why runs of its cells are missing."""
     if row["decided_after"] is not None:
         yield f"decided after {row['decided_after']} runs of each cell"
     if left is None or row["verdict"] != claims.INCONCLUSIVE:
@@ -360,7 +361,7 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
 
 
 def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reason]:
-    """How many runs of some cells were not made that another start makes, by reason."""
+    """Number of missing runs of some cells that another start makes, by reason."""
     if left is None:
         return Counter()
     own = cell_ids(cells)
@@ -381,7 +382,7 @@ def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int
 
 
 def _needed(row: Mapping[str, Any]) -> str:
-    """Words for the further runs that would decide an open claim, and their minutes where no effort makes as many."""
+    """The further runs that would decide an open claim, in words; with their minutes if no effort makes as many."""
     needed = row.get("runs_needed")
     if needed is None:
         return ""
@@ -395,8 +396,8 @@ def _needed(row: Mapping[str, Any]) -> str:
 
 
 def _too_few(paper: Paper, experiment: str, efforts: Collection[str], fewest: int) -> str:
-    """Which effort has the fewest runs that decide, where an experiment's own number at these has not, whatever the
-    budget."""
+    """The smallest effort with enough runs to decide, if no budget at the present efforts makes enough runs of an
+    experiment; else empty."""
     own = paper.experiments[experiment].get("replicates", ())
     planned = {effort: paper.replicates(experiment, effort)["claimed"] for effort in own}
     most = max((planned.get(effort, 0) for effort in efforts), default=0)
@@ -410,8 +411,8 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
               as_run: Runs | None, judged: Sequence[controls.Control]) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Further readings: other metrics, the model, and tests that the claim lists.
 
-    Other metrics of a claim that is not testable here are still of this testbed's runs, and are read as such. So is
-    what the paper reads by runs, whichever testbed it had in mind.
+    Readings by runs have the status of this testbed's runs, also for a claim that is not testable here and whichever
+    testbed the paper had in mind.
     """
     test = claim["test"]
     own = status if route == claims.NOT_TESTABLE else route
@@ -432,7 +433,7 @@ def _readings(paper: Paper, claim: Mapping[str, Any], route: str, status: str, r
 
 
 def audit(paper: Paper) -> pd.DataFrame:
-    """The paper's arithmetic, recomputed: one row a check (or one for an entry without any)."""
+    """The paper's arithmetic, recomputed: one row per check, or one for an entry without checks."""
     rows = []
     for entry in paper.audit:
         base = {"paper": paper.id, "audit": entry["id"], "finding_kind": entry["finding_kind"]}

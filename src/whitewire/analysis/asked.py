@@ -16,8 +16,8 @@ from whitewire.design.rows import effort_of
 from whitewire.tidy.columns import BY_ITSELF, JUDGED
 
 BEFORE, ASKED_AFTER, AGAIN = "before", "after", "again"
-"""Asked as it is now before the first run; changed since, or nobody noted what was asked; asked before the first run,
-and judged earlier with fewer runs, at the end of a start, by an analysis that spent all of the level."""
+"""Asked before the first run as it is asked now; changed since, or not noted; asked before the first run, but also
+judged earlier with fewer runs, at the end of a start, by an analysis that spent the whole level."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ class Noted:
         return AGAIN if found == BEFORE and self.earlier(claim, row) else found
 
     def earlier(self, claim: str, row: Mapping[str, Any]) -> int:
-        """Runs of each cell with which an earlier analysis spent all of the level; 0 where none did.
+        """Runs of each cell at an earlier analysis that spent the whole level; 0 if there was none.
 
-        None did where there were too few runs for an interval, or where an interim analysis had decided the claim.
+        An analysis with too few runs for an interval spent nothing, nor did one after an interim analysis had decided
+        the claim.
         """
         runs = self.judged.get(claim, 0)
         decided = row["decided_after"] is not None and row["decided_after"] <= runs
@@ -56,7 +57,7 @@ NOTHING = Noted()
 
 
 def effort(table: pd.DataFrame | None) -> str:
-    """The effort at which claims were asked: blocks are there though they may have no run. Empty: unknown."""
+    """The effort at which claims were asked, from the names of blocks, which may have no run; empty if unknown."""
     return "" if table is None or table.empty else effort_of(table["block"].iloc[0])
 
 
@@ -77,7 +78,7 @@ def of_claims(paper: Paper, table: pd.DataFrame | None) -> Mapping[str, str]:
 
 
 def judged_before(table: pd.DataFrame | None) -> Mapping[str, int]:
-    """Runs of each cell with which claims were judged before they got further ones."""
+    """Runs of each cell with which claims were judged before they got more."""
     if table is None or JUDGED not in table:
         return {}
     known = table[pd.to_numeric(table[JUDGED]).notna()]

@@ -1,6 +1,6 @@
-"""Known errors of the emulation in a cell: they widen the intervals that rest on it. Pure.
+"""Known errors of the emulation in a cell, by which intervals are widened. Pure.
 
-A study showed by how much what is measured there may be wrong, whatever the number of runs: no verdict rests on less.
+A study showed how far values measured there may be off. More runs do not reduce this error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whitewire.text import numbers
 
 
 def factors(paper: Paper, test: Mapping[str, Any]) -> tuple[float, float, str]:
-    """(least, most) factor from what was measured to what is right, and how that is known; (1, 1, "") without any."""
+    """(least, most) factor from the measured to the right value, and its source; (1, 1, "") if no error is known."""
     low = high = 1.0
     sources: dict[str, None] = {}
     estimand = estimand_of(test)
@@ -38,7 +38,8 @@ def own_error(paper: Paper, test: Mapping[str, Any]) -> float:
 
 
 def widened(paper: Paper, test: Mapping[str, Any], evidence: Evidence) -> tuple[Evidence, str]:
-    """The evidence with an interval that holds the emulation's own error, and the words for that; "" without any."""
+    """The evidence with an interval that includes the emulation's own error, and a sentence on it; "" if no error is
+    known."""
     low, high, source = factors(paper, test)
     if not source or evidence.estimate is None or evidence.low is None or evidence.high is None or evidence.low < 0:
         return evidence, ""

@@ -1,7 +1,8 @@
 """Published ratios of real clusters against the same ratios of emulated ones: a row per claim, shares, rates,
 assumptions.
 
-The papers are those of config/calibration (`make calibrate`). The functions but `tables` know no files.
+The papers are those of config/calibration (`make calibrate`). Only write_calibration_tables() and its readers use
+files.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _kind_of(test: Mapping[str, Any]) -> str:
 
 
 def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: float, high: float) -> str:
-    """How an estimate misses the range low..high of a claim, as an effect against none; empty where it is inside.
+    """How an estimate misses the range low..high of a claim, seen as an effect; empty if it is inside.
 
     Claims of no effect have bounds of their own (`lower`, `upper`) in place of a relative tolerance.
     """
@@ -99,9 +100,9 @@ def miss_of(test: Mapping[str, Any], estimate: float, published: float, low: flo
 
 
 def _ratios(paper: Paper, verdicts: Mapping[str, Mapping[str, str]]) -> list[Cells]:
-    """A row for each claim of a size, with its verdict's; of one that is not measured, what is published alone.
+    """One row per claim of a size, with its verdict; for a claim that is not measured, the published value alone.
 
-    Whether it is inside is empty where there is no estimate.
+    The column `inside` is empty without an estimate.
     """
     sized = [claim for claim in paper.claims
              if claim["test"]["estimand"] in _ESTIMANDS and claim["test"]["relation"] == "within"]  # fmt: skip
@@ -140,8 +141,8 @@ def _off(estimate: float, published: float) -> str:
 
 
 def _summary(rows: Sequence[Cells]) -> Iterator[Cells]:
-    """Shares inside with intervals, the median distance and the misses: of each half, by kind and by set; of each half
-    in words too."""
+    """Shares inside with intervals, median distance and misses: for each half, by kind and by set. A half also has a
+    sentence."""
     for half in (SCORE, TUNE, BOTH):
         own = [row for row in rows if half in (BOTH, row["half"])]
         whole = _shares(half, "all", "", own)
@@ -171,14 +172,14 @@ def _shares(half: str, by: str, name: str, rows: Sequence[Cells]) -> Cells:
 
 
 def _median(factors: Sequence[float]) -> str:
-    """Median of factors, between the two middle ones their geometric mean; empty without any."""
+    """Median of factors, with the geometric mean of the two middle ones; empty without any."""
     return f"{math.exp(float(np.median(np.log(factors)))):.4g}" if factors else ""
 
 
 def independent(rows: Sequence[Cells]) -> int:
-    """Number of ratios that do not follow from each other: the rank of their logarithms as differences of cells.
+    """Number of independent ratios: the rank of their logarithms as differences of cells.
 
-    Two ratios of one pair of cells count once, as do three ratios of three cells twice.
+    Two ratios of one pair of cells count once, three ratios among three cells twice.
     """
     sides = [[(row["paper"], row[side]) for side in ("above", "below") if row[side]] for row in rows]
     cells = {cell: number for number, cell in enumerate(dict.fromkeys(cell for pair in sides for cell in pair))}
@@ -189,7 +190,7 @@ def independent(rows: Sequence[Cells]) -> int:
 
 
 def calibration_sentence(row: Mapping[str, Any]) -> str:
-    """A row of summary.csv in words, without an end: for README and the first screen of the page."""
+    """A row of summary.csv as a sentence without full stop, for README and the top of the page."""
     measured, of = row["measured"], row["of"]
     if not measured:
         return NONE_YET
@@ -207,7 +208,7 @@ def calibration_sentence(row: Mapping[str, Any]) -> str:
 
 
 def rates_beside_ratios(rows: Iterable[Cells], readings: Iterable[Mapping[str, str]], paper: str) -> Iterator[Cells]:
-    """Absolute checks of a set: its claims that compare no two cells, and its claims' readings."""
+    """Absolute checks of a set: claims that do not compare two cells, and all readings."""
     found: list[dict[str, object]]
     found = [{**row, "rate": row["statement"]} for row in rows if row["kind"] == ABSOLUTE]
     found += [{**each, "rate": each["reading"], "published": each["expected"]} for each in readings]
@@ -220,7 +221,7 @@ def rates_beside_ratios(rows: Iterable[Cells], readings: Iterable[Mapping[str, s
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
     """Assumptions of a set: its set-up (`testbed.assumed`), its drives, and what its source leaves out.
 
-    What experiments assume alike of a drive is one assumption.
+    The same assumption about a drive in several experiments counts once.
     """
     found: dict[str, str] = dict(raw["testbed"].get("assumed", {}))
     alike: dict[tuple[str, str, str], list[str]] = {}

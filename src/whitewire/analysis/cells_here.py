@@ -25,15 +25,15 @@ class CellsOfRuns:
                  fabrics: Collection[str] | None, ways: Collection[str] | None) -> None:  # fmt: skip
         self._paper, self._efforts, self._fabrics, self._ways = paper, set(efforts), fabrics, ways
         self._unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
-        """Why this machine cannot make a cell, by how the ids of its runs begin."""
+        """Why this machine cannot make a cell, by the stem of its runs' ids."""
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """The cells with a level of every factor that one matches; levels left out match every level."""
+        """Cells with a level of every factor that match the given levels."""
         cells = cells_of(self._paper.experiments[experiment])
         return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """Those cells that match a cell, that the effort makes and that this machine can make."""
+        """Cells that match the given levels, belong to the effort, and can be made on this machine."""
         found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
         return [cell for cell in found if stem(*cell) in self._made] if self._made else found
 
@@ -67,8 +67,8 @@ class CellsOfRuns:
 
     @cached_property
     def _made(self) -> dict[str, str]:
-        """How the ids of those runs begin that the efforts of the runs make, with the kind of their file system; none
-        where no effort is known."""
+        """Stems of the ids of all runs that the efforts make → kind of their file system; empty if no effort is
+        known."""
         efforts = self._efforts & set(self._paper.raw.get("replicates", ()))
         return {stem(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"]
                 for effort in efforts

@@ -166,7 +166,8 @@ def _kinds(paper: Paper) -> dict[str, list[str]]:
 
 
 def kinds_said(paper: Paper) -> str:
-    """Those counts in one line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction, …`."""
+    """Numbers of claims by kind in one line: `emulex-2012: 42 claims: 2 of equivalence (E-C12, E-C15), 5 of direction,
+    …`."""
     found = _kinds(paper)
     named = ", ".join(found[EQUIVALENCE])
     parts = [
@@ -181,11 +182,11 @@ def kinds_said(paper: Paper) -> str:
 def decide(target: Target, evidence: Evidence) -> Verdict:
     """The verdict on a target by its evidence.
 
-    With runs: reproduced when the relation holds throughout the 95 % interval; when it holds nowhere in it,
-    direction only if the interval lies on the claimed side of no effect, else not reproduced; a claim of direction is
-    not reproduced too where the interval shows no effect that matters; inconclusive when the interval straddles a bound
-    or does not exist. A claim of equivalence has no side, so it is never direction only. Arithmetic and models:
-    consistent or inconsistent.
+    With runs, reproduced: the relation holds throughout the 95 % interval. If it holds nowhere in the interval:
+    direction only if the interval lies on the claimed side of no effect, else not reproduced. A claim of direction is
+    also not reproduced if the interval shows no effect that matters. Inconclusive: the interval straddles a bound or
+    does not exist. A claim of equivalence has no side, so it is never direction only. Arithmetic and models: consistent
+    or inconsistent.
     """
     if evidence.estimate is None or not math.isfinite(evidence.estimate):
         needed = {"census": 1, "runs": _until_an_interval(evidence)}.get(evidence.source)
@@ -243,7 +244,8 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
 
 
 def _clear(target: Target, interval: tuple[float, float] | None) -> bool:
-    """Whether the relation holds throughout an interval, or nowhere in it, or no effect in it matters."""
+    """Whether an interval decides: the relation holds throughout it or nowhere in it, or it contains no effect that
+    matters."""
     return interval is not None and any(ends(*interval) for ends in (target.holds, target.fails, target.negligible))
 
 
@@ -253,10 +255,11 @@ def _until_an_interval(evidence: Evidence) -> int:
 
 
 def _runs_needed(target: Target, evidence: Evidence) -> int | None:
-    """Further runs of each cell until the interval of so many runs clears every bound, or shows that no effect matters.
+    """Further runs of each cell until the expected interval clears every bound, or shows that no effect matters.
 
-    The first few one by one, since the level changes from analysis to analysis; then by halving, as it only narrows.
-    None where it is no interval of means, or no number of runs would.
+    The first few numbers are tried one by one, since the level changes from analysis to analysis; larger ones by
+    bisection, as the interval only narrows. None for intervals of other kinds than means, or if no number of runs is
+    enough.
     """
     again = evidence.again
     if again is None:
@@ -339,7 +342,7 @@ def asked_words(target: Target, number: Callable[[float | None], str]) -> str:
 
 
 def _numbers(target: Target, evidence: Evidence) -> Callable[[float | None], str]:
-    """The words of each number of a verdict's reason, where those that differ look different."""
+    """Formats the numbers of a verdict's reason, with enough digits that different numbers look different."""
     found = (evidence.estimate, evidence.low, evidence.high, *(evidence.least or ()))
     values = [value for value in (*found, target.expected, target.lower, target.upper) if value is not None]
     words: dict[float | None, str] = {None: "open", **dict(zip(values, numbers(values), strict=True))}

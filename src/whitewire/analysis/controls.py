@@ -27,9 +27,9 @@ from whitewire.text import numbers
 
 HELD, _FAILED, OPEN = "held", "failed", "open"
 _AGREES = 0.10
-"""A control held where its whole interval lies within so much of the right ratio."""
+"""A control held if its whole interval lies within this share of the right ratio."""
 _POWER = 0.8
-"""Chance with which the smallest fault that is reported would be found."""
+"""Chance with which the smallest reported fault would be found."""
 AA, KNOWN, POOLED = "A/A", "known ratio", "pooled"
 _COLUMNS = [
     *("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against", "estimate"),
@@ -59,8 +59,8 @@ class Control:
 def judge(paper: Paper, runs: Runs) -> list[Control]:
     """Every control of a paper on every metric that it names, and all A/A controls together.
 
-    A control failed when the ratio differs from the right one by more than chance explains, after Holm's correction
-    over the paper's controls. It held when its interval lies within _AGREES of the right one. Else it is open.
+    A control failed if its ratio differs from the right one by more than chance explains, after Holm's correction over
+    the paper's controls. It held if its interval lies within _AGREES of the right ratio. Otherwise it is open.
     """
     found = [(control, metric, _measured(control, metric, runs, paper)) for control in paper.controls
              for metric in (control["metric"], *control.get("also", ()))]  # fmt: skip
@@ -78,7 +78,7 @@ def judge(paper: Paper, runs: Runs) -> list[Control]:
 
 
 def _covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
-    """Whether a control, or the pooled one, says something of a test."""
+    """Whether some control, or the pooled one, covers a test."""
     if control["id"] != POOLED:
         return covers(paper, control, metric, test)
     return any("expected" not in each and covers(paper, each, each["metric"], test) for each in paper.controls)
@@ -87,8 +87,8 @@ def _covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping
 def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict[str, Any] | None:
     """One test of "a name changes nothing" over a paper's A/A controls, each on its first metric.
 
-    The squares of the distances from 1, as standard normal ones, against chi-square: so a fault shows whichever way it
-    goes in each pair. None with fewer than two.
+    A chi-square test on the squared distances from 1, as standard normal values, finds faults in either direction. None
+    with fewer than two controls.
     """
     known = [row for row in rows if row["p_value"] and row["t"] is not None]
     if len(known) < 2:
@@ -109,7 +109,8 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
 
 
 def _smallest(ratios: int, error: float) -> float:
-    """The ratio, above 1, of a fault in all of so many ratios that their test at 5 % finds with _POWER.
+    """Smallest fault, as a ratio above 1 in all of `ratios` ratios, that their test at 5 % finds with probability
+    _POWER.
 
     `error` is the standard error of their mean logarithm.
     """
@@ -132,10 +133,11 @@ def controls_of_test(paper: Paper, judged: Sequence[Control], test: Mapping[str,
 
 
 def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
-    """Whether a control says something of a test, since what makes the one wrong makes the other wrong.
+    """Whether a control covers a test: a fault of one would be a fault of the other.
 
-    A/A: the test compares the same two networks or stores with the same workload. Known ratio: it rests on cells of the
-    same experiment. Both only for the metrics that these cells are asked for, where the control has one of them.
+    A/A: the test compares the same two networks or stores with the same workload. Known ratio: the test rests on cells
+    of the same experiment. If the control has one of the metrics that the test takes from these cells, only those
+    metrics count.
     """
     own_metrics = {control["metric"], *control.get("also", ())}
     of_cells = zip(estimand_of(test).cells(), estimand_of(test).metrics(), strict=True)
@@ -156,7 +158,7 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
 
 
 def _places(paper: Paper, cell: tuple[str, Mapping[str, Any]], changed: Mapping[str, Any]) -> tuple[str, ...]:
-    """The networks and stores of a cell, of the factors that a control changes."""
+    """Networks and stores of a cell, for the factors that a control changes."""
     name, levels = cell
     parameters = paper.parameters(name, levels)
     return tuple(level_text(parameters.get(factor, levels.get(factor))) for factor in sorted(changed))
@@ -194,7 +196,7 @@ def _measured(control: Mapping[str, Any], metric: str, runs: Runs, paper: Paper)
 
 def _p(control: Mapping[str, Any], test: Mapping[str, Any], evidence: Evidence, runs: Runs, paper: Paper
        ) -> float | None:  # fmt: skip
-    """p-value of the right ratio, or of the nearer end of what is still right."""
+    """p-value of the right ratio or, with a tolerance, of its nearer end."""
     relative = control.get("relative", 0.0)
     if not relative or evidence.p_value is None or evidence.estimate is None:
         return evidence.p_value

@@ -20,9 +20,9 @@ from whitewire.workloads.base import Workload
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their startup overhead, as a share of that overhead, for an estimate."""
 AT_ONCE_SHARE = 0.75
-"""Least share of a run's tasks that are at it at once, for a rate that is said of all of them together."""
+"""Least share of a run's tasks that must read or write at once, for a rate of all of them together."""
 SHORT_SHARE = 0.5
-"""Largest share of the time of tasks in which the processors may be short, for their rates."""
+"""Largest share of the tasks' time in which the processors may be short, for the tasks' rates."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def rejection_of_metric(
 
 
 def _without_overhead(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
-    """No run has a net time, because no overhead run of its kind was valid."""
+    """Rejects a net time if no overhead run of its kind was valid."""
     if metric not in NET or len(runs.as_measured(experiment, levels, metric)):
         return None
     for name, why in runs.overheads_lacking(experiment, levels).items():
@@ -85,7 +85,7 @@ def _without_overhead(runs: MeasuredCells, experiment: str, levels: Mapping[str,
 
 
 def reported_by_none(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
-    """No valid run reports the metric: only HiBench writes a report, for example."""
+    """Rejects a metric that no valid run reports: only HiBench writes a report, for example."""
     if np.isfinite(runs.as_measured(experiment, levels, metric)).any():
         return None
     valid = runs.n_valid(experiment, levels)
@@ -104,7 +104,7 @@ def _workload(
 def _hidden_by_overhead(
     runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
 ) -> Unusable | None:
-    """The jobs take hardly more than their startup overhead, so that too little is left to judge."""
+    """Rejects a net time that is hardly longer than the startup overhead, because too little is left to judge."""
     if metric not in NET:
         return None
     left, overhead = (runs.as_measured(experiment, levels, name) for name in NET[metric])
@@ -123,7 +123,7 @@ def _hidden_by_overhead(
 
 
 def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:
-    """The tasks hardly met, so that each had what they share to itself."""
+    """Rejects a common rate of tasks that hardly overlapped, because each had the shared resource to itself."""
     own, native, parameters = _workload(runs, experiment, levels)
     together = native.together(metric)
     if together is None:
@@ -147,7 +147,7 @@ def _beside_its_data(did: str, parameters: Mapping[str, Any]) -> bool:
 def _short_of_processors(
     runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
 ) -> Unusable | None:
-    """While the tasks were at it the processors, not what they share, may have set the rate."""
+    """Rejects a rate of tasks if the processors, rather than the shared resource, may have limited it."""
     _, native, _ = _workload(runs, experiment, levels)
     shortage = native.short_while(metric)
     if shortage is None or runs.paper.experiments[experiment].get("cpu") == "report":  # there it is the point
@@ -160,7 +160,7 @@ def _short_of_processors(
 
 
 def unchecked(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> list[str]:
-    """Metrics by which guards decide and which no run of the cell has, so that they let the metric pass unseen."""
+    """Metrics that guards need and no run of the cell has, so that these guards check nothing."""
     own, native, parameters = _workload(runs, experiment, levels)
     together, short = native.together(metric), native.short_while(metric)
     asked = [together.met] if together and own.files(parameters) > 1 else []
@@ -170,7 +170,7 @@ def unchecked(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], m
 
 
 def _typical(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> float:
-    """Median over those of a cell's runs that have a metric, as measured; NaN if none has."""
+    """Median of a metric over a cell's runs that have it, as measured; NaN if none has."""
     values = runs.as_measured(experiment, levels, metric)
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else math.nan

@@ -1,7 +1,7 @@
 """Interim analyses: which claims the runs so far decide, and which cells still need runs. Pure.
 
-Intervals and p-values are those of `Runs`, which knows how many analyses are planned: so a claim that is decided early
-is wrong no more often than one that is judged once.
+Intervals and p-values come from `Runs`, which knows the planned number of analyses. So a claim that is decided early is
+wrong no more often than one that is judged once.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from whitewire.levels import Cell, CellId, cell_ids
 class Interim:
     """The result of an interim analysis.
 
-    `decided` are the verdicts of claims that need no further run: those that have one, those that no number of runs
-    here decides, those that rest on none (of a model's there is no verdict yet: ""). `open` says of each other claim
-    why. `cells` (experiment, levels as canonical JSON) are those on which an open claim rests, or an open control that
-    covers it; the design says how many runs of them there may be. `near` are those of claims that so many may decide,
-    by the estimate and the scatter so far: not those that would need more (an estimate beside its bound). `place` is
-    the turn of each of these cells, that of its first claim: the headline's is 0, then the more likely a claim is
-    decided per second the earlier. `worth` is the largest chance per second of these claims.
+    `decided`: verdicts of claims that need no further run because they have a verdict, because no number of runs here
+    decides them, or because they rest on no run ("": that of a model is still to come). `open`: the reason for each
+    other claim. `cells` (experiment, levels as canonical JSON): cells of open claims and of open controls that cover
+    these; the design limits their runs. `near`: cells of claims that the design's runs may decide, by estimate and
+    scatter so far. `place`: the turn of each of these cells, by its first claim: 0 for the headline, then by falling
+    chance of a decision per second. `worth`: the largest of these chances.
     """
 
     decided: Mapping[str, str]
@@ -46,15 +45,18 @@ def at_tables(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
     unavailable: Mapping[str, str] | None = None, seed: int = 1, only: str = "",
 ) -> Interim:  # fmt: skip
-    """The interim analysis of tables so far, as runs.on_testbed takes them; of all claims, or of one `only`."""
+    """The interim analysis of the tables so far (as runs.on_testbed takes them), for all claims or for one `only`."""
     runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)
     return judge_interim(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 
 def judge_interim(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len,
                   only: str = "") -> Interim:  # fmt: skip
-    """The interim analysis of a paper by the runs so far. `status` is `emulated` or `measured`; `seconds` are those of
-    a run of each of some cells; `only`: the claim for which alone there are runs to come."""
+    """The interim analysis of a paper by its runs so far.
+
+    `status` is `emulated` or `measured`; `seconds` gives the time of one run of each of some cells; `only`: the claim
+    to which all further runs belong.
+    """
     checked = controls.judge(paper, runs)
     decided, still, needed, near = {}, {}, list[Cell](), list[Cell]()
     most, in_turn = max(runs.analyses, default=0), list[tuple[bool, float, list[Cell]]]()
@@ -86,9 +88,9 @@ def judge_interim(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequ
 
 
 def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Of each decided claim that has runs, the analysis from which on it had the verdict of its row, in runs per cell.
+    """Claim → the analysis, in runs per cell, from which on a decided claim had its present verdict.
 
-    Each analysis is made again, with as many runs of each cell as there were. Nothing where there is but one.
+    Repeats each analysis with the runs that it had. Empty if there is only one analysis.
     """
     if len(runs.analyses) < 2:
         return {}
@@ -107,6 +109,6 @@ def decided_after(paper: Paper, runs: Runs, status: str, rows: Sequence[Mapping[
 
 
 def cells_of_test(runs: Runs, test: Mapping[str, Any]) -> list[Cell] | None:
-    """The cells of a test that have a level of every factor; None where effort or machine make none of one."""
+    """Cells of a test with a level of every factor; None if effort or machine make no cell for one of its entries."""
     found = [runs.here.cells(*cell) for cell in estimand_of(test).needed()]
     return [cell for each in found for cell in each] if all(found) else None

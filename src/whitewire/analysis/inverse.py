@@ -1,7 +1,7 @@
-"""The inverse question: which link rate would have the effect that a paper lays to something else?
+"""The inverse question: which link rate would have the effect that a paper ascribes to something else?
 
-A claim's key `inverse` names a measured curve of a metric against link rate. The curve is read backwards: where is the
-metric `effect` times what it is at the starting fabric?
+A claim's key `inverse` names a measured curve of a metric against link rate. The curve is read backwards: at which rate
+is the metric `effect` times its value on the starting fabric?
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def inverse_table(paper: Paper, runs: Runs, fabrics: Mapping[str, Mapping[str, f
 
 
 def _answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]) -> dict:
-    """The link-rate ratio that has the effect, with its 95 % interval; none where no measured rate has it.
+    """The link-rate ratio that has the effect, with its 95 % interval; none if no measured rate has it.
 
-    A rate without a valid run, or whose metric is unusable (the startup overhead hides it, tasks did not meet), is no
-    point of the curve; it is named in `left_out`, and may be where the effect is.
+    A rate without a valid run, or with an unusable metric (hidden by the startup overhead, or tasks did not overlap),
+    is no point of the curve. It is listed in `left_out`, because the effect may be there.
     """
     experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
     effect = paper.evaluate(inverse["effect"])

@@ -23,12 +23,12 @@ from whitewire.text import canonical
 def claims_judged(
     paper: Paper, runs: Runs, status: str, checked: Sequence[controls.Control] = (), modelled: Runs | None = None
 ) -> list[dict[str, Any]]:
-    """A row a claim, in the paper's order: what analysis/verdicts.csv says of it.
+    """One row per claim, in the paper's order: its line in analysis/verdicts.csv.
 
     `status` is `emulated` or `measured`: which kind of testbed the runs come from. Where a control in `checked` failed,
-    what it covers is inconclusive. Without `modelled`, the simulated runs, claims that only a model tests have no
-    verdict. `runs_help` says of an inconclusive one whether more runs may decide it, and `open` whether they may give
-    any claim another verdict: they may also show the sign of an effect whose size is excluded.
+    the claims that it covers are inconclusive. Without `modelled`, the simulated runs, claims that only a model tests
+    have no verdict. `runs_help`: whether more runs may decide an inconclusive claim. `open`: whether they may change a
+    verdict at all; they may also show the sign of an effect whose size is excluded.
     """
     fresh = [_row(paper, claim, runs.interim(), status, checked, modelled) for claim in paper.claims]
     rows = _corrected(paper, fresh)
@@ -58,9 +58,9 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
 
 
 def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows after Holm's correction: of claims of direction over these alone, of the signs of others over all.
+    """The rows after Holm's correction: claims of direction among themselves, signs of other claims among all.
 
-    Claims that judge one and the same number count once, each with its own p-value: one may have been judged earlier.
+    Claims on the same number count once, each with its own p-value, since one may have been judged earlier.
     """
     rows = [dict(row) for row in fresh]
     tested = {
@@ -87,7 +87,7 @@ def _corrected(paper: Paper, fresh: Sequence[Mapping[str, Any]]) -> list[dict[st
 
 def _decided(paper: Paper, test: Mapping[str, Any], route: str, runs: Runs
              ) -> tuple[claims.Target, Evidence, claims.Verdict, str]:  # fmt: skip
-    """Target, evidence and verdict of a test, and words for the emulation's own error where it counts."""
+    """Target, evidence and verdict of a test, and a sentence on the emulation's own error if it counts."""
     target, evidence = claims.resolve(paper, test), estimand_of(test).evaluate(runs, paper)
     if route == "modelled" and evidence.source in ("runs", "census"):
         evidence = Evidence("model", evidence.estimate, unit=evidence.unit, missing=evidence.missing)
@@ -156,9 +156,9 @@ def judged(
 
 
 def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:
-    """Why runs do not report a metric of a test: only HiBench writes a report. Empty where they do.
+    """Why runs do not report a metric of a test (only HiBench writes a report); empty if they do.
 
-    A net time that no run has needs startup overheads, which may still be measured.
+    Net times are left out: a run without one needs startup overheads, which may still be measured.
     """
     estimand = estimand_of(test)
     asked = zip(estimand.cells(), estimand.metrics(), strict=True)
@@ -188,7 +188,8 @@ def _not_testable(claim: Mapping[str, Any], status: str, runs: Runs) -> dict[str
 
 
 def _statistic_of(paper: Paper, expression: float | str) -> str:
-    """What the paper's own number is, `best of 3`, where an expression is one value that says so; else empty."""
+    """The statistic of the paper's own number, such as `best of 3`, if the expression is a single value that states
+    it."""
     for value in paper.raw["values"]:
         if value["id"].replace("-", "_") == str(expression).strip() and "statistic" in value:
             statistic = value["statistic"]

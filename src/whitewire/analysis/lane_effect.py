@@ -1,8 +1,8 @@
-"""Lanes as a blocking factor: by how much the lanes of a block differ, and values without that. Pure.
+"""Lanes as a blocking factor: the differences between the lanes of a block, and values without them. Pure.
 
 The logarithm of a metric is the sum of its cell's level, its lane's effect and scatter. Effects are estimated by least
-squares within each block, and their sum over the block's runs is 0, so that no block's level moves. The lanes of a
-design are fixed effects: nothing is said of other lanes than those that were there.
+squares within each block, and sum to 0 over the block's runs, so that the block's level stays. The lanes of a design
+are fixed effects: nothing is inferred about other lanes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ LEAST_FREEDOM = 2
 
 @dataclass(frozen=True)
 class Effect:
-    """`shift`: of the logarithm of each value, by its lane; `lost`: degrees of freedom that the scatter loses.
+    """Effects of lanes to remove. `shift`: of each value's logarithm; `lost`: degrees of freedom that the scatter
+    loses.
 
-    `errors`: of the shift, by independent source, what each value has of it, with its degrees of freedom. `confounded`:
-    blocks whose lanes are confounded with cells, so that nothing is shifted.
+    `errors`: by independent source, the error in each value's shift, with its degrees of freedom. `confounded`: blocks
+    whose lanes are confounded with cells, where nothing is shifted.
     """
 
     shift: np.ndarray
@@ -38,9 +39,9 @@ class Effect:
 
 @dataclass(frozen=True)
 class Difference:
-    """The second of two lanes over the first, less 1, with its interval; of more lanes the largest over the smallest.
+    """Second lane over first, less 1, with its interval; with more than two lanes, the largest over the smallest.
 
-    The interval is Tukey's for all differences between lanes, which is Student's where there are two.
+    The interval is Tukey's for all pairs of lanes, which for two lanes is Student's.
     """
 
     lanes: int
@@ -84,7 +85,7 @@ def _fit(logs: np.ndarray, cells: np.ndarray, lanes: np.ndarray) -> _Fit | None:
 
 
 def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Series) -> Effect:
-    """Effects of lanes on the logarithms of positive values; none in a block of one lane."""
+    """Effects of lanes on the logarithms of positive values; blocks with a single lane have none."""
     logs, shift, lost = np.log(values.to_numpy(dtype=float)), np.zeros(len(values)), 0
     errors: dict[tuple[str, int], tuple[np.ndarray, int]] = {}
     confounded: set[str] = set()

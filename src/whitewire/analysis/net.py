@@ -1,4 +1,4 @@
-"""Errors that startup overheads bring into net times and what is made of them (docs/use/verdict-rules.md)."""
+"""Errors of startup overheads in net times and in metrics computed from them (docs/use/verdict-rules.md)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from whitewire.propagation import Errors
 INVERSE = ("throughput_net", "shuffle_share")
 """Metrics that are something over the net time."""
 _JOBS = {"write_time_net": "write", "read_time_net": "read"}
-"""The one job whose startup overhead a metric is less of; of others it is all jobs of the run."""
+"""Metric → the only job whose startup overhead it depends on; other net metrics depend on all jobs of the run."""
 OWN_FREEDOM = 5
 """Least degrees of freedom to estimate scatter from a kind's own overhead runs: as many as six of them have."""
 
 
 def sensitivity(metric: str, value: float) -> float:
-    """Relative change of a metric per startup overhead in net times: d ln(metric) = this · d overhead / net.
+    """Relative change of a metric per relative change of the net time by the overhead: d ln(metric) = this · d overhead
+    / net.
 
-    `compute_share` is (s - overhead) / (t - overhead), so both parts fall by as much; `value` is the share.
+    `compute_share` is (s - overhead) / (t - overhead), where both parts fall by the same amount; `value` is the share.
     """
     if metric == "compute_share":
         return 1 - 1 / value if value else -math.inf
@@ -36,7 +37,7 @@ def flags(column: Iterable[Any]) -> list[bool]:
 
 
 class OverheadErrors:
-    """The table tidy/floors.csv: how far the median of each kind may be off."""
+    """Errors of the median startup overhead of each kind, from tidy/floors.csv."""
 
     def __init__(self, table: pd.DataFrame | None) -> None:
         self._seconds: dict[str, dict[tuple[str, str], np.ndarray]] = {}
@@ -61,13 +62,14 @@ class OverheadErrors:
         return (block, overhead) in self._workload
 
     def lacking(self, block: str, overhead: str) -> str:
-        """Why the last of the overhead runs of a kind was not valid where none was; else empty."""
+        """Why the last overhead run of a kind was invalid, if none of the kind is valid; else empty."""
         return self._lacking.get((block, overhead), "")
 
     def scatter(self, block: str, overhead: str, job: str = "") -> tuple[float, int]:
-        """Standard deviation of one overhead run in seconds and its degrees of freedom, pooled where it has few itself.
+        """Standard deviation of one overhead run in seconds, and its degrees of freedom.
 
-        Pooled over overhead runs of the same workload, or over all where those are few too.
+        With few degrees of freedom of its own it is pooled over overhead runs of the same workload or, if these are few
+        too, over all.
         """
         every = self._seconds.get(job, {})
         alike = [values for key, values in every.items() if self._workload[key] == self._workload[block, overhead]]
@@ -77,7 +79,8 @@ class OverheadErrors:
         return propagation.overhead_scatter(every[block, overhead], pooled, OWN_FREEDOM)
 
     def error(self, block: str, overhead: str, job: str = "") -> tuple[float, float] | None:
-        """Standard error of the overhead's median in seconds and its degrees of freedom; None where nobody can say."""
+        """Standard error of the overhead's median in seconds, and its degrees of freedom; None if it cannot be
+        estimated."""
         own = self._seconds.get(job, {}).get((block, overhead))
         sd, freedom = self.scatter(block, overhead, job) if own is not None else (math.nan, 0)
         return (sd * statistics.median_error(len(own)), freedom) if own is not None and freedom else None

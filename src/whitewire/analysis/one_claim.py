@@ -1,4 +1,4 @@
-"""One claim alone: the cells of it and its controls, and the claims that a start for it alone sets back.
+"""One claim alone: its cells and those of its controls, and the claims that a start for it alone leaves uneven.
 Pure."""
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def made_at(paper: Paper, name: str) -> list[str]:
 
 
 def mixed(paper: Paper, name: str, alone: Iterable[str]) -> list[str]:
-    """The claims that were measured `alone` and share some but not all cells of another claim, which so compares runs
-    of several starts."""
+    """Claims measured `alone` whose runs are only part of another claim's cells, so that this claim compares runs of
+    several starts."""
     own = own_cells(paper, name)
     known = {claim["id"] for claim in paper.claims}
     return [each for each in alone if each in known and own & (theirs := cells(paper, each)) and not own <= theirs]

@@ -27,11 +27,11 @@ _START_S = 90.0
 OVERHEADS = 4
 """Startup overheads that are measured per kind of job."""
 LEAST_H = 2
-"""Hours at least of the budget that a command names where an earlier one has ended."""
+"""Least hours of the budget that a command proposes after an earlier budget has ended."""
 _JOBS, _OTHERS = 0.10, 0.03
-"""Usual scatter of runs, of logarithms: of jobs, and of runs without jobs."""
+"""Usual scatter of a run's logarithm: with jobs, and without."""
 USUAL = "if the paper's number is right and runs scatter as usual"
-"""The assumption of a chance that is given before there are runs."""
+"""The assumption behind a chance that is given before there are runs."""
 
 
 def longer(had: str) -> str:
@@ -43,15 +43,15 @@ def longer(had: str) -> str:
 
 
 def seconds(paper: Paper, testbed: Mapping[str, Any], effort: str, cells: Sequence[Cell]) -> float:
-    """Seconds of one run of each of some cells, as the design expects them."""
+    """Expected seconds of one run of each of some cells."""
     return sum(durations.expected_seconds(paper, row, testbed) for row in _rows(paper, effort, cells))
 
 
 def chance(row: Mapping[str, Any], runs: int, anew: bool = False) -> float | None:
-    """Chance that an open claim is decided when each cell has so many runs, by its estimate and scatter so far.
+    """Chance that an open claim is decided with `runs` runs of each cell, by its estimate and scatter so far.
 
-    `row` is judging's, with the `error` of the estimate's logarithm and the interval `again` of so many runs; `anew`:
-    all of the runs are made again. None where there is no such interval, or nothing to compare it with.
+    `row` comes from judging, with the `error` of the estimate's logarithm and the function `again` that gives the
+    interval for a number of runs; `anew`: all runs are made again. None without such an interval, or without a bound.
     """
     bounds = [row[end] for end in ("expected_low", "expected_high") if _positive(row[end])]
     if not (bounds and _positive(row["estimate"]) and _positive(row.get("error")) and row.get("again")):
@@ -68,9 +68,9 @@ def chance(row: Mapping[str, Any], runs: int, anew: bool = False) -> float | Non
 
 
 def chance_if_right(paper: Paper, test: Mapping[str, Any], runs: int) -> float | None:
-    """Chance that so many runs of each cell decide a claim, if the paper's number is right and runs scatter as usual.
+    """Chance that `runs` runs of each cell decide a claim, if the paper's number is right and runs scatter as usual.
 
-    None where that is not known: no ratio of cells, or no range around the paper's number.
+    None if the claim is no ratio of cells, or has no range around the paper's number.
     """
     estimand, target = estimand_of(test), claims.resolve(paper, test)
     bounds = [bound for bound in (target.lower, target.upper) if bound is not None and bound > 0]
@@ -99,11 +99,11 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
             had: str = budget.NONE) -> dict[str, Any]:  # fmt: skip
     """Columns `minutes`, `chance`, `command` and `claim_command` of an open claim in verdicts.csv.
 
-    `minutes` are those of the further runs that decide if they scatter like these; `chance` is that all runs which the
-    effort has decide. Runs go on at this effort where its most runs may decide; a larger effort makes all of them anew.
-    Where no effort makes enough it is `beyond`: the most runs of a cell that any makes, and minutes of those needed.
-    `busy` of the row: other programs disturbed runs before the budget ended. `had`: that budget. Nothing for claims on
-    no particular cells.
+    `minutes`: time of the further runs that decide if they scatter as those so far; `chance`: that all runs of the
+    effort decide. The present effort is proposed if its most runs may decide; a larger effort makes all runs anew. If
+    no effort makes enough runs, the result is `beyond`: the most runs of a cell that an effort makes, and the minutes
+    of the needed runs. Key `busy` of `row`: other programs disturbed runs before the budget ended. `had`: that budget.
+    Empty for claims without cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimand_of(claim["test"]).cells()
@@ -147,10 +147,10 @@ def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: s
 
 def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
                    pace: float = 1.0) -> Iterator[str]:  # fmt: skip
-    """A line per claim that runs can judge and have not: minutes to a verdict, and the chance of one.
+    """One line per open claim that runs can judge: minutes to a verdict, and the chance of one.
 
-    `judged` is verdicts.csv, where the paper is measured; `runs`: how many of each cell the budget has time for;
-    `pace`: seconds that runs take here for each planned one.
+    `judged` is verdicts.csv, if the paper is measured; `runs`: runs of each cell that the budget has time for; `pace`:
+    seconds that runs take here per planned second.
     """
     known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
     for claim in paper.claims:

@@ -1,4 +1,4 @@
-"""What lanes add to the values of a table of runs: values without it, its errors, differences between lanes."""
+"""Effects of lanes in a table of runs: values without them, their errors, differences between lanes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ OF_MACHINE = {each.name for each in MACHINE_METRICS}
 class RunLanes:
     """The lanes of a table of runs; a table without the column `lane` stays as it is.
 
-    `measured` is the table as it was, `table` the same less what lanes add.
+    `measured` is the table as it was, `table` the same without the effects of lanes.
     """
 
     def __init__(self, measured: pd.DataFrame, paper: Paper) -> None:
         self.measured, self._paper = measured, paper
         self.lost: dict[tuple[str, str], int] = {}
-        """Degrees of freedom that lanes take of the scatter of an experiment and its controls, by name and metric."""
+        """Degrees of freedom that lanes take from the scatter of an experiment and its controls, by name and metric."""
         self.confounded: dict[tuple[str, str], frozenset[str]] = {}
         """Blocks whose lanes are confounded with cells, by name and metric."""
         self._errors: dict[tuple[str, str], dict[tuple[str, ...], tuple[pd.Series, int]]] = {}
-        """Errors of the lanes' effects, by name and metric: per source the part of each row, and degrees of freedom."""
+        """Errors of the lanes' effects, by name and metric: for each source, each row's share of the error and the
+        degrees of freedom."""
         self.table = self._without_lanes(measured.copy()) if LANE in measured else measured
 
     def _without_lanes(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table less what lanes add to the values of every metric that has a logarithm."""
+        """The table without the effects of lanes on every metric that has a logarithm."""
         columns = ["value", "full_scale_value", "best"]
         table[columns] = table[columns].apply(pd.to_numeric, errors="coerce").astype(float)
         for (experiment, metric), rows in self._in_lanes(table):
@@ -54,10 +55,10 @@ class RunLanes:
         return table
 
     def _in_lanes(self, table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-        """Valid runs of a table by experiment, controls among its own, and metric, where all values are above 0.
+        """Valid runs by experiment (with its controls) and metric, if all values are above 0.
 
-        Shares and other plain numbers are left out: a factor of them means nothing, and of a share may exceed 1. So is
-        whether the machine was short of processors, which belongs to the moment.
+        Left out are shares and other plain numbers, because a factor on them means nothing and may bring a share above
+        1; and metrics of the machine's processors, which belong to the moment.
         """
         good = table[table["valid"] & table["best"].notna()].copy()
         if good.empty:
@@ -70,7 +71,7 @@ class RunLanes:
                 yield (str(experiment), str(metric)), rows
 
     def differences(self) -> list[dict[str, Any]]:
-        """Differences between the lanes of each block, a row of LANE_COLUMNS each, for what claims use."""
+        """Differences between the lanes of each block for the metrics that claims use; one row of LANE_COLUMNS each."""
         if LANE not in self.table:
             return []
         tests = [test for claim in self._paper.claims for test in tests_of(claim)]
@@ -86,6 +87,6 @@ class RunLanes:
         return found
 
     def errors(self, experiment: str, metric: str, rows: pd.Index) -> Errors:
-        """Errors of the centre of some rows by what lanes add, which was taken off."""
+        """Errors in the centre of some rows that come from removing the effects of lanes."""
         known = self._errors.get((experiment, metric), {})
         return {source: (-float(part[rows].mean()), freedom) for source, (part, freedom) in known.items()}

@@ -1,4 +1,4 @@
-"""The table of runs, as what estimands ask of it: samples of cells, their scatter, their errors."""
+"""The table of runs as estimands use it: samples of cells, their scatter, their errors."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _Found = TypeVar("_Found")
 
 
 def once(method: Callable[..., _Found]) -> Callable[..., _Found]:
-    """A method of Runs that answers the same question once: estimates, claims, readings and interim analyses ask alike.
+    """Caches a method of Runs, because estimates, claims, readings and interim analyses ask the same questions.
 
-    Its answer must not depend on whether the runs have ended: interim() shares the answers.
+    The method must not depend on `ended`: interim() shares the cache.
     """
 
     @wraps(method)
@@ -126,7 +126,7 @@ class Runs:
 
     @once
     def n_invalid(self, experiment: str, levels: Mapping[str, Any]) -> int:
-        """Attempts in a cell that do not count, whether they left values or failed."""
+        """Number of attempts in a cell that do not count, including those that failed without values."""
         if self.invalid.empty:
             return 0
         return int(((self.invalid["experiment"] == experiment) & at(self.invalid, levels)).sum())
@@ -138,7 +138,7 @@ class Runs:
         return found
 
     def confidence(self, n: int, ratios: int = 1) -> float:
-        """Confidence of an interval after n runs of each cell, or of one of several ratios; 0.95 of one analysis."""
+        """Confidence of each of `ratios` intervals after n runs of each cell; 0.95 for one ratio and one analysis."""
         return 1 - sequential.nominal(ALPHA / ratios, n, self.analyses, self.ended)
 
     def overall(self, p: float | None, n: int | None) -> float | None:
@@ -147,9 +147,9 @@ class Runs:
 
     @once
     def scatter(self, experiment: str, levels: Mapping[str, Any], metric: str) -> tuple[float, float]:
-        """Relative scatter of one run of a cell, and its degrees of freedom: its own from three runs on.
+        """Relative scatter of one run of a cell, and its degrees of freedom.
 
-        With fewer, that of all cells of the experiment that have three. (NaN, 0) where no cell has.
+        With fewer than three runs, pooled over all cells of the experiment that have three; (NaN, 0) if none has.
         """
         rows = self.groups.get((experiment, metric))
         own = self._values(rows[at(rows, levels)]) if rows is not None else np.array([])
@@ -172,7 +172,7 @@ class Runs:
 
     @once
     def _left(self, experiment: str, metric: str) -> float:
-        """Share of the degrees of freedom within cells that the effects of lanes leave."""
+        """Share of the degrees of freedom within cells that remains after estimating the effects of lanes."""
         lost = self.lanes.lost.get((experiment, metric), 0)
         return 1 - lost / sum(len(values) - 1 for values in self._family(experiment, metric)) if lost else 1.0
 
@@ -198,7 +198,7 @@ class Runs:
         return MORE_BYTES
 
     def scaled(self, experiment: str, levels: Mapping[str, Any]) -> bool:
-        """Whether a larger k could be had: not on hosts that run at their own rates."""
+        """Whether a larger k is possible; not on hosts that run at their own rates."""
         return self.scaling is None or self.k > 1 or self.scaling(experiment, levels).k > 1
 
     def without(self, cells: Sequence[Cell], samples: Sequence[Sample]) -> list[str]:
@@ -259,7 +259,7 @@ class Runs:
 
     @once
     def overhead_weights(self, experiment: str, levels: Mapping[str, Any], metric: str) -> dict[tuple[str, str], float]:
-        """Shares of a cell's runs by the block and name of their overhead; empty for what rests on no known one."""
+        """Shares of a cell's runs by the block and name of their overhead; empty if none of the overheads is known."""
         rows = self.groups.get((experiment, metric))
         if rows is None or metric not in (*NET, "job_floor") or not {"block", "floor"} <= set(rows):
             return {}
@@ -296,10 +296,10 @@ def on_testbed(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
     unavailable: Mapping[str, str] | None = None, seed: int = 1, ended: bool = False,
 ) -> Runs:  # fmt: skip
-    """The runs of a paper at an effort (empty: there are none) on a testbed, of which `testbed` is the description.
+    """The runs of a paper at an effort (empty: there are none) on the testbed that `testbed` describes.
 
-    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv, `unavailable` is reason by run.
-    `ended`: nothing more is to be measured.
+    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv; `unavailable`: reason by run id.
+    `ended`: no more runs will be measured.
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None

@@ -525,12 +525,12 @@ def _rows(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any
 
 
 def _digits(value: float) -> str:
-    """Six digits, so that what differs by an order of summing is one row."""
+    """Six digits, so that values which differ only by rounding share a row."""
     return f"{value:.6g}"
 
 
 def compared(full: float, emulated: float) -> tuple[float | None, bool]:
-    """(quotient, alike); no quotient where one side has none of a thing."""
+    """(quotient, alike); the quotient is None if one side has no such thing."""
     if full == emulated:
         return 1.0, True
     if math.isnan(full) or math.isinf(full) or full == 0:
@@ -540,7 +540,7 @@ def compared(full: float, emulated: float) -> tuple[float | None, bool]:
 
 
 def _distinct_levels(cells: Sequence[_Cell], others: Sequence[_Cell]) -> str:
-    """The levels in which cells differ from others: of one factor where that is enough, else of each that differs."""
+    """The levels that distinguish cells from others: of one factor if that is enough, else of each that differs."""
     words = {}
     for factor in cells[0].levels:
         mine, theirs = (list(dict.fromkeys(cell.levels[factor] for cell in group)) for group in (cells, others))
@@ -553,7 +553,7 @@ def _distinct_levels(cells: Sequence[_Cell], others: Sequence[_Cell]) -> str:
 
 
 def is_larger(full: float, emulated: float) -> bool:
-    """Whether the emulated value is larger, or is above 0 where none is known of full scale."""
+    """Whether the emulated value is larger; if full scale has no known value, whether it is above 0."""
     return emulated > full or (math.isnan(full) and emulated > 0)
 
 
@@ -583,5 +583,5 @@ def _studies(paper: Paper, kind: str) -> list[str]:
 
 
 def _only_there(experiment: Mapping[str, Any], kind: str) -> bool:
-    """A number of splits is studied by jobs, whose map tasks they are."""
+    """Whether an experiment can study the kind: splits only if its jobs have a map task per split."""
     return kind != "splits" or workload_of(experiment["workload"]).shares_input

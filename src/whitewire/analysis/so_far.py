@@ -18,12 +18,11 @@ from whitewire.tidy import columns, tables
 
 def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
                  unavailable: Mapping[str, str], only: str = "") -> interim.Interim:  # fmt: skip
-    """The interim analysis of a paper's claims, or of one `only`, by runs that are there, of this block and those
-    beside it: `designed`, id to block.
+    """The interim analysis of a paper's claims (or of one, `only`) by the existing runs of this block and those beside
+    it.
 
-    Runs of another k do not count.
-    `paper` has the k of these runs, `testbed` is its description. `unavailable` are the runs that this machine cannot
-    make, by id, and why.
+    `designed`: run id → block; `paper` has the k of these runs, and runs of another k do not count; `testbed` is its
+    description; `unavailable`: run id → why this machine cannot make it.
     """
     ids: dict[str, set[str]] = {block.name: set()}
     for run_id, name in designed.items():
@@ -37,13 +36,13 @@ def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed
 
 def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
               ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """The rows of tidy/runs.csv and tidy/floors.csv for one block's folder as it is now, of all runs or of some ids."""
+    """Rows of tidy/runs.csv and tidy/floors.csv for a block's folder as it is now; of all runs, or of the given ids."""
     return as_read(paper, *tables.so_far(paper, block, designed))
 
 
 def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]
             ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """Rows of tidy/runs.csv and tidy/floors.csv, as they come back from there."""
+    """Rows of tidy/runs.csv and tidy/floors.csv with the types that they have when read from CSV."""
     own = columns.of_runs(paper.factors, lanes=any(columns.LANE in row for row in made))
     return _read(made, own), _read(overheads, tables.TABLES["floors.csv"])
 
@@ -55,5 +54,5 @@ def _seed() -> int:
 
 
 def _read(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows as they come back from a CSV: what is empty is missing."""
+    """Rows as read from CSV: empty cells are missing."""
     return pd.DataFrame(list(rows), columns=list(columns)).replace("", None)

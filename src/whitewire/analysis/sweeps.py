@@ -23,10 +23,10 @@ _COLUMNS = ["paper", "sweep", "title", "model", "arguments", "value", "unit"]
 
 
 def sweeps_table(paper: Paper) -> pd.DataFrame:
-    """analysis/sweeps.csv: a row for every combination of the varied arguments, each of which has a column.
+    """analysis/sweeps.csv: one row per combination of the varied arguments, with a column for each of these.
 
-    An argument is a number or an expression over the paper's values; a varied one replaces a fixed one of its name.
-    A sweep that names an experiment may use its parameters and, as `drive_…`, those of its drives.
+    An argument is a number or an expression over the paper's values; a varied argument replaces a fixed one of its
+    name. A sweep that names an experiment may use its parameters and, as `drive_…`, the parameters of its drives.
     """
     sweeps = paper.raw.get("sweeps", [])
     varied = list(dict.fromkeys(name for sweep in sweeps for name in sweep["vary"]))

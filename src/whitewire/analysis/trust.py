@@ -1,6 +1,6 @@
-"""From what the stage `trust` measured (records/trust.py) to tables that say how far the testbed can be trusted.
+"""Turns the records of the stage `trust` (records/trust.py) into tables that say how far the testbed can be trusted.
 
-Runs go through the analysis that verdicts come from: the same table of runs, the same estimands, the same controls.
+Runs go through the same analysis as those of papers: the same table of runs, estimands and controls.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from whitewire.tidy.columns import LANE, factors_of
 from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
-"""How far two k may be apart; shares of false alarms and of intervals that hold the truth that are aimed at."""
+"""Largest difference between two k; goals for the share of false alarms and of intervals that contain the truth."""
 BIAS = 0.02
-"""How far load from outside, other lanes, or the place in a block, may move what counts, as a share."""
+"""Largest share by which outside load, other lanes, or the place in a block may change results."""
 COMPARED_METRICS = ("throughput", "completion_time_net", "write_throughput", "read_rate_while_busy")
 """Metrics that are compared between k, where a cell has them at full scale."""
 TIMED = "completion_time"
@@ -101,7 +101,8 @@ def outcome(value: float, low: float, high: float, goal: tuple[float, float]) ->
 
 
 def outcome_of_interval(low: float, high: float, goal: tuple[float, float]) -> str:
-    """Whether a goal is met: all of the interval lies in it. Not met: no part of it does. Else, and of none, open."""
+    """Whether a goal is met: the whole interval lies in it. Not met: the whole interval lies outside. Else, or without
+    an interval, open."""
     least, most = goal
     if least <= low <= high <= most:
         return MET
@@ -111,8 +112,8 @@ def outcome_of_interval(low: float, high: float, goal: tuple[float, float]) -> s
 def write_trust_tables(folder: Path, results: Path) -> None:
     """Read the record in results/<testbed>/trust, write tables below it; `results` has the papers' runs.
 
-    Raises UserError where there is no record, or the papers that it names cannot be read, and Faults with a line for
-    each thing that is damaged or missing. Then the tables stay as they are.
+    Raises UserError if there is no record or one of its papers cannot be read, and Faults with one line per damaged or
+    missing file. The tables then stay as they are.
     """
     record = read_trust(folder)
     testbed = load_testbed(record["testbed"])
@@ -138,7 +139,7 @@ def write_trust_tables(folder: Path, results: Path) -> None:
 
 @dataclass(frozen=True)
 class Read:
-    """A block of runs whose right answer is known, as it was read; each of its `groups` is a study of its own."""
+    """A block of runs whose right answer is known, as read; each of its `groups` is a separate study."""
 
     paper: Paper
     tables: Tables
@@ -196,7 +197,7 @@ class _Found:
         return next((each for each in self.record["parts"] if each["part"] == name), None)
 
     def _papers(self, part: str) -> Iterator[tuple[Paper, TrustPart]]:
-        """The papers of a part, none where it was not measured, and what it says."""
+        """The papers of a part, and what its record says; empty if it was not measured."""
         if own := self._part(part):
             for name in own["papers"]:
                 yield load_paper(project.paper_path(name), fabric_names(self.testbed)), own
@@ -223,7 +224,7 @@ class _Found:
             yield self._once(paper, rows, self.folder / records.RATIO / synthetic.BLOCK, own["units"])
 
     def _pairs(self) -> Iterator[Read]:
-        """The blocks of one link under two names, where they were measured."""
+        """Blocks with one link under two names, if they were measured."""
         for described, own in self._papers(records.SAME):
             paper = synthetic.same(described, planned_units(own))
             rows = synthetic.of_controls(paper, self.testbed)
@@ -312,7 +313,7 @@ def _anew(path: Path, stage: str) -> str:
 
 
 def _table(path: Path, columns: Sequence[str], numbers: Sequence[str], stage: str) -> pd.DataFrame:
-    """A paper's table with these columns at least, some of them numbers. Raises UserError."""
+    """A paper's table with at least these columns, of which `numbers` are converted. Raises UserError."""
     try:
         parse_table(read_bounded(path), columns)
     except (Broken, Torn) as why:
@@ -333,10 +334,11 @@ def _table(path: Path, columns: Sequence[str], numbers: Sequence[str], stage: st
 
 
 def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cells]:
-    """A row per rate, number of pairs and meter: the median error of rounds, each of which is the median of its pairs.
+    """One row per rate, number of pairs and meter: the median error over rounds, where a round's error is the median of
+    its pairs.
 
-    `rows` as records.LinkRow. `reach`: Mbit/s that all links together may carry so that processors limit none of them;
-    beyond it nothing is asked of them.
+    `rows` as records.LinkRow. `reach`: largest Mbit/s of all links together at which processors limit none of them;
+    rows beyond it have no goal.
     """
     for key, own in rows.groupby(["rate", "pairs", "meter"], sort=True):
         rate, pairs, meter = float(str(key[0])), int(str(key[1])), key[2]
@@ -358,7 +360,7 @@ def link_errors(rows: pd.DataFrame, bound: float, reach: float) -> Iterator[Cell
 
 
 def coverage(rows: Sequence[Cells]) -> Iterator[Cells]:
-    """A row per true ratio, and one of all: how many intervals hold it, and by how much estimates are off."""
+    """One row per true ratio, and one for all: how many intervals contain it, and the error of the estimates."""
     table = pd.DataFrame([row for row in rows if row["covered"] != ""])
     if table.empty:
         return
@@ -391,9 +393,9 @@ def _same(source: str, group: int, rows: Iterable[Mapping[str, Any]]) -> Iterato
 
 def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: int, runs: int = synthetic.RUNS,
                reads: Callable[[Paper, Sequence[DesignRow], Path], Read] = _read) -> Iterator[Cells]:  # fmt: skip
-    """A row per cell, metric and pair of neighbouring k: what the second says over what the first says, at full scale.
+    """One row per cell, metric and pair of neighbouring k: second value over first, at full scale.
 
-    `folder` has a folder `rung<i>-<turn>` for each k and turn, with so many `runs` of each cell
+    `folder` has a folder `rung<i>-<turn>` for each k and turn, with `runs` runs of each cell
     (measure.trust_runs.on_scales); `reads` reads a block. Raises Faults.
     """
     read_at = []
@@ -417,13 +419,13 @@ def scale_rows(paper: Paper, testbed: Mapping[str, Any], folder: Path, turns: in
 
 
 def _of_start(read: Tables, start: str) -> Tables:
-    """The same tables with the start in the names of blocks, since each start has overhead runs of its own."""
+    """The tables with the start added to the names of blocks, since each start has its own overhead runs."""
     runs, overheads = (each.assign(block=each["block"].astype(str) + f".{start}") for each in read)
     return runs, overheads
 
 
 def _has_full_scale(runs: Runs, experiment: str, metric: str) -> bool:
-    """Whether what runs say of a metric has an equivalent at full scale: what has none differs from k to k."""
+    """Whether a metric has full-scale values; others differ between k by nature."""
     rows = runs.groups.get((experiment, metric))
     return rows is not None and bool(pd.to_numeric(rows["full_scale_value"], errors="coerce").notna().any())
 
@@ -442,10 +444,10 @@ def _between(one: Sample, two: Sample) -> dict[str, object]:
 
 
 def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells]:
-    """A row per load and number of clients: rates of runs that count over those without load; how many were made.
+    """One row per load and number of clients: rates of valid runs over those without load, and the number of attempts.
 
-    `table` as tidy/runs.csv; `loads`: processors by run id. Each cell scatters as its own runs do. The goal goes for
-    the largest of the rows, so that their intervals hold together at 95 % (Bonferroni).
+    `table` as tidy/runs.csv; `loads`: processors by run id. Each cell has its own scatter. The goal concerns the row
+    with the largest change, so intervals hold jointly at 95 % (Bonferroni).
     """
     table = table.assign(load=[loads[run_id] for run_id in table["run_id"]])
     good = table[(table["metric"] == synthetic.METRIC) & (table["valid"].astype(str) == "true")]
@@ -472,10 +474,11 @@ def load_rows(table: pd.DataFrame, loads: Mapping[str, float]) -> Iterator[Cells
 
 
 def lane_rows(paper: Paper, turns: Sequence[Mapping[int, Tables]]) -> Iterator[Cells]:
-    """A row per cell, kind of overhead run and number of lanes above 1: times beside other lanes over times alone.
+    """One row per cell (or kind of overhead run) and number of lanes above 1: times beside other lanes over times
+    alone.
 
-    `turns`: of each turn the tables by the number of lanes, as tidy/runs.csv and tidy/floors.csv. Clusters differ from
-    start to start, so that a turn gives one ratio, however many runs it has; the interval is Student's over turns.
+    `turns`: for each turn, the tables tidy/runs.csv and tidy/floors.csv by number of lanes. Clusters differ between
+    starts, so a turn gives one ratio whatever its number of runs; the interval is Student's over turns.
     """
     pairs = [
         _timed(paper, *made[count]).assign(turn=turn, compared=max(counts), lanes=count)
@@ -494,7 +497,7 @@ def lane_rows(paper: Paper, turns: Sequence[Mapping[int, Tables]]) -> Iterator[C
 
 
 def _over_turns(logs: np.ndarray) -> Cells:
-    """The mean of logarithms of ratios as a ratio, with Student's interval; of one there is none."""
+    """Geometric mean of ratios, given as logarithms, with Student's interval; a single ratio has no interval."""
     if not len(logs):
         return {}
     mean, half = float(np.mean(logs)), math.nan
@@ -505,9 +508,9 @@ def _over_turns(logs: np.ndarray) -> Cells:
 
 
 def _timed(paper: Paper, runs: pd.DataFrame, overheads: pd.DataFrame) -> pd.DataFrame:
-    """Kind, cell, seconds and validity of each attempt at a run or overhead run; seconds are NaN where it failed.
+    """Kind, cell, seconds and validity of each attempt at a run or overhead run; seconds are NaN if it failed.
 
-    An overhead run of several jobs is one attempt that takes as long as all of them (as in net.OverheadErrors).
+    An overhead run of several jobs is one attempt with the sum of their times (as in net.OverheadErrors).
     """
     runs = runs.assign(seconds=pd.to_numeric(runs["value"].where(runs["metric"] == TIMED)))
     of_runs = runs.groupby(["experiment", "run_id", "attempt"])[["seconds", "valid"]].first().reset_index()
@@ -526,10 +529,8 @@ def _timed(paper: Paper, runs: pd.DataFrame, overheads: pd.DataFrame) -> pd.Data
 
 
 def starts_of(table: pd.DataFrame, raw: Path) -> Starts:
-    """When each attempt of a paper's tidy/runs.csv began, by its record; of blocks whose runs are not there nothing.
-
-    Raises Faults.
-    """
+    """Begin of each attempt in a paper's tidy/runs.csv, from its record; blocks whose runs are missing are left out.
+    Raises Faults."""
     found: dict[tuple[str, int], float] = {}
     for name in table["block"].dropna().unique():
         if (raw / str(name) / "runs").is_dir():
@@ -545,17 +546,20 @@ def _starts(runs: Iterable[RunRecord]) -> dict[tuple[str, int], float]:
 
 
 def begun(table: pd.DataFrame, starts: Starts) -> pd.DataFrame:
-    """`table`, as tidy/runs.csv, with the column `begun`: when each attempt began, seconds since 1970.
+    """`table` (as tidy/runs.csv) with the column `begun`: begin of each attempt, seconds since 1970; NaN if no record
+    has it.
 
-    NaN where no record has it. A design's order does not give it: what an analysis decided is made later or never.
+    The design's order does not give it, because interim analyses postpone or drop runs.
     """
     attempts = zip(table["run_id"], pd.to_numeric(table["attempt"]), strict=True)
     return table.assign(begun=[starts.get((run, attempt), math.nan) for run, attempt in attempts])
 
 
 def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
-    """A row per source, and one of all: how much longer a run takes that comes last in its block than one that is
-    first; `tables` as `begun` gives them."""
+    """One row per source, and one for all: by what share the last run of a block takes longer than the first.
+
+    `tables` as `begun` returns them.
+    """
     found = {source: placed(table) for source, table in tables.items()}
     found = {source: each for source, each in found.items() if len(each)}
     if len(found) > 1:
@@ -568,10 +572,8 @@ def order_rows(tables: Mapping[str, pd.DataFrame]) -> Iterator[Cells]:
 
 
 def placed(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each valid run, its place in the block (0 to 1), its cell and its time's logarithm.
-
-    Attempts that do not count had places as well.
-    """
+    """For each valid run: its place in the block (0 to 1), its cell, and the logarithm of its time. Places count
+    invalid attempts too."""
     table = table[table["begun"].notna()]
     order = table.groupby("block")["begun"].rank("dense")  # the rows of an attempt share a moment
     last = order.groupby(table["block"]).transform("max")
@@ -589,8 +591,8 @@ def placed(table: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Drift:
-    """`change`: by what share a time grows from the first place of a block to the last, with its interval; the p-value
-    of no change; of `n` runs in `cells` cells with at least two."""
+    """`change`: share by which a time grows from the first to the last place of a block, with its interval and p-value
+    (of no change); for `n` runs in `cells` cells with at least two runs."""
 
     n: int
     cells: int
@@ -601,10 +603,10 @@ class Drift:
 
 
 def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = synthetic.SEED) -> Drift | None:
-    """The slope of logarithms on places within cells, over all cells; None where no cell has two places.
+    """Common slope of logarithms on places within cells; None if no cell has two places.
 
-    Its interval is Student's with an error that takes each cell's scatter as it is; its p-value comes from permuting
-    the runs within their cells.
+    The interval is Student's, with an error that allows each cell its own scatter; the p-value comes from permutations
+    within cells.
     """
     _, index, counts = np.unique(cells, return_inverse=True, return_counts=True)
     kept = counts[index] > 1
@@ -635,7 +637,8 @@ def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = sy
 
 
 def _summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) -> Iterator[Cells]:
-    """A row per question: what was asked, of how many, the answer with its interval, the goal, and how to ask again."""
+    """One row per question: what was asked, of how many, the answer with its interval, the goal, and the command that
+    asks again."""
     bound = record["bound"]
     for meter, words in ((records.IPERF3, "by iperf3"), (records.COUNTERS, "by bytes that the switch's ports count")):
         own = [row for row in rows.get("links.csv", []) if row["meter"] == meter and row["reach"] == "true"]
@@ -673,7 +676,7 @@ def _summary(rows: Mapping[str, Sequence[Cells]], record: records.TrustRecord) -
 
 def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, goal: tuple[float, float]
            ) -> Iterator[Cells]:  # fmt: skip
-    """The share of rows with `true`, of those with an answer; rows whose cell is empty are counted apart."""
+    """Share of rows with `true` among those with an answer; rows with an empty cell are counted separately."""
     if not rows:
         return
     answers = [row[column] == "true" for row in rows if row[column]]
@@ -686,7 +689,7 @@ def _share(part: str, asked: str, rows: Sequence[Cells], column: str, of: str, g
 
 def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of: str, right: float, bound: float
            ) -> Iterator[Cells]:  # fmt: skip
-    """The row that is farthest from what is right, as a share off; the bound goes for either side."""
+    """The row that is farthest from the right value; the bound holds in both directions."""
     numbers = [[float(str(row[name] or "nan")) - right for name in (column, "low", "high")] for row in rows]
     known_ = [each for each in numbers if math.isfinite(each[0])]
     if not known_:
@@ -696,8 +699,8 @@ def _worst(part: str, asked: str, rows: Sequence[Cells], column: str, n: int, of
 
 
 def _beside(asked: str, rows: Sequence[Cells]) -> Cells:
-    """The row of lanes.csv that says most against the goal: it is met where every row's interval lies in it, and not
-    met where one lies beside it."""
+    """The row of lanes.csv that decides about the goal: met if every interval lies inside, not met if one lies wholly
+    outside."""
     goal = (-BIAS, BIAS)
     numbers = [[float(str(row.get(name) or "nan")) - 1 for name in ("ratio", "low", "high")] for row in rows]
     found = [(outcome_of_interval(low, high, goal), value, low, high) for value, low, high in numbers]

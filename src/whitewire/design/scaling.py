@@ -20,7 +20,7 @@ SEND_BUFFER = 131072
 """Least size of a socket's largest send buffer, in bytes."""
 
 RECEIVE_BUFFER = 262144
-"""Least size of a socket's largest receive buffer, in bytes: its window is HDFS_SOCKET_BUFFER."""
+"""Least size of a socket's largest receive buffer, in bytes; half of it, HDFS_SOCKET_BUFFER, is the TCP window."""
 
 FIRST_RECEIVE_BUFFER = 8192
 """Receive buffer of a new socket in bytes, which the kernel enlarges as needed. A daemon's sockets keep the value from

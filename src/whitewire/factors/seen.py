@@ -77,9 +77,9 @@ def slow_host(record: RunRecord) -> float | None:
 
 
 def link_rate(record: RunRecord) -> float | None:
-    """Rate in Mbit/s, over links and directions the one that differs most from the rate asked for.
+    """Rate in Mbit/s of the link and direction that is farthest from the rate asked for.
 
-    Real links may exceed it: for them the slowest rate, and None if one reports no rate and none is too slow.
+    Real links may be faster: of these the slowest rate counts. None if a link reports no rate and none is too slow.
     """
     links, asked = _alike(record), record["fabric"]["rate"]
     rates = [link[way] for link in links for way in ("rate", "rate_in") if way in link]
@@ -155,7 +155,7 @@ def block_asked(record: RunRecord) -> float | None:
 
 
 ROUNDED = 0.01
-"""Largest share by which a block may be smaller than asked, since sizes are rounded up to HDFS's granule."""
+"""Largest share by which a block may be smaller than asked, since HDFS rounds sizes to its granule."""
 
 
 def block_bytes(record: RunRecord) -> float | None:

@@ -66,12 +66,11 @@ class Only:
 
 def measure_block(paper: str, testbed: str, design_path: Path, block: str, output: Path,
                   interim: InterimAnalysis | None = None, only: Only | None = None) -> None:  # fmt: skip
-    """Make the runs of a block that its journal lacks, or `only` those of one claim; `output` (block.json) is written
-    last.
+    """Make the missing runs of a block, or with `only` those of one claim; `output` (block.json) is written last.
 
-    `interim` judges the paper's claims by the runs so far; runs that none of them needs any more are not made. The
-    environment may hold a budget (budget.BUDGET_VARIABLE), after which no run begins. Raises UserError when the testbed
-    cannot work here or its calibration fails; finished runs stay.
+    `interim` judges the paper's claims by the runs so far; runs that no claim needs any more are left out. After the
+    budget in the environment (budget.BUDGET_VARIABLE), if any, no run begins. Raises UserError when the testbed cannot
+    work here or its calibration fails; finished runs stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))

@@ -26,7 +26,7 @@ from whitewire.testbed.emulated import software
 from whitewire.workloads import workload_of
 
 CLOSING_S, START_S = 15.0, 90.0
-"""Seconds that a budget reserves for the end of a cluster, and at least for its start."""
+"""Seconds that a budget reserves for the end of a cluster, and the least that it reserves for the start."""
 
 Known = Mapping[str, Sequence[RunRecord]]
 """Existing valid overhead runs, by name."""
@@ -124,7 +124,8 @@ class BlockPlan:
         return defining_overhead(self.config, run.workload, run.parameters, run.store["kind"] == "cephfs")
 
     def expected(self, shared: str, runs: Sequence[Run], known: Known) -> list[float]:
-        """Seconds of each run with the overhead runs after it; those before the first run are part of the start."""
+        """Seconds of each run including the overhead runs after it; overhead runs before the first run belong to the
+        start."""
         overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
         return [
             run.expected_seconds + sum(durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(place))
@@ -132,7 +133,8 @@ class BlockPlan:
         ]
 
     def seconds_until_a_run(self, shared: str, runs: Sequence[Run], known: Known) -> float:
-        """Seconds that a cluster needs to start, make its first run and end: with less it would start for nothing."""
+        """Seconds that a cluster needs to start, make its first run and end; with less time left, starting it would be
+        useless."""
         overheads, kinds = self.overheads(shared, runs, known), self._kinds(runs)
         due = [durations.overhead_seconds(kinds[key].row) for key in overheads.ahead(0) if not overheads.has(key)]
         return START_S + sum(due) + runs[0].expected_seconds + CLOSING_S

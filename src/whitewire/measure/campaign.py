@@ -28,7 +28,7 @@ from whitewire.records.reasons import FAILED, Reason
 from whitewire.records.run import DesignRow, RunRecord
 
 Around = Callable[[Callable[[], AttemptOutcome], Stack, str], AttemptOutcome]
-"""Makes the given attempt at the run with this id, with something around it; returns the attempt's outcome."""
+"""Makes an attempt at the run with this id under special conditions, such as load; returns the attempt's outcome."""
 
 
 def plainly(attempt: Callable[[], AttemptOutcome], stack: Stack, run_id: str) -> AttemptOutcome:
@@ -64,7 +64,7 @@ class Campaign:
     weights: Weights = field(default_factory=Weights)
     shortage: Shortage = field(default_factory=Shortage)
     timed: list[tuple[float, float]] = field(default_factory=list)
-    """Seconds that each valid run took, and that it was planned to take."""
+    """Actual and planned seconds of each valid run."""
 
     def __post_init__(self) -> None:
         self.idle = IdleWait(self.progress.say)

@@ -24,7 +24,7 @@ from whitewire.testbed.site import job
 from whitewire.testbed.site.inventory import of_lane
 
 _STOP, MARK = "stop", "mark"
-"""Values of `outliers` in config.yaml, for things beyond their bounds: no paper that uses them starts, or each of its
+"""Values of `outliers` in config.yaml: papers that use something beyond its bound do not start, or each of their
 figures is marked."""
 _GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
 

@@ -26,8 +26,10 @@ from whitewire.tools.fio import FIO_BLOCK, fio_bandwidth
 from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 
 PAUSES = (0, 0, 2, 10, 30)
-"""Seconds to wait before each attempt of a probe; if all are beyond the bound, the runs at its scale are left out. Each
-attempt takes twice as long as the one before, and the pauses give a machine time that is busy for a moment."""
+"""Seconds to wait before each attempt of a probe; if none is within the bound, the runs at its scale are left out.
+
+Each attempt takes twice as long as the one before, and the pauses let a short load pass.
+"""
 _ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same for the stage `links`, where a drive beyond its bound is reported but stops nothing yet."""
@@ -111,14 +113,14 @@ def _rounds(clients: Sequence[Host], datanodes: Sequence[Host]) -> list[list[tup
 
 
 def _neighbours(datanodes: Sequence[Host]) -> list[tuple[Host, Host]]:
-    """Pairs of DataNodes with the next one, as replicas travel; no host is in two, or acknowledgements of one would
-    share a link with data of another. None for a single DataNode."""
+    """Pairs of each DataNode and the next one, as replicas travel. No host is in two pairs, because acknowledgements of
+    one would share a link with data of the other. Empty for a single DataNode."""
     first = next(iter(schedule.ring(len(datanodes))), [])
     return [(datanodes[one], datanodes[other]) for one, other in first]
 
 
 def _beside(pairs: list[tuple[Host, Host]], datanodes: Sequence[Host]) -> list[list[tuple[Host, Host]]]:
-    """The pairs together with neighbours among the DataNodes that they leave free; if too few are, in two rounds."""
+    """The pairs together with neighbours among the remaining DataNodes; in two rounds if too few remain."""
     taken = {host.name for pair in pairs for host in pair}
     free = [host for host in datanodes if host.name not in taken]
     return [pairs + _neighbours(free)] if len(free) > 1 else [pairs, *filter(None, [_neighbours(datanodes)])]

@@ -23,7 +23,7 @@ from whitewire.measure.block import Block
 from whitewire.paths import KILLED_WITH_THIS, shown
 
 _RUNS = 1000
-"""Runs of each cell in another lane: more than the block can last."""
+"""Runs of each cell in another lane: enough to outlast any block."""
 _START_S, _PAUSE_S = 300.0, 0.5
 """Seconds within which another lane must make its first attempt, and seconds between two checks for that."""
 TASK = "task.json"

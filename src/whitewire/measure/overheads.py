@@ -61,9 +61,9 @@ def too_wide(overheads: Sequence[RunRecord], runs: Sequence[RunRecord]) -> bool:
 class Overheads:
     """The overhead runs of one cluster, by kind of job: `known` are the valid ones, `names` the names of the kinds.
 
-    `first`: index (from 0) of each kind's first one of `runs` runs; `counts`: overhead runs that each kind gets;
-    `interim`: index of the first run after the first interim analysis. `known` may have some of an interrupted
-    measurement.
+    `first`: for each kind, index (from 0) of the first of the `runs` runs that needs it; `counts`: planned overhead
+    runs per kind; `interim`: index of the first run after the first interim analysis. `known` may include overhead runs
+    of an interrupted measurement.
     """
 
     def __init__(self, first: Mapping[OverheadKey, int], names: Mapping[OverheadKey, str], runs: int,

@@ -18,10 +18,10 @@ from whitewire.levels import CellId
 
 
 class Seen(Protocol):
-    """Result of an interim analysis: the claims that are decided, those that are open, and the cells that these need.
+    """Result of an interim analysis: decided claims, open claims, and the cells that open claims need.
 
-    `near`: the cells of claims that the effort's runs may decide, as far as is known; `place`: the turn of each cell,
-    that of its first claim.
+    `near`: cells of claims that the effort's runs may decide, as far as known; `place`: the turn of each cell, by its
+    first claim.
     """
 
     @property
@@ -45,13 +45,15 @@ make (id to reason).
 
 @dataclass
 class Rounds:
-    """The runs of a block by round. `rows`: run id to cell, in the order of running; `analyses`: numbers of runs per
-    cell after which claims are analysed; the last of them is no interim analysis, because no run is left after it.
+    """The runs of a block by round.
 
-    Blocks of a paper number their rounds in turn: of two `blocks`, the one with `first` 1 has rounds 1, 3, 5, … and the
-    other one 2, 4, 6, … `made`: whether the other blocks have made their rounds up to a number. So the analysis after n
-    runs sees the same runs whichever block makes it, and there are only those analyses that the levels of intervals
-    allow for.
+    `rows`: run id → cell, in the order of running. `analyses`: numbers of runs per cell after which claims are
+    analysed; the last is no interim analysis, because no run is left after it.
+
+    Blocks of a paper number their rounds alternately: of two `blocks`, the one with `first` 1 has rounds 1, 3, 5, … and
+    the other 2, 4, 6, … `made`: whether the other blocks have made their rounds up to a number. An analysis waits for
+    them, so that after n runs it sees the same runs in every block, and takes place only where the levels of intervals
+    plan one.
     """
 
     rows: Mapping[str, CellId]
@@ -96,9 +98,9 @@ class Rounds:
     def turn(self, run_id: str, seen: Seen, after: int, by_round: bool) -> tuple[bool, bool, int, int, int]:
         """The sort key of a run after the analysis at `after` runs.
 
-        Cells that no open claim needs come last, and before them cells that hardly decide a claim. Otherwise, rounds
-        before the next analysis come first, and among them claim by claim, each in whole rounds; with `by_round`, round
-        by round, because lanes take rounds.
+        Cells that no open claim needs come last, preceded by cells that hardly decide a claim. The other runs come in
+        the order of analyses, then of claims, each in whole rounds; with `by_round`, round by round, because lanes take
+        rounds.
         """
         cell, number = self.rows[run_id], self.of[run_id]
         stage = sum(runs < max(number, after + 1) for runs in self.analyses)

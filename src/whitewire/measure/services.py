@@ -48,7 +48,7 @@ class Services:
     def stack(self, suite: HiBench | None = None) -> Stack:
         """All services that the runs need, not yet started.
 
-        Runs without modelled drives may use the cluster of others.
+        Runs without modelled drives may share a cluster with runs that have them.
         """
         testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
         jobs = any(run.workload.on_yarn for run in self.runs)

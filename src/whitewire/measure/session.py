@@ -49,7 +49,8 @@ class Session:
         self._begun = 0
 
     def _turns(self) -> Turns:
-        """The turns of the runs. Once a run of the block counted, also on another cluster, not all are disturbed."""
+        """The order of the runs. Once a run of the block is valid, on any cluster, other programs have not disturbed
+        every attempt."""
         campaign = self.campaign
         give_up_at = NEVER if campaign.spent.get("runs") else campaign.give_up_at
         rounds = campaign.plan.rounds(campaign.rows, campaign.paper_runs.others_made)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 _LAST, TOO_MANY, LEAST_RUNS = 20, 18, 10
-"""Window of attempts, number of them that must be short of processors, and least number of distinct runs among them: a
-single run that a machine cannot make is no sign that it can make none."""
+"""Window of attempts, least number of them that were short of processors, least number of distinct runs among these.
+One run that a machine cannot make does not show that it can make none."""
 
 
 class Shortage:

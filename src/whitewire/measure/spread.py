@@ -34,11 +34,11 @@ from whitewire.testbed.samples import processor_ticks
 ROUNDS_FOLDER = ".rounds"
 """Lock file in a block's folder, with one byte per round; the process that has locked a byte makes that round."""
 MOST_ROUNDS = 100_000
-"""Most rounds of one cluster; those of the next cluster follow them in the lock file."""
+"""Most rounds of one cluster; the next cluster's rounds follow in the lock file."""
 LEAST_ROUNDS = 2
 """Least rounds per lane for a further lane to be worth its start."""
 _LAST, CROWDED = 10, 3
-"""Window of attempts, and number of them that lacked processors beside other lanes at which lanes are too many."""
+"""Window of attempts, and number of them short of processors beside other lanes from which there are too many lanes."""
 PATIENCE_S = 1.0
 """Seconds between two checks whether a process that makes rounds has ended."""
 DIE_WITH_PARENT = 1
@@ -106,7 +106,7 @@ class Team(Protocol):
     """The lanes in which a cluster's runs are made, as seen by the session in one of them."""
 
     leads: bool
-    """Whether this lane makes what is made once: interim analyses and further overhead runs."""
+    """Whether this lane makes interim analyses and further overhead runs, which are made once."""
 
     def takes(self, number: int) -> bool:
         """Whether this lane makes a round."""
@@ -382,9 +382,10 @@ class Lead(Beside):
         return [worker.report for worker in self.workers]
 
     def leave(self) -> Sequence[WorkerReport]:
-        """Stop making runs in this lane, because its cluster cannot; returns the other lanes' reports at their end.
+        """Stop making runs in this lane because its cluster cannot; returns the other lanes' reports when they have
+        ended.
 
-        They get no more interim analyses, so runs that wait for one are not reported as out of time.
+        The lanes get no more interim analyses, so runs that wait for one are not reported as out of time.
         """
         self.claims.close()
         for worker in self._busy:

@@ -95,7 +95,8 @@ def _seconds_of(within: str, effort: str, local: bool) -> float:
 
 
 def _known(folder: Path) -> dict[str, str]:
-    """Names of measured parts' hosts, by their names for ssh or the scheduler: another job may have other nodes."""
+    """Names of hosts from parts measured before, by their names for ssh or the scheduler: another job may have other
+    nodes."""
     try:
         return {host["target"]: host["name"] for host in read_hosts(folder)["hosts"]}
     except Broken:

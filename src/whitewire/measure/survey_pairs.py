@@ -42,7 +42,7 @@ class Pairs:
         """Best Mbit/s that a host has sent, or received, on a fabric; a slow host gets fewer bytes to send."""
 
     def measure(self) -> None:
-        """Measure all passes: first, on every fabric, the one over all pairs with the first number of streams."""
+        """Measure all passes. On every fabric the first pass is that of all pairs with the first number of streams."""
         count = len(self.testbed.hosts)
         if count < 2:
             self.work.leave_out("links", "one host has no other to send to")

@@ -32,8 +32,10 @@ from whitewire.testbed.emulated.segment import segment_unavailable
 _EFFORTS: tuple[Effort, ...] = get_args(Effort)
 BUDGET_S = {"smoke": 40.0, "quick": 240.0, "full": 280.0}
 BUDGET_HERE_S = {"smoke": 30.0, "quick": 60.0, "full": 280.0}
-"""Most seconds of a survey, without its end: of a site, and of hosts on this machine. These are all alike, so the first
-report of a paper need not wait for every pair of them."""
+"""Most seconds of a survey without its end: on a site, and on this machine.
+
+Hosts on this machine are all alike, so the first report of a paper need not wait for every pair.
+"""
 _OPEN_S, OPEN_HERE_S = 10.0, 4.0
 """Seconds until hosts of a site, or on this machine, are up and described."""
 KEPT_BACK = 0.1
@@ -61,7 +63,8 @@ class Shape:
 
 
 def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, asked: str = "") -> Shape:
-    """The largest cluster that the papers (or the paper `asked`) need at an effort; of equal ones the first."""
+    """The largest cluster that the papers (or the paper `asked`) need at an effort; the first if several are
+    largest."""
     named: Counter[str] = Counter()
     best: tuple[int, Shape] = (0, Shape("", {}, 1, ()))
     for paper in papers:
@@ -129,8 +132,8 @@ def plan_survey(
 
 
 def transports_of(config: Mapping[str, Any]) -> list[TransportPlan]:
-    """The transports of a testbed to measure with iperf3: those with a library or variables. What changes Java alone
-    goes by TCP here."""
+    """The transports of a testbed to measure with iperf3: those with a library or variables. Transports that only
+    change Java use TCP here."""
     return [
         {"name": each.name, "kind": each.kind, "preload": [*each.preload], "environment": {**each.environment}}
         for each in transports.defined(config) if each.variables
@@ -171,7 +174,7 @@ def _wanted(config: Mapping[str, Any], shape: Shape, apart: bool, hosts: int) ->
 
 
 def at_once_here(rate: float, hosts: int) -> int:
-    """Pairs at the same time if all hosts share this machine: so few that its processors limit none of them."""
+    """Pairs to measure at the same time if all hosts share this machine: few enough that processors limit none."""
     return max(1, min(hosts // 2, PAIRS_PER_PROCESSOR * (os.cpu_count() or 1), int(links.MOST_RATE // rate)))
 
 

@@ -51,9 +51,8 @@ _OVERRUN = 1.5
 def measure_trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:
     """Measure how far an emulated testbed can be trusted; the record goes to `results`/trust, trust.json last.
 
-    `parts`: some of records.parts.PARTS between commas; `within`: how long it may take, as a budget; `dry_run` says
-    only what would be measured. Returns whether there is a record now. Raises UserError on other testbeds, and where no
-    part could be made.
+    `parts`: comma-separated, from records.parts.PARTS; `within`: time limit, as a budget; `dry_run`: print the plan
+    only. Returns whether there is a record now. Raises UserError on other testbeds, and if no part could be made.
     """
     os.environ.pop(LANES_VARIABLE, None)  # comparisons run alone, except for the lanes that they ask for
     wanted, config = parts_of_trust(parts), load_testbed(testbed)

@@ -138,7 +138,7 @@ def of_turn(numbers: Sequence[int], turn: int) -> Sequence[int]:
 
 
 def _papers_of_kinds(papers: Sequence[Paper], testbed: Mapping[str, Any]) -> list[Paper]:
-    """Few papers that together have all workloads of the papers; of equally useful ones the cheapest."""
+    """A small set of papers that has all workloads of the papers; among equally useful papers the cheapest."""
     kinds = {paper.id: {row["workload"] for row in synthetic.of_kinds(paper, testbed, 1)} for paper in papers}
     found, lacking = list[Paper](), set[str]().union(*kinds.values())
     while lacking:

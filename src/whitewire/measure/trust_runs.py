@@ -140,8 +140,8 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
               deadline: Deadline | None = None) -> int:  # fmt: skip
     """Measure the cells of smoke effort, `runs` runs each, at each scale candidate of a paper in turn, `turns` times.
 
-    In turn, so that drift is not confounded with k. Each scale candidate has its own start of the cluster, and finished
-    blocks are not made again. Returns the number of complete turns.
+    Alternating keeps drift from being confounded with k. Each scale candidate has its own start of the cluster, and
+    finished blocks are not made again. Returns the number of complete turns.
     """
     for turn in range(turns):
         for candidate in range(paper.candidate_count):

@@ -22,8 +22,8 @@ are never given up, but left for the next start."""
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """How an attempt ended: why it does not count (empty: it does); whether it ended with an error; whether other
-    programs disturbed it; how it lacked processors (empty: it did not)."""
+    """How an attempt ended: why it does not count (empty: it does), whether with an error, whether disturbed by other
+    programs, and how it lacked processors (empty: it did not)."""
 
     why: str = ""
     failed: bool = False
@@ -55,7 +55,7 @@ class Turns:
         """Runs that are not made, and why."""
 
     def next(self, pace: float = 1.0) -> Run | None:
-        """The next run; None at the end. `pace`: seconds that runs take per planned second."""
+        """The next run; None at the end. `pace`: actual seconds per planned second."""
         if self.hopeless:
             self.leave(Reason(OTHERS))
         while self.waiting:
@@ -80,11 +80,11 @@ class Turns:
         return not (self.spare if far else self.deadline).has(pace * run.expected_seconds)
 
     def put_back(self, run: Run) -> None:
-        """Let a run wait again, as the next one, because it was not its turn yet."""
+        """Make a run the next one again, because it was not its turn yet."""
         self.waiting.insert(0, run)
 
     def take_back(self, runs: Sequence[Run]) -> None:
-        """Make runs here, as the next ones, that another lane was to make."""
+        """Take over runs from another lane, as the next ones."""
         self.elsewhere = [run for run in self.elsewhere if run not in runs]
         self.waiting[:0] = runs
 

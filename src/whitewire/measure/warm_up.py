@@ -72,7 +72,8 @@ def _jobs(stack: Stack, runs: Sequence[Run], smoke: bool, say: Callable[[str], N
 
 
 def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[], Result]) -> Result | None:
-    """Make a warm-up run; None if it failed though all services are up: its runs will show why."""
+    """Make a warm-up run; None if it failed although all services are up, because the real runs will show the
+    reason."""
     try:
         return act()
     except FAILURES as failure:
@@ -84,9 +85,9 @@ def _tried(stack: Stack, say: Callable[[str], None], what: str, act: Callable[[]
 
 
 def _of_smoke(runs: Sequence[Run]) -> list[Run]:
-    """One run per workload and kind of store, on the most hosts that it has; it gives the overhead run.
+    """One run per workload and kind of store, on the most hosts that it has; it serves as overhead run at smoke effort.
 
-    TestDFSIO comes first, because its two jobs warm up the others; without it all are made twice.
+    TestDFSIO comes first, because its two jobs warm up the others; without it all runs are made twice.
     """
     wide = sorted(runs, key=lambda run: (run.workers is None, parameter(run.parameters, "maps")))
     kinds = sorted({overhead_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)

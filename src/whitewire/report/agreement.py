@@ -1,5 +1,5 @@
-"""How far two results agree, by rule: the same verdicts as a share and as Cohen's kappa, which side decides where they
-are not the same, and whether more estimates differ than chance would have it."""
+"""How far two results agree: share of equal verdicts and Cohen's kappa, which side decides where only one does, and
+whether more estimates differ than chance explains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from whitewire.report.comparison import OTHER_VERDICT, SAME_VERDICT, UNDECIDED, 
 from whitewire.report.reference import read_reference
 
 FALSE = 0.05
-"""Share of estimates of the same thing whose ratio's 95 % interval does not hold 1."""
+"""Expected share of estimates of the same quantity whose ratio's 95 % interval excludes 1."""
 _SURE = 0.95
 _NAMES = ("the reference", "this run")
 AGREEMENT_TABLE, AGREEMENT_RECORD = "verdicts.csv", "agreement.json"
@@ -39,7 +39,7 @@ class Scope(TypedDict):
     share: float | None
     """Share of `same` among `claims`."""
     kappa: float | None
-    """None where both sides have one verdict throughout: chance alone would agree."""
+    """None if each side has only one verdict, because chance alone would agree."""
 
 
 class Estimates(TypedDict):
@@ -48,16 +48,16 @@ class Estimates(TypedDict):
     compared: int
     differ: int
     by_chance: int
-    """Upper 95 % point of the number of differing estimates if nothing differs."""
+    """Number of differing estimates that chance exceeds in 5 of 100 comparisons."""
     apart: int
     """Intervals without a value in common."""
 
 
 class Agreement(TypedDict):
-    """Agreement of two results: of `all` claims, of those that `runs` judge, and of these by paper."""
+    """Agreement of two results: over `all` claims, over those that `runs` judge, and over the latter by paper."""
 
     agrees: bool | None
-    """None where runs decide nothing on both sides: neither a verdict nor an estimate with its interval."""
+    """None if runs decide nothing on both sides: neither a verdict nor an estimate with an interval."""
     all: Scope
     runs: Scope
     papers: dict[str, Scope]
@@ -65,8 +65,10 @@ class Agreement(TypedDict):
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Cohen's kappa of two raters' categories (Educational and Psychological Measurement 20, 1960): the share of equal
-    pairs beyond that which chance gives, over the most that this can be; None where chance gives all, and of no pair.
+    """Cohen's kappa of two raters' categories (Educational and Psychological Measurement 20, 1960).
+
+    The share of equal pairs above chance, over its largest possible value. None without pairs, and if chance gives only
+    equal pairs.
     """
     n = len(pairs)
     one, two = (Counter(side) for side in zip(*pairs, strict=True)) if pairs else (Counter[str](), Counter[str]())
@@ -77,13 +79,16 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def by_chance(estimates: int) -> int:
-    """As many of so many estimates as differ at most, in 95 of 100 comparisons, where nothing does."""
+    """Largest number of `estimates` estimates that differ by chance alone, in 95 of 100 comparisons."""
     return int(scipy.stats.binom.ppf(_SURE, estimates, FALSE)) if estimates else 0
 
 
 def agreement_of(table: pd.DataFrame) -> Agreement:
-    """From the table of comparison.verdicts. Two results agree where no claim that both decide has another verdict,
-    and no more estimates differ than chance explains; None where runs decide nothing on both sides."""
+    """Agreement from the table of comparison.verdicts.
+
+    Two results agree if no claim that both decide has different verdicts, and no more estimates differ than chance
+    explains. None if runs decide nothing on both sides.
+    """
     judged = table[table["stands"] != ""]
     by_runs = judged[judged["route_a"].isin(MEASURED) | judged["route_b"].isin(MEASURED)]
     bounded = by_runs[by_runs["differs"].isin([comparison.YES, comparison.NO]) & (by_runs["overlap"] != "")]
@@ -119,9 +124,9 @@ def _scope(rows: pd.DataFrame) -> Scope:
 def beside_reference(results: Path, folder: Path, own: Mapping[str, comparison.Results] | None = None) -> Path:
     """Write to `folder` how a testbed's results agree with the reference, for documents; return the folder.
 
-    agreement.json has `state`: `compared`, with Agreement, messages and what the reference is; `itself`, of the opened
-    reference; `none` where there is no reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
-    `own`: the papers of the results that are compared (None: all; UserError where one of them is damaged).
+    agreement.json has `state`: `compared`, with Agreement, messages and the reference's description; `itself` for the
+    opened reference; `none` without a reference; `unusable`, with the reason. verdicts.csv is that of sides.verdicts.
+    `own`: the papers to compare (None: all; UserError if one is damaged).
     """
     loaded = load_results(results) if own is None else own
     folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +154,7 @@ def _beside(results: Path, own: Mapping[str, comparison.Results], folder: Path) 
 
 
 def is_of_bundle(results: Path, files: Mapping[str, bytes]) -> bool:
-    """Whether an opened project's `results/<testbed>` are those of a bundle, but for what is judged anew."""
+    """Whether an opened project's `results/<testbed>` are those of a bundle, except for what is judged anew."""
     project = results.resolve().parent.parent
     description = project / "config" / "testbeds" / f"{results.name}.yaml"
     places = {BUNDLE_FILE: project / BUNDLE_FILE, TESTBED_FILE: description}

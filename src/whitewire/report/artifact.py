@@ -1,6 +1,5 @@
-"""Facts of a run that the description of an artifact asks for: what ran where, in which versions, how long and on how
-much disk, what it found and what a rerun should find, what could not be run. Read from results; nothing is judged anew.
-"""
+"""Facts of a run for its description as an artifact: hosts and software, time and disk, results and what a rerun should
+find, what could not be run. Read from results; nothing is judged anew."""
 
 from __future__ import annotations
 
@@ -43,14 +42,16 @@ SET_UP = (".venv", ".cache")
 """Folders of the repository that the set-up fills."""
 _PACKAGE = re.compile(r"([^=]+)==?(.+)")
 SOME = str(Reason(DECIDED, {"runs": "some"}))
-"""The reason of all runs that no open claim needed, whichever analysis decided."""
+"""The reason of all runs that no open claim needed, whichever analysis decided the claim."""
 TEXTS = ("claim", "statement", "route", "estimand", "relation", "unit", "verdict", "reason", "asks")
 _NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high")
 
 
 class Claim(TypedDict):
-    """One claim: what is estimated, what it should be within which tolerance, and what came out. Numbers are in `unit`,
-    None where there is none; `expected` may be words, as that of a trend."""
+    """One claim: the estimand, the expected value with its tolerance, and the result.
+
+    Numbers are in `unit`, None if missing; `expected` may be words, as for a trend.
+    """
 
     paper: str
     claim: str
@@ -82,7 +83,8 @@ class Experiment(TypedDict):
 
 
 class OfPaper(TypedDict):
-    """One paper's part of a run. Seconds by stage are of the workflow's own records, and missing where it left none."""
+    """One paper's part of a run. Seconds by stage come from the workflow's records; a stage without a record is
+    missing."""
 
     paper: str
     title: str
@@ -106,16 +108,16 @@ class _Budget(TypedDict):
     had: bool
     """Whether the budget had an end."""
     seconds: float | None
-    """The longest of its starts; None: without an end, or not recorded."""
+    """The longest budget of its starts; None: unlimited, or not recorded."""
     asked: str
-    """The value of BUDGET that repeats it; the time that measuring took where none is recorded."""
+    """The value of BUDGET for a repetition: the recorded budget, else the time that measuring took."""
     ended_before: int
     """Runs that it ended before."""
 
 
 class Checkout(TypedDict):
-    """The commit with which a run is made again: with the reference results that it is compared with, if that can be.
-    Empty: none is known."""
+    """The commit with which to repeat a run: if possible one with the reference results for comparison. Empty:
+    unknown."""
 
     commit: str
     holds: bool
@@ -123,7 +125,7 @@ class Checkout(TypedDict):
 
 
 class _Machine(TypedDict):
-    """A machine, or several that are alike, by what its record says."""
+    """A machine, or several with the same recorded facts."""
 
     hosts: str
     facts: dict[str, str]
@@ -171,7 +173,7 @@ class Artifact(TypedDict):
     reports_bytes: int
     claims: list[Claim]
     bounded: int
-    """Estimates of claims from runs that have an interval, and as many of them as may differ by chance in a rerun."""
+    """Number of estimates from runs with an interval, and how many of them may differ by chance in a rerun."""
     by_chance: int
     agreement: Mapping[str, Any]
     """With the reference: see beside_reference."""
@@ -228,8 +230,8 @@ def agreement_facts(results: Path, scratch: Path) -> Mapping[str, Any]:
 
 
 def budget(blocks: Sequence[BlockRecord]) -> _Budget:
-    """The budget of all blocks of a run. What a block has until its first interim analysis is no share of it: what
-    one leaves is passed on to the next."""
+    """The budget of all blocks of a run: that of its starts, not the sum of blocks' budgets, because a block passes on
+    what it leaves."""
     own = [found for record in blocks if (found := record.get("start_budget_seconds")) is not None]
     had = any(record.get("budget_seconds") is not None for record in blocks)
     most = max(own, default=None) if had else None
@@ -240,8 +242,8 @@ def budget(blocks: Sequence[BlockRecord]) -> _Budget:
 
 
 def _checkout(measured_by: Sequence[str], is_reference: bool) -> Checkout:
-    """Of the reference the commit that holds it, since the one that measured has the previous one; of another run the
-    one that measured, unless the reference came after it."""
+    """The commit to check out: for the reference the commit that contains it, since the measuring commit has an older
+    reference; for another run the measuring commit, unless the reference came later."""
     holding = commits.holding(reference.reference_folder())
     only = measured_by[0] if len(measured_by) == 1 and COMMIT_ID.fullmatch(measured_by[0]) else ""
     holds = is_reference or bool(only and holding != only and commits.precedes(only, holding))
@@ -295,7 +297,7 @@ def _seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
 
 
 def benchmarked(path: Path) -> float | None:
-    """Seconds that Snakemake's record of a rule has (column `s`); None where there is none that can be read."""
+    """Seconds in Snakemake's record of a rule (column `s`); None if it cannot be read."""
     try:
         with path.open(newline="", encoding="utf-8") as table:
             return float(next(csv.DictReader(table, delimiter="\t"))["s"])
@@ -304,7 +306,8 @@ def benchmarked(path: Path) -> float | None:
 
 
 def _left(blocks: Iterable[BlockRecord]) -> Counter[str]:
-    """Runs of the design that do not count, by reason; after how many runs a claim was decided is one reason."""
+    """Runs of the design that do not count, by reason; runs after a decision share one reason, whatever their
+    number."""
     found = Counter[str]()
     for record in blocks:
         given_up, unavailable = set(record["given_up"]), record["unavailable"]
@@ -361,7 +364,7 @@ def _testbed(results: Path) -> Mapping[str, Any]:
 
 
 def _machines(environments: Iterable[Mapping[str, Any]]) -> list[_Machine]:
-    """Machines with different facts, each once, with the hosts that have them.
+    """Machines with different facts, each with its hosts.
 
     On an emulated testbed all hosts are on the one machine of the record; a site's are in its `machines`.
     """
@@ -413,7 +416,7 @@ def _conda(line: str) -> tuple[str, str]:
 
 
 def bytes_of(folder: Path) -> int:
-    """Size of all files below a folder, in bytes of their content; of a link the link alone. 0: no such folder."""
+    """Bytes of all files below a folder, 0 if there is none; of a link only the link itself."""
     found = 0
     for place, _, names in os.walk(folder):
         for name in names:

@@ -18,7 +18,7 @@ COLOURS = {
 }  # fmt: skip
 """Colours of verdicts, as on pages: paper/templates/report.css."""
 LETTER, _BESIDE = 6.6, 12
-"""Width of a letter of 11 pixels, about, and of what is beside the letters of a part."""
+"""Approximate width of a letter at 11 pixels, and of the margin beside the letters of a part."""
 _SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}">
 <title>{label}</title>
@@ -33,7 +33,7 @@ _SVG = """\
 
 
 def svg(claim: str, words: str, verdict: str) -> str:
-    """The badge of a claim with its verdict, in `words` as readers see it."""
+    """The badge of a claim with its verdict; `words`: the verdict as readers see it."""
     left, right = (round(LETTER * len(text) + _BESIDE) for text in (claim, words))
     said = {"claim": html.escape(claim), "words": html.escape(words), "label": html.escape(f"{claim}: {words}")}
     return _SVG.format(width=left + right, left=left, right=right, at_left=left / 2, at_right=left + right / 2,

@@ -1,9 +1,9 @@
-"""What of a testbed's results travels, and results made of it again where they arrive.
+"""The part of a testbed's results that is shared, and the project made of it elsewhere.
 
 A bundle is tables and records without raw output: design and tidy tables, verdicts and estimates, block.json and
-environments, the testbed's description and, where they were made, tables of its links and of how far it can be trusted;
-`results.json` says what it is. Opened, it is a project of its own, a folder with `config/` and `results/<testbed>/`, in
-which every stage works as it does here.
+environments, the testbed's description and, if they exist, tables of its links and of trust; `results.json` describes
+it. An opened bundle is a project of its own, a folder with `config/` and `results/<testbed>/`, in which every stage
+works.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ FORMAT = 1
 BUNDLE_TABLES = "tables"
 VERDICTS_FILE = "verdicts.csv"
 JUDGED_TABLES: Mapping[str, tuple[str, ...]] = {VERDICTS_FILE: JUDGED_COLUMNS, "estimates.csv": comparison.ESTIMATED}
-"""Tables of the analysis that are compared with another run's, and columns without which they are none; all are
-made again from the tidy ones."""
+"""Tables of the analysis that are compared with another run's, with the columns they must have; all are recomputed from
+the tidy tables."""
 OF_TESTBED: Mapping[str, tuple[str, Any]] = {
     LINKS_FOLDER: (LINKS_RECORD, links.LinksRecord),
     TRUST_FOLDER: (TRUST_RECORD, trust.TrustRecord),
 }
-"""Folders with what is known of the testbed itself: the record, and its form. Beside it are tables."""
+"""Folders with results of the testbed itself: the record, and its form. Tables are beside the record."""
 _COLUMNS = {LINKS_FOLDER: LINKS_COLUMNS, TRUST_FOLDER: OF_TRUST}
 """Columns of these by table."""
 OPENED, REFERENCE = "opened", "reference"
-"""The folder of results/ with a project per opened bundle, and that with the bundle which the repository has."""
+"""Folders of results/: opened bundles, a project each; and the bundle in the repository."""
 UNKNOWN = "unknown"
-"""The commit of a run whose code no git knows."""
+"""Commit recorded for code outside any git repository."""
 
 
 class PaperRecord(TypedDict):
@@ -102,8 +102,8 @@ class BundleRecord(TypedDict):
 def bundle_of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
     """Files of a bundle by their path in it, from `results/<testbed>` of a project.
 
-    What of the testbed itself is stale is left out, with a line on stderr. UserError with a line per fault for a paper
-    that is not measured, judged and whole, and for tables of the testbed that are not as they were written.
+    Outdated results of the testbed itself are left out, with a line on stderr. UserError with one line per fault if a
+    paper is not measured, judged and whole, or a table of the testbed has changed since it was written.
     """
     config = configuration_of(results)
     description = config / "testbeds" / f"{results.name}.yaml"
@@ -132,7 +132,7 @@ def bundle_of(results: Path, papers: Sequence[str]) -> dict[str, bytes]:
 
 
 def configuration_of(results: Path) -> Path:
-    """The folder `config` of the project that a folder `results/<testbed>` belongs to: an opened bundle's own."""
+    """The folder `config` of the project that contains `results/<testbed>`: for an opened bundle, its own."""
     own = results.resolve().parent.parent / "config"
     return own if (own / "config.yaml").is_file() else paths.root() / "config"
 
@@ -140,8 +140,8 @@ def configuration_of(results: Path) -> Path:
 def _of_testbed(
     folder: Path, name: str, kind: Any, description: str
 ) -> tuple[dict[str, bytes], list[Mapping[str, Any]]]:  # fmt: skip
-    """A folder's record and tables by path, and the record; none where they were not made, or are of another
-    description of the testbed, which is reported."""
+    """(record and tables by path, the record) of a folder; empty if it was not measured, or with another description of
+    the testbed, which is reported."""
     path, tables = folder / name, folder / BUNDLE_TABLES
     if not path.is_file() or not (tables / PACKAGE).is_file():
         return {}, []
@@ -240,10 +240,10 @@ def record_of(content: bytes, source: str) -> BundleRecord:
 def check_bundle(
     record: BundleRecord, files: Mapping[str, bytes], source: str, papers: Collection[str] | None = None
 ) -> None:
-    """UserError with one line where this version cannot take a bundle: papers that it does not know, or that it
-    measures otherwise, and files that its stages and documents cannot read.
+    """UserError with one line if this version cannot take a bundle: unknown papers, papers with another design, or
+    files that its stages and documents cannot read.
 
-    `papers`: of these alone it matters whether they are known and measured alike (None: of all).
+    `papers`: those that must be known and have the same design (None: all).
     """
     known = paper_names()
     wanted = [name for name in record["papers"] if papers is None or name in papers]
@@ -259,8 +259,8 @@ def check_bundle(
 
 
 def check_form(record: BundleRecord, files: Mapping[str, bytes], source: str) -> Mapping[str, Any]:
-    """The testbed's description in a bundle. UserError with one line where one of its files is missing, or is not what
-    stages and documents read."""
+    """The testbed's description in a bundle. UserError with one line if one of the files is missing or cannot be read
+    by stages and documents."""
     testbed = _testbed(record, files, source)
     for folder, (own, kind) in OF_TESTBED.items():
         if any(name.startswith(f"{folder}/") for name in files):
@@ -296,7 +296,7 @@ def _content(files: Mapping[str, bytes], name: str, source: str) -> bytes:
 
 
 def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[[str], T]) -> T:
-    """What a bundle's file says, by a function of its text that raises Broken or Torn. UserError for a fault."""
+    """A bundle's file, parsed by a function of its text that raises Broken or Torn. UserError for a fault."""
     content = _content(files, name, source)
     try:
         return read(form.text_of(content, name))
@@ -317,7 +317,7 @@ def _record(text: str, kind: Any) -> Any:
 
 
 def _check_tables(files: Mapping[str, bytes], folder: str, source: str, columns: Mapping[str, Collection[str]]) -> None:
-    """UserError where a folder has other tables than its datapackage.json lists, or some that cannot be read;
+    """UserError if a folder has tables that its datapackage.json does not list, or tables that cannot be read;
     `columns` by table."""
     listed = {each["path"]: each for each in _in_file(files, f"{folder}/{PACKAGE}", source, described_tables)}
     there = {name.removeprefix(f"{folder}/") for name in files if name.startswith(f"{folder}/")}
@@ -353,7 +353,7 @@ def _unlike(listed: checked.Resource, content: bytes | None) -> str:
 
 
 def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignRow], source: str) -> None:
-    """UserError where a paper's block lacks its record, or a record cannot be read or is of other runs."""
+    """UserError if a block of the paper lacks its record, or the record cannot be read or lists other runs."""
     for name in sorted(each for each in files if each.startswith(f"{paper}/raw/")):
         if not name.endswith("/block.json"):
             _in_file(files, name, source, partial(_record, kind=checked.EnvironmentRecord))
@@ -365,8 +365,8 @@ def _check_blocks(files: Mapping[str, bytes], paper: str, rows: Sequence[DesignR
 
 
 def _check_design(name: str, record: BundleRecord, testbed: Mapping[str, Any], design: bytes, source: str) -> None:
-    """Runs of a bundle are those that this version's description of the paper asks for. What of HiBench is installed
-    here is no part of it."""
+    """Check that a bundle's runs are those of this version's description of the paper. An installed HiBench does not
+    matter."""
     effort = record["papers"][name]["effort"]
     try:
         paper = load_paper(project.paper_path(name), fabric_names(testbed))
@@ -436,12 +436,12 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def bundle_name(path: Path) -> str:
-    """Name of results that come in a file: the file's, where that is a plain name, and not the reference's."""
+    """Name for results from a file: the file's, if that is a plain name other than the reference's."""
     return path.stem if PLAIN_NAME.fullmatch(path.stem) and path.stem != REFERENCE else "crate"
 
 
 def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Claims whose verdict is another than came with a bundle: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
+    """Claims whose new verdict differs from that in the bundle: `emulex-2012 E-C01 (reproduced, not inconclusive)`."""
     found = []
     for path in sorted(results.glob(f"*/analysis/{VERDICTS_FILE}")):
         paper = path.parent.parent.name
@@ -453,5 +453,5 @@ def judged_otherwise(results: Path, files: Mapping[str, bytes]) -> list[str]:
 
 
 def _verdicts(table: bytes) -> list[dict[str, str]]:
-    """Rows of a table of verdicts that is checked, or was made here."""
+    """Rows of a table of verdicts that is already checked, or was made here."""
     return parse_table(table.decode(), JUDGED_TABLES[VERDICTS_FILE])

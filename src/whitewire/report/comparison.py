@@ -65,7 +65,7 @@ ESTIMATES = ("paper", "experiment", "cell", "metric", "unit",
 _ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
 _MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
              "cluster / memory_mib")  # fmt: skip
-"""Entries of an environment's record that are measurements, not facts."""
+"""Entries of an environment's record that are measured values rather than facts."""
 JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "unit")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
@@ -89,15 +89,15 @@ class Results:
 
 
 Bounded = tuple[float | None, float | None, float | None]
-"""An estimate with the ends of its interval; None for what there is not."""
+"""An estimate and the ends of its interval; None if missing."""
 
 
 def _against(a: Bounded, b: Bounded) -> dict[str, Any]:
-    """B against A, each as (estimate, low, high): their ratio and difference with 95 % intervals, and whether they
-    differ: `yes`, `no`, or `cannot tell` where one has no interval.
+    """B against A, each as (estimate, low, high): ratio and difference with 95 % intervals, and whether they differ:
+    `yes`, `no`, or `cannot tell` if one has no interval.
 
-    The intervals are put together by the method of variance estimates recovery (Zou and Donner, Statistics in Medicine
-    27, 2008), the ratio's in logarithms. It takes the two as independent. A ratio needs estimates above 0.
+    Intervals are combined by the method of variance estimates recovery (Zou and Donner, Statistics in Medicine 27,
+    2008), for the ratio in logarithms, assuming independent results. A ratio needs estimates above 0.
     """
     one, two = a[0], b[0]
     if one is None or two is None or not (math.isfinite(one) and math.isfinite(two)):
@@ -121,7 +121,7 @@ def overlap(a: Bounded, b: Bounded) -> str:
 
 
 def stands(a: str, b: str) -> str:
-    """Relation of two verdicts on a claim: the same, another one where both decide, or which side decides."""
+    """Relation of two verdicts on a claim: equal, different although both decide, or the only side that decides."""
     if a == b:
         return SAME_VERDICT
     if a in UNDECIDED:
@@ -213,9 +213,9 @@ def compare_environments(a: Mapping[str, Results], b: Mapping[str, Results]) -> 
 
 
 def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """What the records of one paper's blocks say, flat: `machine / kernel` and its value, or all its values.
+    """Recorded facts of one paper's blocks, flat: `machine / kernel` → its value, or all its values.
 
-    Hosts are counted in each role, and what is recorded of each host as the values that occur.
+    Hosts are counted by role; a fact of hosts is the list of its distinct values.
     """
     found: dict[str, set[str]] = {}
     for record in records:
@@ -247,7 +247,7 @@ def _flat(value: Any, hosts: set, prefix: str = "") -> Iterable[tuple[str, str]]
 
 
 def _lines(value: str) -> dict[str, str]:
-    """The entries of a text of lines `name: value`, such as ethtool's; empty when it is another text."""
+    """Entries of a text with lines `name: value`, such as ethtool's; empty for other text."""
     lines = [line for line in value.splitlines() if line.strip()]
     matched = [match for line in lines if (match := _LINE.fullmatch(line))]
     if len(lines) < 3 or len(matched) < len(lines):
@@ -258,7 +258,7 @@ def _lines(value: str) -> dict[str, str]:
 def messages(
     a: Mapping[str, Results], b: Mapping[str, Results], names: tuple[str, str] = _NAMES
 ) -> list[dict[str, str]]:
-    """Differences that make the folders hard to compare: a {paper, message} each. `names` are those of the folders."""
+    """Differences that make the folders hard to compare, each as {paper, message}. `names`: those of the folders."""
     found = []
     for side, mine, other in ((names[0], a, b), (names[1], b, a)):
         found += [(paper, f"only in {side}, so not compared") for paper in sorted(mine.keys() - other.keys())]
@@ -414,8 +414,8 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 
 
 def load_results(folder: Path) -> dict[str, Results]:
-    """Every paper of a result folder that has verdicts. Raises UserError for a file that is not whole, and for tables
-    that are not as they were written."""
+    """Every paper of a result folder that has verdicts. Raises UserError for an incomplete file, and for a table that
+    has changed since it was written."""
     listed_here = manifest_faults(folder)  # of the reference results, whose tables are packed
     if listed_here:
         raise Faults([f"{paths.shown(path)}: {why}" for path, why in listed_here])
@@ -426,9 +426,9 @@ def load_results(folder: Path) -> dict[str, Results]:
 
 
 def sound(folder: Path, as_written: bool = True) -> tuple[dict[str, Results], dict[str, list[str]]]:
-    """Every paper of a result folder that has verdicts: those that are whole, and the faults of the others.
+    """The papers of a result folder with verdicts: the sound ones, and the faults of the others.
 
-    `as_written`: tables are to be those of the digests beside them.
+    `as_written`: whether tables must agree with the digests beside them.
     """
     found: dict[str, Results] = {}
     damaged: dict[str, list[str]] = {}
@@ -458,10 +458,8 @@ def _load_paper(folder: Path) -> Results:
 
 
 def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.DataFrame:
-    """A table of results as text, packed or not; where it is not there and not `needed`, an empty one.
-
-    Raises UserError for one that cannot be read or lacks a column.
-    """
+    """A table of results as text, packed or not; a missing table is empty unless `needed`. Raises UserError for a table
+    that cannot be read or lacks a column."""
     if not path.is_file() and path.with_name(f"{path.name}.gz").is_file():
         path = path.with_name(f"{path.name}.gz")  # a large table of the reference results
     if not needed and not path.is_file():

@@ -79,11 +79,11 @@ KEPT_RUNS = ("runs", "invalid")
 def make_crate(
     results: Path, papers: Sequence[str], raw: bool, target: Path | None = None, private: bool = False
 ) -> Path:
-    """Pack `results/<testbed>` into a crate and return it; `raw`: with all raw output; `private`: with the names of
-    hosts, users, addresses and folders, which are else replaced. What is in it is printed first.
+    """Pack `results/<testbed>` into a crate and return its path, after printing its content.
 
-    `target` is its file; None: results/crates/<testbed>.zip. Raises UserError for results that are not complete, or of
-    which a crate would not be opened.
+    `raw`: include all raw output; `private`: keep the names of hosts, users, addresses and folders instead of replacing
+    them; `target`: the file (None: results/crates/<testbed>.zip). Raises UserError for incomplete results, and for
+    results whose crate could not be opened.
     """
     target = target or paths.root() / "results" / CRATES / f"{results.name}.zip"
     files = contents(results, papers, raw)
@@ -119,7 +119,7 @@ def make_crate(
 
 
 def _check_files(files: Contents, results: Path) -> tuple[bundle.BundleRecord, dict[str, int]]:
-    """What a crate's results are, and the sizes of its files. UserError where it would not be opened."""
+    """Description of a crate's results, and the sizes of its files. UserError if the crate could not be opened."""
     sizes = {name: len(each) if isinstance(each, bytes) else each.stat().st_size for name, each in files.items()}
     for name in files:
         if why := _unsafe(zipfile.ZipInfo(name)):
@@ -131,7 +131,7 @@ def _check_files(files: Contents, results: Path) -> tuple[bundle.BundleRecord, d
 
 
 def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: manifest.Entry | None) -> None:
-    """Add a file piece by piece. UserError for one that is no more what the manifest says of it."""
+    """Add a file piece by piece. UserError if it no longer agrees with the manifest."""
     info = zipfile.ZipInfo(name)  # no time stamp: the same results make the same bytes
     info.compress_type, digest, size = zipfile.ZIP_DEFLATED, hashlib.sha256(), 0
     info.file_size = len(content) if isinstance(content, bytes) else content.stat().st_size
@@ -148,7 +148,8 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
 
 
 def papers_judged(results: Path) -> list[str]:
-    """The papers of a testbed's results that have verdicts; where none has, those with a design. Others are named."""
+    """The papers of a testbed's results that have verdicts, or if none has, those with a design. The others are
+    reported."""
     begun = sorted(path.parent.name for path in results.glob(f"*/{bundle.DESIGN}"))
     found = [paper for paper in begun if (results / paper / "analysis" / VERDICTS_FILE).is_file()]
     if found and (others := [paper for paper in begun if paper not in found]):
@@ -158,7 +159,7 @@ def papers_judged(results: Path) -> list[str]:
 
 
 def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
-    """Every file of a crate by its path in it, but for the two that describe the others."""
+    """Every file of a crate by its path in it, except for the two files that describe the others."""
     found: Contents = {_BUNDLE + name: content for name, content in bundle_of(results, papers).items()}
     for paper in papers:
         own = results / paper
@@ -183,7 +184,7 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
 
 
 def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
-    """Pages of results that a crate would be without, or that are older than the tables they show, a line each."""
+    """Pages that a crate of these results would lack, or that are older than their tables, one line each."""
     reports, tables = _reports_of(results), {paper: results / paper / "analysis" / VERDICTS_FILE for paper in papers}
     of_links = results / LINKS_FOLDER / BUNDLE_TABLES / checked.PACKAGE
     shown_by = {"index": [*tables.values()], **{paper: [table] for paper, table in tables.items()},
@@ -238,8 +239,8 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
 
 
 def published(files: Contents, record: bundle.BundleRecord, spent: tuple[float, float] | None) -> float:
-    """The date of a crate in seconds since 1970, the same for the same results: when the last run ended; without raw
-    output, when the testbed was measured, or its code was committed; 0 where none is known."""
+    """The date of a crate in seconds since 1970, the same for the same results: end of the last run; without raw
+    output, end of the testbed's measurement, or else the date of the code's commit; 0 if unknown."""
     if spent:
         return spent[1]
     own = [f"{_BUNDLE}{folder}/{name}" for folder, (name, _) in bundle.OF_TESTBED.items()]
@@ -327,7 +328,7 @@ def _entry(name: str, listed: manifest.Manifest) -> dict[str, str]:
 
 
 def _moment(seconds: float) -> datetime:
-    """A moment in whole seconds; of what no calendar has the nearest that it has."""
+    """A time in whole seconds, clamped to the dates that Python can represent."""
     return datetime.fromtimestamp(int(min(max(seconds, 0.0), _LAST)), UTC)
 
 
@@ -337,7 +338,7 @@ def _format(name: str) -> str:
 
 
 def _raw_folder(name: str) -> str:
-    """The folder of raw output that a file is in, but for the records that every bundle has; empty: in none."""
+    """The folder of raw output that contains a file; empty for other files, and for records that every bundle has."""
     parts = PurePosixPath(name).parts
     if not name.startswith(_BUNDLE) or len(parts) < 4:
         return ""
@@ -366,7 +367,7 @@ def _description(name: str) -> str:
 
 
 def _software(files: Contents) -> list[tuple[str, str]]:
-    """Name and version of what the first environment record lists as tools, and of Python's packages."""
+    """Names and versions of the tools and Python packages in the first environment record."""
     for name, content in files.items():
         parts = PurePosixPath(name).parts
         if name.startswith(_BUNDLE) and parts[2:3] == ("raw",) and _is_record(parts[3:]) and parts[-1] != "block.json":
@@ -381,10 +382,10 @@ def _software(files: Contents) -> list[tuple[str, str]]:
 
 
 def read_crate(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
-    """What a crate's results are, and the bundle's files by path. Nothing is written.
+    """Description of a crate's results, and the bundle's files by path. Writes nothing.
 
-    UserError with one line for a file that is no crate of ours, cut off, altered, of a later format, with paths that
-    leave its folder, too large, or of papers that this version does not know or measures otherwise.
+    UserError with one line for a file that is no crate of Whitewire, that is cut off, altered, of a later format or too
+    large, with paths that leave its folder, or with papers that this version does not know or measures otherwise.
     """
     source = shown(path)
     if not path.is_file():
@@ -401,7 +402,7 @@ def read_crate(path: Path) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
 
 
 def _entries(archive: zipfile.ZipFile, source: str) -> dict[str, zipfile.ZipInfo]:
-    """The archive's files by path. UserError for one that could do harm when it is unpacked."""
+    """The archive's files by path. UserError for an archive that could do harm when unpacked."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         if why := _unsafe(info):

@@ -35,7 +35,7 @@ STAGES = ("tidy", "analysis", "paper")
 
 
 def lines() -> Iterator[str]:
-    """A line per paper of config.yaml, and what to do about what is missing; of a start for one claim its verdict."""
+    """One line per paper of config.yaml, and remedies for what is missing; after a start for one claim, its verdict."""
     config = load_config()
     if claim := config.get("claim"):
         yield from _of_claim(config["papers"][0], claim, config)
@@ -69,7 +69,7 @@ def lines() -> Iterator[str]:
 
 
 def _command(first: str = "") -> str:
-    """The command that this start was asked with, with a variable before it in place of its own."""
+    """The command of this start, with the variable `first` replacing its own value."""
     others = [name for name in ("PAPERS", "EFFORT", "BUDGET", "LANES", "OUTLIERS") if name != first.partition("=")[0]]
     return " ".join([*filter(None, [first]), start_command(), *_given(*others)])
 
@@ -140,7 +140,8 @@ def _names(claims: Sequence[str]) -> str:
 
 
 def _further(results: Path, name: str, effort: str) -> Iterator[str]:
-    """Which open claims further runs may decide, in how many minutes, and how; and which ones no effort is known to."""
+    """Open claims that further runs may decide, with minutes and command; and open claims without a known effort that
+    decides them."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
         table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
@@ -172,7 +173,8 @@ def _rows(paper: Path) -> list[DesignRow]:
 
 
 def _failed(paper: Path, stage: str) -> Path | None:
-    """The log of a stage whose rule failed or was ended, which left what it had made before; None where it ended."""
+    """The log of a stage whose rule failed or was ended, so that its files are from an earlier start; None if the rule
+    succeeded."""
     log = paper / "logs" / f"{stage}.log"
     return log if log.is_file() and not log.with_suffix(".done").is_file() else None
 

@@ -1,7 +1,7 @@
-"""Names of a site replaced in the files of a bundle, each by the same one everywhere; digests are of what comes out.
+"""Replaces a site's names in the files of a bundle, each by the same substitute everywhere; digests are of the result.
 
-Host names, users, domains, interfaces, folders and Slurm's names are found first (names.py); addresses are replaced
-wherever they stand, by those that are reserved for documentation.
+Names of hosts, users, domains, interfaces, folders and Slurm are found first (names.py); addresses are replaced
+wherever they occur, by addresses reserved for documentation.
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ _AFTER = r"@|/\d{1,3}\.\d|:\d{2,5}\b"
 
 @dataclass
 class Mask:
-    """`pairs`: (kind, what stands in its place) by name. `ids`: run ids that become others. `seen`: what was replaced,
-    by kind."""
+    """`pairs`: name → (kind, substitute). `ids`: run id → new run id. `seen`: what was replaced, by kind."""
 
     pairs: Mapping[str, tuple[str, str]]
     emulated: bool = False
@@ -134,7 +133,7 @@ class Mask:
         return self.text(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _name(self, found: re.Match[str]) -> str:
-        """What stands in the place of what was before a name, the name, and its domain."""
+        """Replacement for a match: text before a name, the name, and its domain."""
         before, name, domain = found.groups()
         kind, to = self._by_lower[name.lower()]
         if kind == _OWN:
@@ -205,9 +204,9 @@ def _spare(number: int) -> str:
 def masked(
     files: Mapping[str, bytes | Path], record: bundle.BundleRecord, prefix: str, folder: Path
 ) -> tuple[Contents, Mask, list[str]]:
-    """Files by path with other names, the mask, and the paths of those that had to be left out.
+    """Files by path with names replaced, the mask, and the paths of files left out.
 
-    `prefix`: what results begin with in `files`; `folder`: for what is too large for memory.
+    `prefix`: the path of results in `files`; `folder`: for files that are too large for memory.
     """
     ours = {name: content for name, content in files.items() if not name.startswith(_PUBLIC)}
     mask = _mask(ours, record, prefix, folder)
@@ -271,7 +270,7 @@ def _mask(files: Mapping[str, bytes | Path], record: bundle.BundleRecord, prefix
 def _own(
     files: Mapping[str, bytes | Path], record: bundle.BundleRecord, testbed: Mapping[str, Any], prefix: str
 ) -> set[str]:
-    """Ids that the project itself gives: an opened crate is checked and judged by them."""
+    """Ids that belong to the project itself and stay, because an opened crate is checked and judged by them."""
     own = {record["testbed"], *record["papers"], *fabric_names(testbed), *WORKLOADS, *workloads.metric_names()}
     for workload in WORKLOADS.values():
         own.update(workload.known(), workload.factors, *workload.choices.values())
@@ -282,7 +281,8 @@ def _own(
 
 
 def _without_own(pairs: Mapping[str, tuple[str, str]], own: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Pairs with each own id that they would change, as a pair of its own. Names equal to such an id are dropped."""
+    """The pairs, and for each own id that they would change a pair that keeps it. Names equal to such an id are
+    dropped."""
     mask = Mask(pairs)
     kept = {each: (_OWN, each) for each in own if mask.text(f"/{each}") != f"/{each}"}
     lower = {each.lower() for each in kept}
@@ -301,8 +301,11 @@ def _named(name: str, content: bytes | Path) -> set[tuple[str, str]]:
 
 
 def _ids(record: bundle.BundleRecord, testbed: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
-    """Run ids whose digest is another one by the new description, as it would have them: the design is checked by
-    them where the bundle is opened. UserError where the new description has other runs."""
+    """Run ids that change with the new description → their new ids, by which the design is checked where the bundle is
+    opened.
+
+    UserError if the new description has other runs.
+    """
     found: dict[str, str] = {}
     for paper, own in record["papers"].items():
         try:
@@ -326,7 +329,7 @@ def _without_comments(path: Path, mask: Mask) -> str:
 
 
 def _of_file(mask: Mask, name: str, content: bytes | Path, scratch: Path, prefix: str) -> bytes | Path | None:
-    """A file with other names; the same object where nothing is replaced; None where it cannot be looked into."""
+    """A file with names replaced; the same object if nothing is replaced; None if the file cannot be searched."""
     if name in (YAML[0], prefix + YAML[1]):
         scratch.write_bytes(whole_bytes(content))
         return _without_comments(scratch, mask).encode()
@@ -374,8 +377,8 @@ def whole_bytes(content: bytes | Path) -> bytes:
 
 
 def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -> None:
-    """Have manifests and datapackages list what has changed; `before`: what was there, by path. What was not as listed
-    stays so."""
+    """Update changed files in manifests and datapackages; `before`: earlier entries by path. Entries that were wrong
+    stay wrong."""
     listings = [
         name for name in made if PurePosixPath(name).name in (MANIFEST_FILE, PACKAGE) and name.startswith(prefix)
     ]
@@ -399,7 +402,7 @@ def _list_anew(made: Contents, before: dict[str, manifest.Entry], prefix: str) -
 
 
 def _entries(listing: Any) -> Sequence[tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]]:
-    """(path, its entry, how to change that) of what a manifest or a datapackage lists."""
+    """(path, function that reads its entry, function that changes it) for each file in a manifest or a datapackage."""
 
     def of_resource(own: dict[str, Any]) -> tuple[str, Callable[[], Any], Callable[[manifest.Entry], None]]:
         return (

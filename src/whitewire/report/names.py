@@ -19,7 +19,7 @@ NAME_KINDS = (HOST, USER, DOMAIN, INTERFACE, SLURM, FOLDER)
 _Found = dict[str, set[str]]
 """Names by kind."""
 _TARGET, PATH = "target", "path"
-"""Kinds of what a text has: what ssh is called with, and folders."""
+"""Kinds found in text besides NAME_KINDS: the target of an ssh command, and a path."""
 _NAME = r"([A-Za-z][\w.-]*\w|[A-Za-z])"
 PATTERNS = tuple((kind, re.compile(text)) for kind, text in (
     (_TARGET, r'"target": "([^"]+)"'),
@@ -59,7 +59,7 @@ _FOLDERS = {"home", "users", "usr", "opt", "var", "tmp", "srv", "mnt", "media", 
 
 
 def of_description(testbed: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(what it is, name) of what a testbed's description says; of hosts also what ssh makes of them."""
+    """(kind, name) of all names in a testbed's description; for hosts also what ssh resolves them to."""
     for host in testbed.get("hosts", ()):
         yield _TARGET, host["ssh"]
         yield from _by_ssh(host["ssh"], testbed.get("ssh_config", ""))
@@ -173,13 +173,13 @@ def _is_plain(kind: str, name: str) -> bool:
 
 
 def is_sure(kind: str, name: str) -> bool:
-    """Whether a word is a name wherever it occurs; else only as a host, a user or a folder."""
+    """Whether a word is replaced everywhere as a name; otherwise only where it stands for a host, user or folder."""
     return kind != FOLDER and name.lower() not in words() and len(name) > 2
 
 
 @cache
 def words() -> frozenset[str]:
-    """Words of Whitewire's own programs, schemas and documentation: what records, tables and pages are made of."""
+    """Words in Whitewire's own programs, schemas and documentation, which also occur in records, tables and pages."""
     found: set[str] = set()
     for folder, pattern in (("src", "*.py"), ("paper/R", "*.R"), ("workflow", "*"), ("docs", "*.md")):
         for path in sorted((paths.HOME / folder).rglob(pattern)):
@@ -189,7 +189,7 @@ def words() -> frozenset[str]:
 
 
 def numbered(found: _Found) -> dict[str, tuple[str, str]]:
-    """(kind, what stands in its place) by name. In the order of names, so that rows keep theirs."""
+    """Name → (kind, substitute), numbered in the order of names, so that sorted rows keep their order."""
     made = {HOST: "host-{:02}", USER: "user-{:02}", DOMAIN: "site-{:02}.example", INTERFACE: "interface-{:02}",
             SLURM: "slurm-{:02}", FOLDER: "folder-{:02}"}  # fmt: skip
     return {name: (kind, made[kind].format(number)) for kind in NAME_KINDS

@@ -1,4 +1,4 @@
-"""What is said of one claim at the end of `make claim`: what is claimed, what the reference found, and what was found
+"""The sentence on one claim at the end of `make claim`: what is claimed, what the reference found, what was found
 here."""
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ _NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expecte
 _COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *_NUMBERS)
 _DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
 _OF_TIME, _OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
-"""What a claim's estimand is: a ratio, of runs to a plain number, of times, to the rate of a link."""
+"""Patterns of a claim's estimand: a ratio, a value over a plain number, a ratio of times, a ratio to a link's rate."""
 _TIMES = " times"
 
 
 def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = _COLUMNS) -> dict[str, Any] | None:
-    """A claim's row of a paper's verdicts.csv, with its numbers as numbers, None for those that are not there; None
-    without a row.
+    """A claim's row of a paper's verdicts.csv, with numbers converted (None if missing); None without a row.
 
     Raises UserError for a table that cannot be read.
     """
@@ -41,7 +40,7 @@ def verdict_rows(table: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[dic
 
 
 def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """A row with its numbers as numbers, and None for those that are not there."""
+    """A row with its numbers converted, None for missing ones."""
     parsed = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in _NUMBERS}
     return {
         **row,
@@ -50,7 +49,7 @@ def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def verdict_lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:
-    """A claim's verdict in one sentence; of an open one also why, and what may decide it."""
+    """A claim's verdict in one sentence; for an open claim also the reason, and the command that may decide it."""
     test = claim_of(paper, claim)["test"]
     if row["route"] not in claims.MEASURED or row["verdict"] == claims.NOT_TESTABLE:
         yield f"{claim}: no run judges it here: {row['verdict']}: {row['reason']}"
@@ -102,7 +101,7 @@ def _here(row: Mapping[str, Any], words: Mapping[float, str]) -> str:
 
 
 def _unit(row: Mapping[str, Any]) -> str:
-    """After a number: `times` of a ratio of runs to runs, else its unit."""
+    """The words after a number: `times` for a ratio of runs, else the unit."""
     if row["unit"] not in ("1", "", "x", "\u00d7"):
         return f" {row['unit']}"
     divided = _DIVIDED in row["estimand"] and not BY_NUMBER.search(row["estimand"])

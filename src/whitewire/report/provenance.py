@@ -23,7 +23,8 @@ FIGURE = re.compile(r'<(figure|div) id="(fig-[\w-]+)"')
 DATA_LINK = re.compile(
     r'((?:\s*</div>)*)\s*<p>(<a href="data:text/csv[^>]*class="data-link"[^>]*>.*?</a>)</p>', re.DOTALL
 )
-"""Right below a figure, or below the cell that it is in, as Quarto nests them: the cell's ends, and the link."""
+"""Matches the data link right below a figure, or below the cell around it (as Quarto nests them): the cell's ends, the
+link."""
 NO_DATA, NO_TABLE = "No data: not measured in this run", "Data: drawn from the document itself"
 _RULE = re.compile(r"^(?:rule |use rule \w+ as )(\w+)(?: with)?:\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
@@ -58,7 +59,7 @@ class Rule:
 
 
 def rules_of(home: Path, document: str) -> list[Rule]:
-    """The rule that makes a document, then those that make what it reads; none where only a command makes it."""
+    """The rule that makes a document, then the rules that make its inputs; none if only a command makes it."""
     chains = {
         "index": ("index", "analysis"),
         "testbed": ("testbed_page", "links_tables", "links", "links_network", "links_drives", "links_rdma",
@@ -86,7 +87,7 @@ def figure_records(folder: Path) -> dict[str, FigureRecord]:
 
 
 def inlined(page: str) -> str:
-    """The page with its drawings in place of images of them; what an image said of itself, a drawing says too."""
+    """The page with drawings inlined in place of images; attributes of an image move to its drawing."""
     return IMAGE.sub(_drawing, page)
 
 
@@ -105,10 +106,10 @@ def _drawing(found: re.Match[str]) -> str:
 
 def with_sources(page: str, document: str, figures: Mapping[str, FigureRecord], own: Path, rules: Sequence[Rule],
                  files: bool = True) -> str:  # fmt: skip
-    """The page with a line below each figure that R recorded, and the sources that these lines lead to at its end.
+    """The page with a line below each figure that R recorded, and at the end the sources to which these lines link.
 
-    A figure whose data the document itself links to right below keeps that link; others get what was drawn, from the
-    file of its label in `own`. `files`: whether a page's data are published as files too.
+    A figure followed by the document's own data link keeps that link; others get the drawn data, from the file of the
+    figure's label in `own`. `files`: whether a page's data are published as files too.
     """
     functions: dict[str, Function] = {}
     pieces, start, tag = [], 0, ""
@@ -141,7 +142,7 @@ def _end(page: str, start: int, tag: str) -> int:
 
 
 def _data(document: str, figure: FigureRecord, own: Path, files: bool) -> str:
-    """A link that carries what a figure drew; words where it drew no table."""
+    """A link with the data that a figure drew; words if it drew no table."""
     path = own / f"{figure['label']}.csv"
     if not path.is_file():
         return NO_DATA if figure["unmeasured"] else NO_TABLE
@@ -156,7 +157,7 @@ def _data(document: str, figure: FigureRecord, own: Path, files: bool) -> str:
 
 
 def data_file(document: str, label: str) -> str:
-    """Path below the reports of a figure's data, where it has no file of its own."""
+    """Path of a figure's data below the reports, if it has no file of its own."""
     return f"data/{document}/{label}.csv"
 
 

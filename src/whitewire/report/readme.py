@@ -70,7 +70,7 @@ HERE = re.compile(r"Here it is .*", re.DOTALL)
 def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> str:
     """README with the numbers of reference results (a bundle's record and files), and of the calibration beside them.
 
-    Which papers it lists, and what it says of each, stays. UserError where a part that has numbers is not there.
+    Its list of papers and their descriptions stay. UserError if README lacks a part that has numbers.
     """
     rows = ROW.findall(text)
     for paper, _ in rows:
@@ -108,8 +108,8 @@ def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> 
 
 
 def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]:
-    """How many claims were asked before their runs, and how many of them judged twice; tables of earlier versions say
-    neither of any."""
+    """Number of claims that were asked before their runs, and of those judged twice; empty for tables of earlier
+    versions."""
     rows = [row for paper in papers for row in _table(files, f"{paper}/analysis/verdicts.csv")
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
     found = Counter(row.get("asked") for row in rows)
@@ -118,14 +118,15 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]
 
 
 def _trust(files: Mapping[str, bytes]) -> str:
-    """How many goals of trust in the testbed the reference meets; none where trust was not measured for it."""
+    """Number of goals of trust that the reference meets; empty if trust was not measured."""
     outcomes = Counter(row["outcome"] for row in _table(files, _SUMMARY)) if _SUMMARY in files else Counter[str]()
     missed = outcomes.total() - outcomes["met"] - outcomes["open"]
     return f"{outcomes['met']} of {outcomes.total()} goals are met, {missed} missed and {outcomes['open']} open"
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
-    """How the sets came out, as a line of README's list: both halves, as long as the model was not tuned to any."""
+    """Result of the calibration as a line of README's list: over both halves, as long as the model was not tuned to
+    either."""
     rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
     both = (row["says"] for row in rows if row["half"] == calibration.BOTH and row["by"] == "all")
     line = f"- **Calibrated**: {next(both, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
@@ -159,7 +160,7 @@ def _table(files: Mapping[str, bytes], name: str) -> Sequence[dict[str, str]]:
 
 
 def _processors(files: Mapping[str, bytes]) -> int:
-    """Processors of the machine that measured; the largest number of several."""
+    """Processors of the measuring machine; of several machines the largest number."""
     records = [json.loads(content) for name, content in files.items() if "/environment" in name]
     return max((record.get("machine", {}).get("processors", 0) for record in records), default=0)
 
@@ -205,9 +206,9 @@ def _kept() -> dict[str, bytes]:
 
 
 def _keep() -> list[Path]:
-    """Copy the calibration's tables to where README's sentence is made of them; nothing where none were made here.
+    """Copy the calibration's tables to the source of README's sentence; nothing if none were made here.
 
-    Raises Faults for tables that are not as they were written.
+    Raises Faults for tables that have changed since they were written.
     """
     faults = manifest_faults(COMPARED)
     if faults is None:
@@ -220,11 +221,8 @@ def _keep() -> list[Path]:
 
 
 def write_readme() -> list[Path]:
-    """Write README.md and docs/images from the reference results and their reports, and docs/calibration from what
-    `make calibrate` left; return what was written.
-
-    UserError where the reports are not there, or are of other results.
-    """
+    """Write README.md and docs/images from the reference results and their reports, and docs/calibration from `make
+    calibrate`; return the written files. UserError if the reports are missing or belong to other results."""
     record, files = read_reference()
     project = opened_folder(reference.REFERENCE)
     drawn = project / rebuild.REPORTS / "figures"

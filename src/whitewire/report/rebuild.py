@@ -1,5 +1,5 @@
-"""Judges and reports an opened bundle: the same commands as of the workflow, as many at once as there are processors,
-and none that measures."""
+"""Judges and reports an opened bundle with the commands of the workflow that do not measure, as many at once as there
+are processors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OVERRIDES = ("PAPERS", "TESTBED", "EFFORT", "BUDGET")
 """Variables that would change the opened project's configuration."""
 SAID = threading.Lock()
 _PAGE = 40
-"""Runs that take about as long to judge and show as a page takes without any."""
+"""Number of runs that take about as long to judge and show as a page without any."""
 
 
 def opened_folder(name: str) -> Path:
@@ -34,10 +34,10 @@ def opened_folder(name: str) -> Path:
 
 
 def reported(target: Path, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> tuple[Path, list[str]]:
-    """Make the folder `target`, a project with a bundle's results, judged and reported anew, in place of an earlier
-    one; return its `results/<testbed>`, and the faults of its pages, which keep no other page from being made.
+    """Make the folder `target`, a project of a bundle's results, judged and reported anew, replacing an earlier one.
 
-    Raises Faults where no page could be made, and OSError; the earlier folder then stays as it was.
+    Returns its `results/<testbed>`, and the faults of pages, which do not stop other pages. Raises Faults if no page
+    could be made, and OSError; the earlier folder then stays.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic.folder(target) as part:
@@ -54,8 +54,8 @@ def start_page(project: Path) -> Path:
 
 
 def rebuild(project: Path, record: bundle.BundleRecord) -> list[str]:
-    """Make analysis and reports of every paper in an opened project, the page of its testbed where the bundle has its
-    tables, and the start page; return a line per fault, with the name of a page that could not be made."""
+    """Make the analysis and report of every paper in an opened project, the page of its testbed if the bundle has its
+    tables, and the start page. Returns one line per fault, with the name of a page that could not be made."""
     results = f"results/{record['testbed']}"
 
     def render(page: str) -> list[str]:
@@ -83,8 +83,11 @@ def rebuild(project: Path, record: bundle.BundleRecord) -> list[str]:
 
 
 def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]]:
-    """What passes on the faults of a page, and says how many of all are made and how long the others take. `work`: by
-    page, in any unit."""
+    """Returns a function that passes on the faults of a page, and reports the number of finished pages and the time
+    left.
+
+    `work`: effort by page, in any unit.
+    """
     begin, made = time.monotonic(), list[str]()
 
     def count(page: str, faults: list[str]) -> list[str]:
@@ -99,7 +102,7 @@ def _counting(work: Mapping[str, float]) -> Callable[[str, list[str]], list[str]
 
 
 def _said(project: Path, argv: Sequence[str]) -> list[str]:
-    """The errors of a command of a stage; its other lines go on to the terminal."""
+    """The errors that a stage's command prints; its other lines go to the terminal."""
     environment = {name: value for name, value in os.environ.items() if name not in _OVERRIDES}
     command = [*paths.KILLED_WITH_THIS, sys.executable, "-m", "whitewire", *argv]
     process = subprocess.Popen(

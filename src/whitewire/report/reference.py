@@ -1,5 +1,5 @@
-"""results/reference: a complete run's tables in the repository, from which reports are made anew and with which every
-run is compared."""
+"""results/reference: the tables of a complete run in the repository, from which reports are made and with which runs
+are compared."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from whitewire.tidy import form
 from whitewire.tidy.tables import TABLES
 
 LARGE_BYTES = 1 << 15
-"""Tables of more are kept compressed, but for verdicts, which comparisons and appendices read where they are."""
+"""Size in bytes above which tables are compressed, except for verdicts, which comparisons and appendices read in
+place."""
 _MOST_BYTES = 3_000_000
 """Most bytes of all files together."""
 _AGAIN = "make it anew with `make reference`"
 
 
 def reference_folder() -> Path:
-    """Where the reference results are: beside the configuration in use, or beside what was opened there, else in the
-    repository; perhaps not there."""
+    """The folder of reference results: beside the configuration in use or the opened project there, else in the
+    repository. It may not exist."""
     root = paths.root()
     around = [root.parent.parent] if root.parent.name == bundle.OPENED else []
     places = [results / REFERENCE for results in (root / "results", *around, paths.HOME / "results")]
@@ -42,10 +43,10 @@ def is_kept(results: Path) -> bool:
 
 
 def keep_reference(results: Path, papers: Sequence[str], private: bool = False) -> Path:
-    """Keep results of papers (`results/<testbed>`) as the reference, in place of the last one; return its folder.
-    `private`: with the names of hosts, users, addresses and folders, which are else replaced.
+    """Keep results of papers (`results/<testbed>`) as the reference, replacing the last one; return its folder.
 
-    Raises UserError, and writes nothing, for results that are not complete and whole, or too large.
+    `private`: keep the names of hosts, users, addresses and folders instead of replacing them. Raises UserError, and
+    writes nothing, for incomplete, damaged or too large results.
     """
     files = {_stored(name, content): content for name, content in _of(results, papers, private).items()}
     # No time stamp in an archive: the same results make the same bytes.
@@ -78,10 +79,10 @@ def _of(results: Path, papers: Sequence[str], private: bool) -> dict[str, bytes]
 
 
 def read_reference(papers: Collection[str] | None = None) -> tuple[bundle.BundleRecord, dict[str, bytes]]:
-    """What results/reference is, and its files by path, tables unpacked.
+    """Description of results/reference, and its files by path, tables unpacked.
 
-    Raises UserError with one line where it is not there, not as it was written, of a later format, or of another design
-    than this version's; of these `papers` alone, where they are named.
+    Raises UserError with one line if it is missing, altered, of a later format, or has another design than this
+    version; with `papers`, only for these.
     """
     own = reference_folder()
     record = results_record()

@@ -50,7 +50,8 @@ EVERY_FORMAT = (*_FORMATS, "md")
 PROJECT = paths.HOME
 _PAPER = PROJECT / "paper"
 INDEX, TESTBED, _CALIBRATION = "index", "testbed", "calibration"
-"""The start page, that of a testbed's links, drives and hosts, and the calibration's; no paper has such a name."""
+"""The start page, the page of a testbed's links, drives and hosts, and the calibration's page; no paper has these
+names."""
 DAMAGED = "damaged.json"
 """The start page's file of papers that it leaves out, with their faults."""
 DRAFTS = "to-do.json"
@@ -61,7 +62,7 @@ _ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 # references and images.
 QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
 _VERDICT_COLUMNS = ("paper", "claim", "statement", "route", "estimate", "verdict", "reason")
-"""Columns of analysis/verdicts.csv without which there is nothing to show."""
+"""Columns that analysis/verdicts.csv must have."""
 OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
 """In every page that was made with the project's template."""
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -74,11 +75,11 @@ def render_document(
     formats: Iterable[str] = _FORMATS,
     pages: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Render one document; return the files written, one a format.
+    """Render one document; return the files written, one per format.
 
-    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` is where the reports go. `pages`: the
-    names of pages that it leads to, and their addresses; without them the start page and the reports beside it. Raises
-    UserError; LeftOut for a start page that is made, without papers whose tables are damaged.
+    `results_dir` is the folder of one testbed (`results/<testbed>`), `output_dir` that of the reports. `pages`: name →
+    address of linked pages (default: the start page and the reports beside it). Raises UserError; LeftOut for a start
+    page that is made without papers whose tables are damaged.
     """
     qmd, results_dir, output_dir = (
         Path(qmd).resolve(),
@@ -183,7 +184,8 @@ def _papers_of(results: Path) -> tuple[dict[str, comparison.Results], dict[str, 
 
 
 def _check_links(results: Path) -> None:
-    """UserError where what a testbed's page shows of links and trust is not there, or not as it was written."""
+    """UserError if the tables of links or trust for a testbed's page are missing or have changed since they were
+    written."""
     folder, of_trust = results / LINKS_FOLDER, results / TRUST_FOLDER
     if not (folder / "tables" / "ways.csv").is_file():
         raise UserError(f"no links in {paths.shown(folder)}: `make testbed` measures them")
@@ -197,7 +199,8 @@ def _check_links(results: Path) -> None:
 
 
 def _beside(results: Path, own: str, papers: Iterable[str]) -> dict[str, str]:
-    """Where a page leads: the start page and the reports of `papers`, of those without results their cards there."""
+    """Links of a page: the start page and the reports of `papers`; for papers without results, their cards on the start
+    page."""
     if own == INDEX:
         return {}
     made = _papers_with_results(results)
@@ -217,8 +220,8 @@ def papers_lacking(results: Path) -> list[str]:
 
 
 def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
-    """Write a file with the metrics of each experiment, by which a document finds a misspelt one, and the words of
-    metrics that are not called by their names; return its path."""
+    """Write a file with the metrics of each experiment, against which a document checks names, and the words of metrics
+    whose name is not used in sentences; return its path."""
     experiments = {each["id"]: each["workload"] for each in raw.get("experiments", [])}
     controls = {each["id"]: experiments[each["cell"]["experiment"]] for each in raw.get("controls", [])}
     own = {name: list(workload_of(workload).metric_names) for name, workload in (experiments | controls).items()}
@@ -229,7 +232,8 @@ def _metrics_file(raw: Mapping[str, Any], folder: Path) -> Path:
 
 
 def check_verdicts(path: Path) -> None:
-    """UserError for a table of verdicts that is cut off or none at all, which would read as one of no claims."""
+    """UserError for a table of verdicts that is cut off or damaged, which would otherwise look like a table without
+    claims."""
     how = f"; `{paths.start_command()} PAPERS={path.parent.parent.name}` makes it anew"
     try:
         rows = parse_table(form.text_of(path.read_bytes(), path.name), _VERDICT_COLUMNS)
@@ -251,8 +255,8 @@ def check_verdicts(path: Path) -> None:
 def _papers_as_read(config: Path, own: str) -> dict[str, dict[str, Any]]:
     """The papers' YAML by file, as the analysis reads it: with amounts converted.
 
-    UserError for a fault of the document's own. Of another with a fault, which is no reason against this report, only
-    its name is left: nobody has checked what else it says.
+    UserError for a fault in the document's own paper. Another paper with a fault is reduced to its name, because it is
+    no reason against this report and nobody has checked the rest.
     """
     found = {}
     for path in sorted((config / "papers").glob("*.yaml")):
@@ -281,7 +285,7 @@ def _write_papers(papers: Mapping[str, dict[str, Any]], target: Path) -> None:
 
 
 def _write_drafts(config: Path, target: Path) -> None:
-    """What is still to be done in each paper, which its YAML as read does not say."""
+    """Remaining tasks of each draft paper, which its YAML as read does not contain."""
     found = {path.stem: list(dict.fromkeys(what for _, what in open_to_dos(path)))
              for path in sorted((config / "papers").glob("*.yaml"))}  # fmt: skip
     (target / DRAFTS).write_text(json.dumps({name: open_ for name, open_ in found.items() if open_}), "utf-8")
@@ -295,7 +299,7 @@ _Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 
 def bibtex_of_papers() -> str:
-    """The papers' own entries of the bibliography, as BibTeX; of a paper with a fault nothing."""
+    """The papers' own entries of the bibliography, as BibTeX, without papers that have a fault."""
     return citation.entries(_papers_as_read(paths.root() / "config", "").values())
 
 
@@ -319,7 +323,7 @@ def formats_of(page: str) -> tuple[str, ...]:
 
 
 def document(paper: str) -> Path:
-    """The Quarto document of a paper, beside the configuration in use; of what is no paper, our own."""
+    """The Quarto document of a paper, beside the configuration in use; of other documents, Whitewire's own."""
     qmd = document_path(paper) if document_path(paper).is_file() else _PAPER / f"{paper}.qmd"
     if not qmd.is_file():
         known = ", ".join(sorted(path.stem for path in _PAPER.glob("*.qmd") if path.stem != INDEX))
@@ -333,8 +337,7 @@ def _papers_with_results(results: Path) -> list[str]:
 
 
 def _with_sources(page: Path, document: str, reports: Path) -> None:
-    """Put the page's drawings into it, with their data, code and rule beside them; data that no link has yet become
-    files too."""
+    """Inline the page's drawings, with their data, code and rule; data without a link become files too."""
     folder = reports / "provenance"
     figures = figure_records(folder)
     text = provenance.inlined(page.read_text(encoding="utf-8"))

@@ -59,7 +59,7 @@ def page() -> str:
 
 
 def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
-    """A row a quantity and values; where the same holds for several experiments, they share it."""
+    """One row per quantity and values; experiments with the same values share it."""
     yield from (f"## {name}", "", f"{int(table['alike'].sum())} of {len(table)} values are alike.", "")
     yield from ("| quantity | full scale | emulated | quotient | where |", "|---|---|---|---|---|")
     for quantity in (q.text for q in similitude.QUANTITIES.values()):
@@ -75,7 +75,7 @@ def _of_paper(name: str, table: pd.DataFrame) -> Iterator[str]:
 
 
 def _cells(ends: pd.DataFrame) -> tuple[str, str, str]:
-    """Full scale, emulated and quotient, of the slowest and the fastest link; what is the same, once."""
+    """Full scale, emulated and quotient for the slowest and the fastest link; equal ones only once."""
     full, emulated = ([_shown(value, unit) for value, unit in zip(ends[side], ends["unit"], strict=True)]
                       for side in ("full_scale", "emulated"))  # fmt: skip
     quotient = ["–" if pd.isna(value) else digits(value) for value in ends["quotient"]]
@@ -110,7 +110,7 @@ def digits(value: float) -> str:
 
 
 def _shown(value: float, unit: str) -> str:
-    """A value for the eye: `2.1 ms`, `16`; of a real host's own things no number is known."""
+    """A value with its unit: `2.1 ms`, `16`; words where a real host's value is unknown."""
     if math.isnan(value):
         return "the host's own"
     if math.isinf(value):

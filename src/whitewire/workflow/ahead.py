@@ -1,4 +1,4 @@
-"""What a start would measure and how long it takes: `whitewire plan`, and the first lines of a start."""
+"""What a start would measure and how long that takes: `whitewire plan`, and the first lines of a start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_RUNS = "no runs to make: none of these papers' experiments can run on this te
 
 
 def print_plan() -> None:
-    """Print what would be measured, what of it is done, and the time for the rest."""
+    """Print what would be measured, how much of it is done, and the time for the rest."""
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
     at_once = f", {plan.lanes} blocks at once" if plan.lanes > 1 else ""
@@ -83,7 +83,7 @@ def _judged(results: Path, effort: str) -> pd.DataFrame | None:
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
-    """Number of runs that a start has to make, and their time here, in one line."""
+    """Number of runs that a start has to make, and their expected time here, in one line."""
     if not any(plan.designs[name] for name in plan.described):
         return NO_RUNS
     results = root() / "results" / plan.testbed
@@ -111,7 +111,7 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
 
 
 def _not_made(plan: Plan, results: Path) -> Iterator[str]:
-    """Runs that a start with nothing to make leaves out, and the command that makes them."""
+    """Runs that remain although this start has none to make, and the variable that makes them."""
     named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
     records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
     found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
@@ -123,8 +123,8 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
           paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
-    """Seconds that rows of a paper take on this machine: at the lower pace where all claims are decided at the first
-    interim analysis, and at the higher one where none is."""
+    """(least, most) seconds that rows of a paper take here: at the lower pace if the first interim analysis decides all
+    claims, at the higher pace if it decides none."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 
@@ -135,7 +135,7 @@ def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str
 
 
 def _side_by_side(seconds: Sequence[float], lanes: int) -> float:
-    """Seconds of papers on several lanes, each of which takes the next paper when it is free."""
+    """Seconds of papers on several lanes; each lane takes the next paper when it is free."""
     ends = [0.0] * lanes
     for each in seconds:
         ends[ends.index(min(ends))] += each

@@ -31,7 +31,7 @@ MOST_ID = 200
 
 
 def checked_paper(path: Path, testbed: Mapping[str, Any]) -> Paper:
-    """A paper whose every later stage has what it needs on a testbed; else UserError with one line."""
+    """A paper that every later stage can use on a testbed; else UserError with one line."""
     paper = load_paper(path, fabric_names(testbed))
     if paper.id != path.stem:
         raise UserError(f'{shown(path)}: id: found "{paper.id}", expected "{path.stem}", the name of the file')

@@ -1,6 +1,6 @@
-"""Checks of a paper's document before anything is measured: its exhibits, figures, references, what its code names.
+"""Checks a paper's document before anything is measured: exhibits, figures, references, and names in its code.
 
-R is asked what the code calls (`paper/calls.R`), and runs none of it: what code works out, only rendering shows.
+R lists the calls in the code (`paper/calls.R`) and runs nothing, so computed names are only checked by rendering.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whitewire.workloads import workload_of
 
 _PARTS = HOME / "paper" / "parts"
 DERIVED = ("puts", "total_puts")
-"""Columns that documents have beside the factors: puts of a client and of all."""
+"""Columns that documents have besides the factors: puts of a client, and of all clients."""
 LOOSE = r"[A-Za-z0-9_-]+"
 SORTS = {"V": "values", "C": "claims", "A": "audit", "K": "controls"}
 """Kinds of objects by the letter of their ids."""
@@ -38,13 +38,13 @@ Fault = tuple[int, str, Any, str, Collection[str]]
 
 
 class NotLooked(RuntimeError):
-    """R could not read the code, for want of a package or such; the message is its own."""
+    """R could not read the code, for example without a package; the message is R's own."""
 
 
 def check_documents(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> str:
-    """Raises UserError for the first fault of the papers' documents; returns what was not looked at, or nothing.
+    """Raises UserError for the first fault of the papers' documents; returns what was not checked, or an empty text.
 
-    `rscript` is the program; without it that on the PATH is taken.
+    `rscript` is the program; without it, the one on the PATH.
     """
     for paper, path in papers:
         raise_first(path, in_text(paper, path.read_text(encoding="utf-8")))
@@ -185,7 +185,8 @@ def in_code(paper: Paper, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> I
 
 
 def _path(paper: Paper, entry: Mapping[str, Any]) -> Iterator[Fault]:
-    """`paper$testbed$nic` has to be there: R gives nothing for what is not."""
+    """A path such as `paper$testbed$nic` in code must exist in the YAML: for a missing key R returns NULL without an
+    error."""
     part: Any = paper.raw
     for number, key in enumerate(entry["keys"]):
         if not isinstance(part, Mapping):
@@ -308,7 +309,7 @@ def _words(levels: Collection[Any]) -> list[str]:
 
 
 def _levels(experiment: Mapping[str, Any], factor: str) -> list[Any]:
-    """Levels that an experiment's runs have of a factor: its own, or the one that it holds fixed."""
+    """Levels of a factor that an experiment's runs have: its own, or the fixed one."""
     if factor in experiment["factors"]:
         return list(experiment["factors"][factor])
     fixed = experiment["roles"].get("datanode") if factor == "nodes" else experiment["parameters"].get(factor)

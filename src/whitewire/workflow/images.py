@@ -1,4 +1,4 @@
-"""The images of rules with `--software-deployment-method apptainer`, and what containers see."""
+"""Images for rules with `--software-deployment-method apptainer`, and the folders that containers see."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Images:
     """Whether hosts are a site's: measurements then need ssh or srun of this machine, which no image has."""
 
     def of(self, image: str) -> Callable[[Any], str | None]:
-        """What a rule's `container:` takes: gives the image's file, or ends with one line where it was not made.
+        """The image's file for a rule's `container:`; ends with one line if it was not made.
 
-        In place of `hadoop` it is the image with HiBench where the testbed has that and a paper asks for it, and none
-        for a site.
+        In place of `hadoop`: the image with HiBench if the testbed has HiBench and a paper asks for it, and none for a
+        site.
         """
 
         def path(wildcards: Any) -> str | None:
@@ -58,7 +58,7 @@ def image_made_of(image: str) -> list[str]:
 
 
 def parent_of_containers(deployment: Collection[str]) -> Path | None:
-    """Show containers this checkout, if rules run in some (`deployment`: how rules get their software).
+    """Show containers this checkout, if rules run in any (`deployment`: how rules get their software).
 
     Returns the file whose lock this process holds for them; None without containers or locks.
     """
@@ -70,7 +70,7 @@ def parent_of_containers(deployment: Collection[str]) -> Path | None:
 
 
 def show_containers(folders: Sequence[Path]) -> None:
-    """Have containers show these folders at the same paths; one of conda also puts its command on their PATH.
+    """Show containers these folders at the same paths; for conda, also put its command on their PATH.
 
     Apptainer, and Singularity under its own name, takes both from the environment.
     """

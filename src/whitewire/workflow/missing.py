@@ -26,9 +26,9 @@ def lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, secon
             ) -> list[DesignRow]:  # fmt: skip
     """Rows whose runs are still to be made, by a start with a budget in seconds.
 
-    In a block that is finished, and has all rows of the design, these are none; `again`: those that it left, which
-    another start makes. So it is where AGAIN asks for runs that a busy machine disturbed, and the block has some, and
-    where the last start had another budget or was for one claim.
+    A finished block with all rows of the design lacks none. Exceptions are the runs that it left to another start: with
+    `again`, if AGAIN asks for disturbed runs and the block has some, or if the last start had another budget or was for
+    one claim.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -49,8 +49,8 @@ def _journalled(results: Path, row: DesignRow) -> bool:
 
 
 def goes_on_with(record: BlockRecord, seconds: float | None) -> bool:
-    """Whether a start goes on with a finished block: after one for a single claim, or after one that might measure for
-    another time, which old records do not say."""
+    """Whether a start goes on with a finished block, because the last start was for a single claim or had another
+    budget, which old records do not contain."""
     left = [why for why in left_of(record).values() if why.kind.again]
     had = record.get("start_budget_seconds", seconds)
     other = seconds is not None and seconds != (math.inf if had is None else had)
@@ -69,11 +69,11 @@ def by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool 
 
 def waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
             ) -> dict[str, float]:  # fmt: skip
-    """Blocks that lack runs, and the seconds that these should take, in the order of measuring.
+    """Blocks that lack runs, with the seconds that these should take, in the order of measuring.
 
-    The shortest paper's come first, so that there is soon something to read; then those of the paper with the most
-    claims for its time, so that a budget that ends early leaves as few as can be without a verdict. What comes after a
-    first interim analysis counts for nothing: it is made as far as time allows.
+    The shortest paper comes first, for an early report; then papers with the most claims for their time, so that a
+    budget that ends early leaves few of them without a verdict. Runs after the first interim analysis do not count
+    here: they are made as far as time allows.
     """
     found: dict[str, dict[str, float]] = {}
     for block, rows in lacking.items():
@@ -87,12 +87,12 @@ def waiting(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRo
 
 def seconds_by_block(papers: Mapping[str, Paper], lacking: Mapping[str, Sequence[DesignRow]], testbed: Mapping[str, Any]
           ) -> dict[str, float]:  # fmt: skip
-    """Seconds that all runs should take which blocks lack, by block."""
+    """Expected seconds of all missing runs, by block."""
     return {block: seconds_lacking(papers[block.partition("/")[0]], rows, testbed) for block, rows in lacking.items()}
 
 
 def least(paper: Paper, rows: Sequence[DesignRow]) -> list[DesignRow]:
-    """Rows that are made whatever an interim analysis says: those before the first one."""
+    """Rows that no interim analysis can drop: those before the first one."""
     analyses = {effort: paper.analyses(effort) for effort in {row["effort"] for row in rows}}
     return [row for row in rows if not analyses[row["effort"]] or row["replicate"] <= analyses[row["effort"]][0]]
 
@@ -103,7 +103,7 @@ def by_runs(paper: Paper) -> int:
 
 
 def seconds_lacking(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> float:
-    """Seconds that runs and their overhead runs should take, and the start before them."""
+    """Expected seconds of runs and their overhead runs, with the start before them."""
     if not rows:
         return 0.0
     runs = sum(expected_seconds(paper, row, testbed) for row in rows)

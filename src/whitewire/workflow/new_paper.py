@@ -40,7 +40,7 @@ TO_DO = {
 """Keys that are still the template's, and what belongs there."""
 RELATIVE = 0.1
 MOST_RATIO = 20
-"""A ratio above it, or below one over it, is confirmed: most are misread percentages."""
+"""A ratio above this number, or below its inverse, must be confirmed, because most are misread percentages."""
 _KINDS = {"ratio": "ratio", "value": "threshold", "not_testable": "qualitative"}
 _NEEDED = {
     "ratio": ("workload", "metric", "printed", "fabric", "over"),
@@ -48,7 +48,7 @@ _NEEDED = {
     "not_testable": ("missing",),
 }
 _SUMMARY = "```{r}\n#| child: parts/summary.qmd\n"
-"""The first piece of a document, above which it says that it is a draft while something is to be done."""
+"""The first chunk of a document, above which a draft says that it is one."""
 EXPERIMENTS = """\
 # The experiments {#sec-experiments}
 
@@ -57,16 +57,16 @@ EXPERIMENTS = """\
 ```
 
 """
-"""A figure for each experiment of the YAML, also of those that come to be there."""
+"""A figure for each experiment of the YAML, including later ones."""
 Answers = dict[str, Any]
 Metrics = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Begun:
-    """The experiment with which claims on a workload begin; without `parameters` those of the template.
+    """The experiment for first claims on a workload; `parameters`: its own, or empty for the template's.
 
-    `metrics`: what claims may be on, and the metrics of their tests, of which the first judges.
+    `metrics`: metric of a claim → metrics of its test, of which the first judges.
     """
 
     id: str
@@ -148,7 +148,7 @@ def _check(answers: Answers, source: str) -> None:
 
 
 def _check_links(answers: Answers, source: str) -> None:
-    """UserError where claims on one workload give the same links two names, which would be the same runs twice."""
+    """UserError if claims on one workload call the same links by two names, which would make the same runs twice."""
     names = dict[tuple[str, str], str]()
     for index, claim in enumerate(answers["claims"]):
         for key in ("fabric", "over"):
@@ -167,7 +167,7 @@ def _links(fabric: str) -> str:
 
 
 def _try(text: str, name: str, source: str) -> None:
-    """Raise the UserError that `whitewire validate` would, of the answers."""
+    """Raise the UserError of `whitewire validate` for the answers."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         path = Path(folder) / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
@@ -187,10 +187,8 @@ def _kind_of(metric: str) -> str:
 
 
 def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:
-    """The ratio that a claim's printed number is read as.
-
-    Raises ValueError where it has none, or several or an unusual one that `reads_as` does not confirm.
-    """
+    """The ratio that a claim's printed number means. Raises ValueError for a number without a ratio, and for one with
+    several or an unusual reading that `reads_as` does not confirm."""
     found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim.get("metric", printed.RATE)))}
     if said := claim.get("reads_as"):
         if said not in found:
@@ -207,15 +205,13 @@ def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:
 
 
 def unusual(ratio: PrintedRatio) -> bool:
-    """Whether a ratio is so large or small that it was probably misread."""
+    """Whether a ratio is so far from 1 that it was probably misread."""
     return not 1 / MOST_RATIO <= ratio.low <= ratio.high <= MOST_RATIO
 
 
 def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
-    """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` itself in MB/s, a range two.
-
-    Raises ValueError where it has no sure reading.
-    """
+    """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` is converted to MB/s, a range
+    has two values. Raises ValueError without a sure reading."""
     if claim["form"] == "value":
         text, unit = claim["printed"], unit_of(claim.get("metric", printed.RATE))
         quantities.converted(text, unit)
@@ -242,7 +238,7 @@ def readings(answers: Answers) -> list[str]:
 
 
 def paper_text(answers: Answers) -> str:
-    """The YAML: the template's sections, those about its invented paper replaced."""
+    """The YAML: the template's sections, except for those about its invented paper."""
     template = sections((TEMPLATE / "paper.yaml").read_text(encoding="utf-8"))
     measured = [claim for claim in answers["claims"] if claim["form"] != "not_testable"]
     letter = _letter(answers)
@@ -299,7 +295,7 @@ def _experiments(body: str, measured: Sequence[Mapping[str, Any]]) -> Iterator[s
 
 
 def _controls(measured: Sequence[Mapping[str, Any]], letter: str) -> Iterator[dict[str, Any]]:
-    """Two for each workload: either end of its networks under the name of the other."""
+    """Two A/A controls per workload: each end of its range of networks under the name of the other end."""
     ends = [
         (begun, begun.metrics[claims[0]["metric"]][0], names)
         for begun, claims in _by_workload(measured) for names in (_ends(claims), _ends(claims)[::-1])
@@ -319,7 +315,7 @@ def _ends(claims: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def _adapted(body: str, claims: Sequence[Mapping[str, Any]]) -> str:
-    """A section of the template with the networks that claims name, and what is to be done in it."""
+    """A section of the template with the networks that claims name, and its to-do comments."""
     used = {claim[key] for claim in claims for key in ("fabric", "over") if key in claim}
     listed = re.search(r"fabric: \[(.*)\]", body)
     if listed:
@@ -422,7 +418,7 @@ def as_yaml(value: Any) -> str:
 
 
 def document_text(answers: Answers) -> str:
-    """The document: the template's parts that hold for any paper, and a section for each exhibit."""
+    """The document: the template's general parts, and a section for each exhibit."""
     template = (TEMPLATE / "paper.qmd").read_text(encoding="utf-8")
     front, *parts = re.split(r"^(?=# )", template, flags=re.MULTILINE)
     by_name = {re.search(r"\{#sec-(\w+)\}", part)[1]: part for part in parts}  # type: ignore[index]
@@ -472,7 +468,7 @@ def _quoted(text: str) -> str:
 
 
 def ask() -> Answers:
-    """The answers, asked one by one. An empty one takes what stands in brackets, or ends a list."""
+    """The answers, asked one by one. An empty answer takes the value in brackets, or ends a list."""
 
     def one(question: str, default: str = "", pattern: str = r".+", among: Collection[str] = ()) -> str:
         while True:
@@ -523,7 +519,7 @@ def ask() -> Answers:
 
 
 def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
-    """A number as printed and what it is of, asked until they have a reading, which is confirmed."""
+    """A printed number and its meaning, asked until they have a reading, which is confirmed."""
     metrics = list(FIRST_EXPERIMENTS[claim["workload"]].metrics)
     while True:
         said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
@@ -546,7 +542,7 @@ def _has_reading(claim: Mapping[str, Any]) -> bool:
 
 
 def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
-    """`reads_as` where a number has several readings or an unusual one. Raises ValueError where none is meant."""
+    """`reads_as` for a number with several readings or an unusual one. Raises ValueError if none is meant."""
     again = ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it")
     found: list[PrintedRatio] = []
     if claim["form"] == "value":

@@ -39,10 +39,10 @@ ASKING = Layout(run="", work="/", data=(), path=SYSTEM_PATH, java="java")
 
 
 def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
-    """Write config/testbeds/<name>.yaml, and return it. `given`: a list of hosts.
+    """Write config/testbeds/<name>.yaml, and return it.
 
-    Without a list, the hosts are those of the job that this runs in. Raises UserError, and writes nothing, where the
-    list is wrong, a host does not answer or the file is there.
+    `given`: a list of hosts; without a list, the hosts of the present job. Raises UserError, and writes nothing, if the
+    list is wrong, a host does not answer or the file exists.
     """
     path = _free(name)
     ssh_config = ssh_config and os.path.abspath(os.path.expanduser(ssh_config))
@@ -58,7 +58,7 @@ def new_site(name: str, given: Path | None, ssh_config: str = "") -> Path:
 
 
 def _listed(given: Path | None) -> tuple[str, str, list[Listed]]:
-    """(kind of testbed, where its hosts are from, these). Raises UserError."""
+    """(kind of testbed, source of its hosts, the hosts). Raises UserError."""
     if given is not None:
         form, listed = read_listing(_text(given), shown(given))
         return "ssh", f"{shown(given)} ({form})", listed
@@ -74,7 +74,7 @@ def _listed(given: Path | None) -> tuple[str, str, list[Listed]]:
 
 
 def _free(name: str) -> Path:
-    """The file of a new testbed. Raises UserError where it is there, or for a name that is none."""
+    """The file of a new testbed. Raises UserError if it exists, or for an invalid name."""
     if why := unfit_name(name, "testbeds"):
         raise UserError(f"site: found the name {quoted(name)}, {why}")
     path = root() / "config" / "testbeds" / f"{name}.yaml"
@@ -93,7 +93,7 @@ def _text(path: Path) -> str:
 
 
 def _asked(listed: Sequence[Listed], ssh_config: str, kind: str) -> Mapping[str, Facts]:
-    """Each host's answer, by the name that ssh or the scheduler uses. Raises UserError that names all without one."""
+    """Each host's answer, by its name for ssh or the scheduler. Raises UserError that names all hosts without one."""
     places = [Place(each.ssh, each.role, each.ssh, each.place, {}) for each in listed]
     hosts: list[RemoteHost]
     if capabilities_of({"kind": kind}).lists_hosts:

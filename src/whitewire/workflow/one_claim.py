@@ -33,8 +33,8 @@ from whitewire.workflow.start import run_workflow
 
 
 def run_claim(options: Sequence[str]) -> int:
-    """Print the cost of the claim of the environment and measure it with these options of Snakemake, or print its
-    answer if nothing is to be measured; returns the exit status. Raises UserError."""
+    """Print the cost of the claim in the environment and measure it with these options of Snakemake, or print its
+    answer if no run is needed. Returns the exit status. Raises UserError."""
     check_variables({names.CLAIM: "", **os.environ})
     plan = Plan.load()
     testbed = load_testbed(plan.testbed)
@@ -68,10 +68,10 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
 
 
 def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The row of verdicts.csv that the paper as it is now gets from the runs of its blocks at this effort.
+    """The row of verdicts.csv for the paper as it is now, from the runs of its blocks at this effort.
 
-    The verdicts.csv that is there may be of another effort, design or tolerance. None where a block is not finished or
-    is of another design.
+    An existing verdicts.csv may be of another effort, design or tolerance. None if a block is not finished or has
+    another design.
     """
     raw = root() / "results" / plan.testbed / paper.id / "raw"
     if not all(block_record(raw / row["block"] / "block.json") for row in plan.designs[paper.id]):
@@ -89,7 +89,7 @@ def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[
 
 
 def without_runs(paper: Paper, testbed: Mapping[str, Any], effort: str, name: str) -> Mapping[str, Any] | None:
-    """The row of verdicts.csv of a claim that no run on a testbed can judge; None of one that runs judge."""
+    """The row of verdicts.csv for a claim that needs no run on this testbed; None for a claim that runs judge."""
     claim, status = claim_of(paper, name), status_on(testbed)
     alone = replace(paper, raw={**paper.raw, "claims": [claim]})
     runs = on_testbed(alone, testbed, effort, *as_read(alone, [], []))

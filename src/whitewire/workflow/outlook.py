@@ -31,7 +31,8 @@ TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
 def outlook_lines(
     paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int | None = None
 ) -> Iterator[str]:
-    """For each experiment what its runs move, and its slowest and fastest cell. Controls are like their origins."""
+    """For each experiment, the bytes that its runs move, and its slowest and fastest cell. Controls are like their
+    origins."""
     of: dict[str, dict[str, DesignRow]] = {}
     for row in rows:
         if paper.origin(row["experiment"]) == row["experiment"]:
@@ -48,7 +49,8 @@ def outlook_lines(
 
 
 def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:
-    """Where k or bytes do not do for an experiment's slowest and fastest cell: the nearest that would."""
+    """Proposals for an experiment whose slowest or fastest cell has an unsuitable k or too few bytes: the nearest
+    values that suit."""
     experiment, effort = rows[0]["experiment"], rows[0]["effort"]
     spec = paper.experiments[experiment]
     if "k" in spec["factors"] or all(_does(paper, row, testbed, cores) for row in rows):

@@ -23,7 +23,7 @@ from whitewire.workflow.start import run_workflow
 from whitewire.workflow.validation import validated
 
 _LEAST_S = 180.0
-"""Seconds of a budget with which it is worth going on: the start of a cluster takes half of them."""
+"""Least seconds of a budget for a second turn: the start of a cluster takes half of them."""
 
 
 def run_papers(options: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def run_papers(options: Sequence[str]) -> int:
 
 
 def again(plan: Plan) -> list[str]:
-    """Files that a start makes anew: what is outdated, and with AGAIN the blocks that a busy machine disturbed."""
+    """Files that a start makes anew: outdated ones, and with AGAIN the blocks that a busy machine disturbed."""
     if not os.environ.get("AGAIN"):
         return plan.outdated
     records = ((name, block_record(root() / name)) for name in plan.block_files)
@@ -55,7 +55,7 @@ def again(plan: Plan) -> list[str]:
 
 
 def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
-    """The budget of a start that goes on with blocks: the first of them has all that is left, if it needs that."""
+    """The budget of a start that goes on with blocks: the first block has all the time left, if it needs it."""
     whole = plan.whole()
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
@@ -66,11 +66,11 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
 
 
 def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:
-    """Blocks (`<paper>/<block>`) that ended since a start `began` with runs left to the budget that may decide a claim,
-    and their block.json, in the order of the chance to decide a claim per second.
+    """Blocks (`<paper>/<block>`) that ended since a start `began`, with runs left to the budget that may decide a
+    claim, and their block.json; by falling chance of a decision per second.
 
-    That chance is of the last interim analysis. The analysis at the end of a block, which spends all of the level,
-    chooses nothing: so the one after it has the whole level again.
+    The chance is that of the last interim analysis. The analysis at the end of a block spends the whole level and
+    chooses nothing, so the next one has the whole level again.
     """
     found: dict[str, tuple[float, BlockRecord]] = {}
     for block in plan.blocks("{paper}/{block}"):
@@ -88,7 +88,8 @@ def _file(plan: Plan, block: str) -> str:
 
 
 def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
-    """The largest chance per second that runs of a block decide a claim before which the budget ended; 0 for none."""
+    """The largest chance per second that further runs of a block decide a claim for which the budget was too short; 0
+    without any."""
     name = block.partition("/")[0]
     paper = plan.described[name].on(record.get("rung", 0))
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}

@@ -41,7 +41,7 @@ GOES_ON = "WHITEWIRE_GOES_ON"
 _MOST_LANES = 8
 """Lanes that are taken unasked: more were never tried."""
 MACHINE = 840
-"""A measurement's share of the machine (resource `measuring`) where it has all of it: divisible by 1 to 8."""
+"""Parts of the machine (resource `measuring`), of which a single measurement has all: divisible by 1 to 8."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,17 @@ class Plan:
     lanes: int = 1
     """Number of blocks that are measured side by side."""
     in_all: tuple[int, int] = (1, 1)
-    """Number of lanes, also for rounds of one block, and the largest number that there may be."""
+    """Number of lanes, including those for rounds of one block, and the largest possible number."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
-    """Blocks that this start measures (`<paper>/<block>`) and the seconds that they should take, in their turn."""
+    """Blocks that this start measures (`<paper>/<block>`), in order, with their expected seconds."""
     whole: Callable[[], Mapping[str, float]] = field(default=dict, repr=False)
-    """The seconds that all runs should take which these blocks lack; a start asks once, and none of its jobs."""
+    """Expected seconds of all missing runs, by block; only the start itself asks, none of its jobs."""
     goes_on: bool = False
     """Whether the start goes on with finished blocks, with its budget from the environment."""
     watch: Path | None = None
     """The file whose lock this process holds for its rules' containers."""
     begins: bool = True
-    """Whether a start begins with it; not where one of its jobs reads all files again, on a node of its own."""
+    """Whether this process is the start itself; false in its jobs, which read all files again."""
 
     @classmethod
     def load(cls, given: Mapping[str, Any] | None = None, deployment: Iterable[str] = (), begins: bool = True,
@@ -142,7 +142,7 @@ class Plan:
 
     @property
     def allowed(self) -> str:
-        """For what a block may be measured, and for how long: where a start asks otherwise, measuring goes on."""
+        """The claim and the time for which a block may be measured; a start with others goes on measuring."""
         return f"{self.budget} for {self.claim}" if self.claim else self.budget
 
     @property
@@ -151,10 +151,10 @@ class Plan:
         return max(1, MACHINE // self.lanes)
 
     def threads(self, cores: int) -> int:
-        """Of Snakemake's cores, those of a block: a single lane has all of them, so that no report is made beside it.
+        """Snakemake's cores that a block takes: all with a single lane, so that no report is made beside it.
 
-        Several lanes have none: `measuring` says how many blocks there are at once, and a report, which begins beside
-        them, waits for a processor that they share (lanes.processors). A scheduler's job has one at least.
+        With several lanes none: `measuring` limits the blocks, and a report beside them waits for a processor that the
+        lanes share (lanes.processors). A scheduler's job takes at least one.
         """
         return cores if self.lanes == 1 else int(bool(self.needs.of))
 
@@ -174,7 +174,7 @@ class Plan:
         """Files to make again, by their content: designs with other rows, and blocks whose last start had another
         budget or was for one claim.
 
-        Snakemake compares parameters too, but needs records of its own, which copied results lack.
+        Snakemake compares parameters too, but only with records of its own, which copied results lack.
         """
         seconds = budget.seconds_of(self.budget)
         found = []
@@ -189,9 +189,9 @@ class Plan:
 
     @property
     def stamps(self) -> list[str]:
-        """What the rules of tables and pages make once they are through, below the testbed's results, without .done.
+        """Marks that rules of tables and pages leave when they succeed, below the testbed's results, without `.done`.
 
-        A page alone may be one kept from before, because its rule failed.
+        A page alone proves nothing: it may be an older one, because its rule failed.
         """
         stages = [f"{paper}/logs/{stage}" for paper in self.papers for stage in ending.STAGES]
         tables = ["links-tables"] if "testbed" in self.pages else []
@@ -199,12 +199,13 @@ class Plan:
 
     @property
     def pages(self) -> list[str]:
-        """Pages of all papers together; none of the testbed where no paper has a run, and so nobody asks for hosts."""
+        """Pages of all papers together; without any run there is no page of the testbed, so that no hosts are
+        needed."""
         return ["index", *(["testbed"] if any(self.designs.values()) else [])]
 
     def digest(self, paper: str, block: str | None = None) -> str:
-        """A digest of the runs of one block or of all, and of their order; without `effort`, so that it stays that of
-        designs from before there was that column."""
+        """A digest of the runs of one block or of all, and of their order; without the column `effort`, which older
+        designs lack."""
         own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
@@ -242,7 +243,7 @@ def _override(given: Mapping[str, Any]) -> None:
 
 
 def _is_design(path: Path, rows: Sequence[DesignRow]) -> bool:
-    """Whether a design.csv has these rows; also where there is none, or one that cannot be read, as its readers say."""
+    """Whether a design.csv has these rows; true for one that is missing or unreadable, which its readers report."""
     try:
         there = read_csv(path)
     except UserError:
@@ -253,10 +254,10 @@ def _is_design(path: Path, rows: Sequence[DesignRow]) -> bool:
 
 
 def _lanes(asked: int | str, testbed: Mapping[str, Any], busy: Callable[[], float]) -> tuple[int, int]:
-    """How many lanes there are, and how many there may come to be while processors stay idle.
+    """(number of lanes, largest number while processors stay idle).
 
-    As many as were asked for; `auto`: as many as the processors carry whose runs keep `busy` of them busy, and up to as
-    many as there is memory for. On a site as many as its description says.
+    As many as asked for. `auto`: as many as the processors carry, given that runs keep `busy` of them busy; at most as
+    many as fit into memory. On a site, the number in its description.
     """
     if not capabilities_of(testbed).shares_processors:
         asked = lane_count(testbed)

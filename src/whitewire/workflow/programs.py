@@ -1,4 +1,4 @@
-"""Files of this checkout that a rule depends on: modules that a stage imports, directly and through others, and
+"""Files of this checkout that a rule depends on: modules that a stage imports, directly or indirectly, and
 documents."""
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ def has_verdicts(testbed: str) -> bool:
 
 
 def state(testbed: str, *patterns: str) -> str:
-    """A digest of the testbed's results that match: a rule that may use them, but does not require them, runs again
-    when they change."""
+    """Digest of matching results of the testbed: a rule that may use them, but does not need them, runs again when they
+    change."""
     results = root() / "results" / testbed
     found = sorted(path for pattern in patterns for path in results.glob(pattern))
     digests = {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
@@ -34,7 +34,7 @@ def survey_effort(plan: Plan) -> str:
 
 
 def measured_transports(testbed: str) -> list[TransportPlan]:
-    """The testbed's transports that iperf3 measures: with others these are measured again."""
+    """The testbed's transports that iperf3 measures; they are measured again when they change."""
     return survey_plan.transports_of(load_testbed(testbed))
 
 
@@ -44,7 +44,7 @@ def link_parts(testbed: str) -> list[OfLinks]:
 
 
 def transport_tables(plan: Plan, paper: str) -> list[str]:
-    """What a report shows beside runs over a transport: tables of links, where the paper has runs and the testbed a
+    """Inputs of a report on runs over a transport: tables of links, if the paper has runs and the testbed a
     transport."""
     if not plan.designs.get(paper) or not measured_transports(plan.testbed):
         return []

@@ -1,6 +1,6 @@
-"""How much longer runs take on this machine than planned: from blocks that it has finished, else from its speed.
+"""How much longer runs take on this machine than planned: from finished blocks, else from the machine's speed.
 
-Nothing here depends on what else runs at the moment.
+Independent of what else runs at the moment.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 from whitewire.records.checked import block_record
 
 REFERENCE_S = 0.0185
-"""CPU seconds of work() on the machine from which planned times come (an AMD EPYC of 2023, one of its processors)."""
+"""CPU seconds of work() on the machine on which planned times are based (one processor of an AMD EPYC of 2023)."""
 _TRIES, _LEAST, _MOST = 5, 0.25, 10.0
-"""Tries of which the best counts, and the bounds of what is taken for a machine's speed."""
+"""Number of tries, of which the best counts; bounds on the speed of a machine."""
 _STEP = 0.5
 """Steps of a machine's speed, so that small differences between two calls change nothing."""
 _MODEL, ONE_BLOCK = 0.4, 0.2
-"""Errors of planned times: of the model alone (blocks of the reference took 0.8 to 1.3 of it on an idle machine), and
-from a single finished block."""
+"""Relative errors of planned times: by the model alone (blocks of the reference took 0.8 to 1.3 of it on an idle
+machine), and after a single finished block."""
 FEW = 4
-"""Finished blocks from which on quartiles take the place of the extremes."""
+"""Least number of finished blocks for quartiles instead of extremes."""
 
 
 def work() -> float:
@@ -32,10 +32,7 @@ def work() -> float:
 
 
 def pace(results: Path) -> tuple[float, float, str]:
-    """Seconds that runs take for each planned second, least and most, and what that rests on.
-
-    `results` is a testbed's folder.
-    """
+    """(least, most, basis) of the seconds that runs take per planned second. `results` is a testbed's folder."""
     records = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
     found = sorted(pace for record in records if _LEAST <= (pace := record.get("pace") or 0.0) <= _MOST)
     if not found:
