@@ -66,12 +66,11 @@ def _without_end() -> float:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What one block may take, in seconds.
+    """Times of one block, in seconds.
 
-    first, further: seconds left until its first interim analysis, and after it, from the moment of the call; spare: the
-    same after it for runs that hardly decide a claim; own: planned seconds until its first interim analysis; start: the
-    budget of the whole start; earlier: seconds that the block took earlier in this start; spent: those seconds by
-    activity.
+    first, further: time left now until its first interim analysis, and after it; spare: time after it for runs that
+    hardly decide a claim; own: planned time until its first interim analysis; start: budget of the whole start;
+    earlier: time of the block earlier in this start; spent: that time by activity.
     """
 
     first: Callable[[], float] = _without_end

@@ -18,7 +18,7 @@ SIGNS = str.maketrans({
     "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-",
     "×": "x", "\u2044": "/", "\u2215": "/", "\u03bc": "µ", "\u2248": "~", "’": "'",
 })  # fmt: skip
-"""Signs that look (nearly) alike in print, by the one that they all mean in a number or a unit."""
+"""Characters that look (nearly) alike in print → the one that they all mean in a number or a unit."""
 RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _POWER = re.compile(r"(?<!\d)10([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 FRACTION = re.compile(r"(\d*)([¼½¾⅐-⅞])")
@@ -131,7 +131,7 @@ _OF = (
     r"network|disk|storage|cluster|job|task|query|execution|completion|run|elapsed|processing|response|communication|"
     r"shuffle|sort)[ -]?){0,3}"
 )
-"""Words before a rate or a time that say what it is of."""
+"""Words before a rate or a time that name what it measures."""
 _SPEED = rf"{_OF}(?:throughput|bandwidth|speed|rate|performance|goodput)"
 _DURATION = rf"{_OF}(?:times?|latency|duration|runtime)"
 _MORE = r"(?:more|higher|greater|larger|increased?|increase in|up)"

@@ -137,7 +137,7 @@ def one(unit: str, own: Mapping[str, str] | None = None) -> Any:
 
 
 def dimension(unit: str, own: Mapping[str, str] | None = None) -> Any:
-    """What a unit measures, as pint's container, which can be multiplied and compared. Raises UnknownUnit."""
+    """Dimension of a unit, as pint's container, which can be multiplied and compared. Raises UnknownUnit."""
     return one(unit, own).dimensionality
 
 

@@ -6,7 +6,7 @@ A new number needs a new version, because it changes what claims ask.
 from __future__ import annotations
 
 RULE_VERSION = "2026-11-28"
-"""The date of the last change, part of what a claim asks (description/asked.py)."""
+"""Date of the last change. It is part of a claim's digest (description/asked.py)."""
 ALPHA = 0.05
 """Largest share of wrong verdicts on a claim, over all its analyses together."""
 POWER = 3.0

@@ -87,7 +87,7 @@ def share_interval(held: int, count: int, confidence: float = 0.95) -> tuple[flo
 
 def share_interval_of(share: float, count: float, confidence: float = 0.95) -> tuple[float, float]:
     """Interval of a share of trials of which only `count`, above 0, are independent (Korn & Graubard, Survey
-    Methodology, 1998): Clopper & Pearson's with so many trials, which need not be a whole number."""
+    Methodology, 1998): Clopper & Pearson's for `count` trials, which need not be a whole number."""
     held, tail = share * count, (1 - confidence) / 2
     low = float(scipy.stats.beta.ppf(tail, held, count - held + 1)) if share > 0 else 0.0
     high = float(scipy.stats.beta.isf(tail, held + 1, count - held)) if share < 1 else 1.0
@@ -95,7 +95,7 @@ def share_interval_of(share: float, count: float, confidence: float = 0.95) -> t
 
 
 def alike(values: Values) -> bool:
-    """Whether values differ only by rounding, such as that of subtracting what lanes add."""
+    """Whether values differ only by rounding, as after subtracting the effects of lanes."""
     array = np.asarray(values, dtype=float)
     return bool(np.ptp(array) <= ROUNDING * np.abs(array).max())
 

@@ -39,7 +39,7 @@ ARGUMENT_FILES = {
 }
 """Settings by which our own cluster gives JVM options to containers, with the file of options for each."""
 _KEPT, MOST_KEPT = (hibench.REPORT, "result_*.txt", "throughput_*.csv"), 1 << 20
-"""Names of files in the report's folder that are kept, and the size in bytes below which they are."""
+"""Patterns of files in the report's folder that are kept, and the largest size in bytes of such a file."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _tree(expression: str) -> ast.expr:
     while left:
         node, level = left.pop()
         if level > _MOST_LEVELS:
-            raise NoValue(f"found more than {_MOST_LEVELS} operations inside each other, expected at most so many")
+            raise NoValue(f"found more than {_MOST_LEVELS} operations inside each other, expected fewer")
         number = not isinstance(node, ast.Constant) or (type(node.value) in (int, float))
         if not isinstance(node, _PARTS) or not number or (isinstance(node, ast.Call) and node.keywords):
             raise NoValue(f"found {ast.unparse(node)[:60]!r}, {_EXPECTED}")

@@ -237,7 +237,8 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 
 
 def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
-    """One number for each scale candidate of the cell, or 1 for all of them. `bias` is as it is written."""
+    """Check that a bias has one number per scale candidate of the cell, or 1 for all. `bias` is as written in the
+    file."""
     raw = paper.as_written or paper.raw
     own = next(each for each in raw["experiments"] if each["id"] == bias["cell"]["experiment"])
     k = own.get("scale", {}).get("k", raw["scale"]["k"])
@@ -257,7 +258,7 @@ def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric",
              "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
-"""Start of a cell that a spreadsheet would compute; a signed number is none."""
+"""Start of a cell that a spreadsheet would compute; signed numbers are harmless."""
 _MOST_CELLS = 1000
 """Combinations of an experiment's levels, before its `only`."""
 _ROLES = ("namenode", "datanode", "client", "mds", "oss")

@@ -1,4 +1,4 @@
-"""Checks of what claims, controls and inverse questions ask: of cells that are made, for metrics that these have."""
+"""Checks that the cells and metrics of claims, controls and inverse questions exist."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def _given_twice(test: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _check_target(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
-    """A range has its ends in order and what is expected inside, and no tolerance is given that nothing reads."""
+    """Check that a range is in order and contains the expected value, and that no key is given that the relation
+    ignores."""
     relation, ends = test.get("relation"), {"lower", "upper"} <= set(test)
     tolerances = [name for name in ("lower", "upper", "absolute", "relative") if name in test]
     if relation in ("above", "below", "equal"):

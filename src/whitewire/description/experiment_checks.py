@@ -195,7 +195,7 @@ def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
 
 
 def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
-    """(key, what it holds, what was expected) of what no run of the experiment would read."""
+    """(key, value, expected) of keys that no run of the experiment would read."""
     factors, workload = experiment["factors"], workload_of(experiment["workload"])
     for name, factor in (("settings", "settings"), ("stores", "store")):
         if name in experiment and factor not in factors:

@@ -1,7 +1,7 @@
-"""Checks what YAML files say, and reports in one line what is wrong with one.
+"""Checks YAML files, and reports the first fault in one line.
 
-Every file is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too. What a table of the
-package lists (estimands, workloads and their metrics, models, kinds of testbed) is filled in from there.
+Every file is checked against a closed JSON Schema in `workflow/schemas/`, which is YAML too. Names from the package's
+tables (estimands, workloads and their metrics, models, kinds of testbed) are filled in from there.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _branch(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
 
 
 def _undecided(error: jsonschema.ValidationError) -> jsonschema.ValidationError | None:
-    """The fault where the key that selects an alternative is lacking, misspelt, or names none of them."""
+    """The fault if the key that selects an alternative is missing, misspelt, or names none of them."""
     wanted: Any = error.validator_value
     parts = [part.get("properties", {}) for part in wanted if isinstance(part, Mapping)]
     keys = [key for key in _DISCRIMINATORS if parts and all("const" in part.get(key, {}) for part in parts)]

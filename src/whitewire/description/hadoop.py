@@ -1,4 +1,4 @@
-"""Checks of what an experiment asks of Hadoop: words of parameters, stores, names of settings."""
+"""Checks of an experiment's Hadoop part: words of parameters, stores, names of settings."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ OF_THE_TESTBED = re.compile(
 _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """Prefixes of settings of Hadoop's examples, which its defaults do not list."""
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
-"""What a setting and its value may hold: a client's JVM is handed its commands as lines of words between tabs, and a
-shell starts a job's tasks with the text of some settings (options of JVMs, variables), as HiBench's starts its jobs."""
+"""Allowed characters of a setting and its value. A client's JVM gets commands as lines of words between tabs, and a
+shell starts tasks with the text of some settings (options of JVMs, variables)."""
 SettingFault = tuple[object, str, Sequence[str]]
 """(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")

@@ -1,4 +1,4 @@
-"""The page of all keys (build/docs/keys.md), made from the schemas: what each does, its form, an example."""
+"""The page of all keys (build/docs/keys.md), made from the schemas: meaning, form and an example of each."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def meaning(schema: _Part, part: _Part) -> str:
 
 
 def example(schema: _Part, part: _Part) -> Any:
-    """An example of a key: its own, that of what it refers to, else made of its parts'. KeyError without one."""
+    """An example of a key: its own, else that of its reference, else one made of its parts' examples. KeyError without
+    any."""
     if "examples" in part:
         return part["examples"][0]
     if "$ref" in part:

@@ -1,4 +1,4 @@
-"""Amounts with units in a paper: each is converted once, when the paper is read, and compared by what it measures."""
+"""Amounts with units in a paper: converted once, when the paper is read, and compared by dimension."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ SAME_SCALE = 1e-9
 
 
 class _Measured:
-    """What a part of an expression measures: its dimension, and how many base units one of it is.
+    """Dimension of a part of an expression, and its size in base units.
 
-    `scale` is None where numbers that are written out multiply it: they may convert it, as in `1000 * N_V01`. Such a
-    number by itself is `literal`, and goes with anything that it is added to.
+    `scale` is None if literal numbers multiply the part, because they may convert it, as in `1000 * N_V01`. A literal
+    number by itself is `literal`, and may be added to anything.
     """
 
     def __init__(self, dimension: Any, scale: float | None = None, literal: bool = False) -> None:
@@ -190,9 +190,9 @@ _FUNCTIONS = {"max": _alike, "min": _alike, "abs": _of, "round": lambda value, *
 
 
 def _measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | None = None) -> _Measured | None:
-    """What an expression measures, also over `extra` names with their units; None where that cannot be known.
+    """Dimension of an expression, whose names may include `extra` ones with their units; None if unknown.
 
-    Raises UnknownUnit for unlike things added.
+    Raises UnknownUnit for a sum of unlike things.
     """
     if not isinstance(expression, str):
         return _of(expression)
@@ -211,7 +211,7 @@ def _measured(paper: Paper, expression: float | str, extra: Mapping[str, str] | 
 
 
 def problems_of_units(paper: Paper) -> Iterator[tuple[str, str]]:
-    """(key, what is wrong) of units that are unknown, and of expressions in another unit than they are compared in."""
+    """(key, fault) of unknown units, and of expressions that are compared in a unit of another dimension."""
     yield from _unknown(paper)
     for key, expression, unit, extra in _compared(paper):
         if why := _unlike(paper, expression, unit, extra):
@@ -250,7 +250,7 @@ def _compared(paper: Paper) -> Iterator[tuple[str, Any, str, Mapping[str, str]]]
 
 
 def _arguments(key: str, given: Mapping[str, Any], extra: Mapping[str, str]) -> Iterator[tuple[str, Any, str, Any]]:
-    """Those arguments of a model whose names end in a unit."""
+    """Arguments of a model whose names end in a unit."""
     for name, value in given.items():
         if ending := next((end for end in ARGUMENTS if name.endswith(end)), ""):
             yield f"{key}.{name}", value, ARGUMENTS[ending], extra

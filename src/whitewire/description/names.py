@@ -1,4 +1,4 @@
-"""Which papers, testbeds and efforts there are, and whether the environment names one of them.
+"""The papers, testbeds and efforts that exist, and whether variables of the environment name existing ones.
 
 Standard library only: `scripts/asked` checks the names before the set-up has installed anything.
 """
@@ -58,7 +58,8 @@ def claims(paper: str) -> list[str]:
 
 
 def paper_of(claim: str, among: Sequence[str] = ()) -> str:
-    """The paper that has a claim, of all or those `among`. Raises a UserError where none has, or several."""
+    """The paper that has a claim, among all papers or those given. Raises a UserError if no paper or several have
+    it."""
     ids = {paper: claims(paper) for paper in among or paper_names()}
     having = [paper for paper, own in ids.items() if claim in own]
     if len(having) == 1:
@@ -73,9 +74,9 @@ def paper_of(claim: str, among: Sequence[str] = ()) -> str:
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
-    """Raise a UserError where a variable of make names what there is not.
+    """Raise a UserError if a variable of make names something that does not exist.
 
-    Also where ARGS sets what they do: Snakemake would read it, but none of the commands that make starts beside it.
+    Also if ARGS sets what a variable sets: Snakemake would read it, but no other command that make starts.
     """
     asked = environ.get("PAPERS", "")
     named = papers_listed(asked)
@@ -103,14 +104,14 @@ def check_variables(environ: Mapping[str, str]) -> None:
 
 
 def unfit_name(name: str, folder: str) -> str:
-    """What is wrong with the name of a folder of config/; empty for a good name."""
+    """The fault of a name for a folder of config/; empty for a valid name."""
     if not PLAIN_NAME.fullmatch(name):
         return "expected at most 60 letters, digits, - and _, a letter or digit first"
     return f"expected another name than {', '.join(_OWN[folder])}" if name in _OWN[folder] else ""
 
 
 def check_known(name: str, names: Sequence[str], where: str, folder: str) -> None:
-    """Raise a UserError unless a name is one of those of a folder of config/, and can name a folder of results."""
+    """Raise a UserError unless a name exists in a folder of config/ and is valid for a folder of results."""
     if name not in names:
         raise UserError(
             f"{where}: found {quoted(name)}, expected {one_of(names) if names else 'a file'} "

@@ -66,8 +66,7 @@ class Paper:
         return self.raw.get("controls", [])
 
     def replicates(self, experiment: str, effort: str) -> Mapping[str, int]:
-        """Fresh runs of an experiment's `claimed` cells and of its `other` ones at an effort; those of the paper unless
-        it has its own."""
+        """Runs of an experiment's `claimed` and `other` cells at an effort; by default the paper's numbers."""
         own = self.experiments[experiment].get("replicates", {})
         found = own[effort] if effort in own else self.raw["replicates"][effort]
         return found if isinstance(found, Mapping) else {"claimed": found, "other": found}
@@ -131,7 +130,7 @@ class Paper:
         return self.experiments[experiment].get("stores", {}).get(store, {"kind": "hdfs"})
 
     def really(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
-        """The levels that a run is made with: those that it bears, but in a control some others."""
+        """The levels with which a run is made: its nominal ones, of which a control replaces some."""
         return {**levels, **self.experiments[experiment].get("control", {}).get("really", {})}
 
     def origin(self, experiment: str) -> str:
@@ -185,7 +184,7 @@ def _at_candidate(raw: Mapping[str, Any], candidate: int) -> Mapping[str, Any]:
 
 
 CONTROL_EFFORTS = ("quick", "full")
-"""Efforts at which controls are run; smoke shows that all of it works, not what it measures."""
+"""Efforts that run controls; smoke effort only shows that everything works."""
 
 
 def _as_experiment(control: Mapping[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +197,8 @@ def _as_experiment(control: Mapping[str, Any], origin: Mapping[str, Any]) -> dic
 
 
 def against(control: Mapping[str, Any]) -> dict[str, Any]:
-    """Levels of the cell that a control is compared with: what it really is; of a known ratio, whose name it bears."""
+    """Levels of the cell that a control is compared with: A/A, the cell that it really is; known ratio, the cell whose
+    name it bears."""
     where = control["cell"]["where"]
     return where if "expected" in control else {**where, **control["really"]}
 
@@ -214,7 +214,7 @@ def ratio_of(control: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_servers(roles: Mapping[str, int]) -> dict[str, int]:
-    """Roles less those of a parallel file system: where no run mounts one, or where it is the site's own."""
+    """Roles without those of a parallel file system, for runs that mount none or a site's own."""
     return {role: count for role, count in roles.items() if role not in ("mds", "oss")}
 
 
@@ -263,11 +263,11 @@ DIRTY_LIMITS = ("dirty_background_ratio", "dirty_ratio")
 SHARED = "shared"
 """The level of `intermediate_drive` that has no drives of its own."""
 PLACES = ("fabric", "store")
-"""Factors that say where a run's bytes go: a control may bear one level of them and run on another."""
+"""Factors that decide where a run's bytes go: a control may bear one level's name and run on another."""
 
 
 def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dict[str, Any]:
-    """The drive of an experiment with the levels of a run put over it; empty where it has none.
+    """The drive of an experiment at the levels of a run; empty if it has none.
 
     It is `hardware.drive`, or that of `hardware.drives` which the run's `drive` names. With memory in front of it
     (`page_cache` is not "off") it has `memory_bytes`, `dirty_background_ratio` and `dirty_ratio` too, and with a bound

@@ -17,9 +17,9 @@ from whitewire.paths import root, shown
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`config/config.yaml` with PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment put over it.
+    """`config/config.yaml`, overridden by PAPERS, TESTBED, EFFORT, BUDGET, LANES and OUTLIERS of the environment.
 
-    `claim`: the one that is measured by itself, with its paper alone; else empty.
+    `claim`: the claim that is measured alone, with its paper only; else empty.
     """
     environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"

@@ -1,7 +1,7 @@
-"""YAML text to data, within bounds that are checked before anything is made of it.
+"""Reads YAML text, within bounds that are checked before any data are built.
 
 The C parser calls itself once per level and aliases stand for copies, so a short text could end the process or fill the
-memory. So its events are counted first.
+memory. Therefore its events are counted first.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MOST_KEY = 200
 GREATEST, _LEAST = 10**18, 1e-18
 """Largest and smallest size of a number other than 0. All whole numbers up to there fit into 64 bits."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that no text may have: control characters but tab and the end of a line, those that turn the direction of
-what follows them, by which a text reads otherwise than it is, and halves of characters."""
+"""Characters that no text may have: control characters except tab and line end, characters that change the direction of
+text and so hide its content, and halves of characters."""
 TYPES = {
     "object": "a mapping",
     "array": "a list",
@@ -102,9 +102,9 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.valu
 
 
 def load_yaml(path: Path | str) -> dict[str, Any]:
-    """The mapping in a YAML file, in which every number is finite and every text can be shown.
+    """The mapping in a YAML file, with finite numbers and printable texts only.
 
-    UserError with one line for a file that cannot be read, is no such YAML or is beyond the bounds above.
+    UserError with one line for a file that cannot be read, is no mapping in YAML or exceeds the bounds above.
     """
     path = Path(path)
     return parse_yaml(_text(path), shown(path))
@@ -146,7 +146,7 @@ def _text(path: Path) -> str:
 def decoded(content: bytes, path: Path, most: int, expected: str) -> str:
     """Text of a file, up to a number of bytes. Raises UserError that says what was expected."""
     if len(content) > most:
-        raise UserError(f"{shown(path)}: found more than {most} bytes, expected at most so many")
+        raise UserError(f"{shown(path)}: found more than {most} bytes, expected fewer")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -180,17 +180,17 @@ def _bounded(events: Iterator[Any]) -> None:
 
 def _counted(event: Any, parts: list[tuple[str | None, int]], anchor: str | None, size: int,
              sizes: dict[str, int]) -> None:  # fmt: skip
-    """Add a part that has ended to the one that it is in."""
+    """Add a finished part to the part around it."""
     if anchor is not None:
         sizes[anchor] = size
     outer, before = parts[-1]
     parts[-1] = (outer, before + size)
     if before + size > _MOST_VALUES:
-        raise _fault(event, f"found more than {_MOST_VALUES} values, aliases among them, expected at most so many")
+        raise _fault(event, f"found more than {_MOST_VALUES} values, aliases among them, expected fewer")
 
 
 def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
-    """(key, found, expected) of every number that is none to compute with, and of every text that cannot be shown."""
+    """(key, found, expected) of every number outside the allowed range, and of every text that cannot be printed."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield from _unusable(value, f"{key}.{name}" if key else name)

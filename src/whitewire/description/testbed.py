@@ -30,7 +30,7 @@ _NAMED = re.compile(r"([0-9.]{1,10})gbe(-shared)?(?:-([0-9]{1,4})racks-([0-9.]{1
 
 
 def _named(name: str) -> dict[str, Any] | None:
-    """The fabric that an emulated testbed makes of a name alone, as its description would give it; None: of no such."""
+    """The description of a fabric that its name alone defines on an emulated testbed; None for another name."""
     match = _NAMED.fullmatch(name)
     try:
         rate, over = (float(text) if text else 0.0 for text in (match[1], match[4])) if match else (0.0, 0.0)
@@ -51,9 +51,9 @@ def _named(name: str) -> dict[str, Any] | None:
 
 
 class Fabrics(dict[str, dict[str, Any]]):
-    """Fabrics of an emulated testbed by name: those that its description lists, and any other that a name says all of.
+    """Fabrics of an emulated testbed by name: those in its description, and any whose name defines it.
 
-    Only those listed are counted and gone through.
+    Only those in the description are counted and iterated.
     """
 
     def __missing__(self, name: str) -> dict[str, Any]:
@@ -101,16 +101,16 @@ def read_testbed(path: Path) -> dict[str, Any]:
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Digest of a testbed's description, without lanes, transports and what is prepared on this
-    machine only, which no link or drive is measured with."""
+    """Digest of a testbed's description without lanes, transports and HiBench, which do not affect measurements of
+    links and drives."""
     relevant = {key: value for key, value in config.items() if key not in ("hibench", "lanes", "transports")}
     return hashlib.sha256(canonical(relevant).encode()).hexdigest()[:16]
 
 
 OF_SITES, OF_THIS_MACHINE = ("cpu_idle_floor", "compute_share"), ("cpu_late_ms", "cpu_outside")
-"""Bounds on the processors where each host has its own, and where hosts share those of one machine."""
+"""Bounds on processors for testbeds whose hosts have their own, and for hosts that share one machine."""
 DEFAULTED = ("cpu_outside",)
-"""Those of them with a default."""
+"""Bounds among them that have a default."""
 
 
 def _check_limits(testbed: Mapping[str, Any], path: Path) -> None:

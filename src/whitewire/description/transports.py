@@ -1,4 +1,4 @@
-"""The ways by which Hadoop's own traffic may go (`transports` of a testbed), and which of them a run means."""
+"""Transports of Hadoop's own traffic (`transports` of a testbed), and which of them a run uses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def transport_of(testbed: Mapping[str, Any], parameters: Mapping[str, Any]) -> T
 
 
 def check_transports(testbed: Mapping[str, Any], experiment: Mapping[str, Any], where: str) -> None:
-    """UserError where an experiment names what is neither a kind of transport nor a transport of the testbed."""
+    """UserError if an experiment names neither a kind of transport nor a transport of the testbed."""
     known = sorted({*TRANSPORT_KINDS, *transport_levels(testbed)})
     asked = [("factors", level) for level in experiment["factors"].get("transport", ())]
     asked += [("parameters", experiment["parameters"]["transport"])] if "transport" in experiment["parameters"] else []

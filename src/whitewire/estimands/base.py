@@ -87,7 +87,7 @@ RANGE = _EXPECTED | {
     "lower": _number("Lower end of the range for `within`, in place of one around `expected`.", examples=[3.5]),
     "upper": _number("Upper end of the range for `within`, in place of one around `expected`.", examples=[4.5]),
 }
-"""Keys that say, beside the relation, what a test asks for."""
+"""Keys of a test's target, besides the relation."""
 COMPARES = list_of(
     {"type": "string", "minLength": 1},
     "Parameters or keys of the cells' shape that are to differ because that is the point. Any other difference "
@@ -115,7 +115,7 @@ class Estimand:
     expects: ClassVar[bool] = True
     """Whether a test must say what is expected."""
     target: ClassVar[Mapping[str, Any]] = RANGE | NO_EFFECT
-    """Keys that say, beside the relation, what a test asks for, each with its JSON Schema."""
+    """Keys of a test's target, besides the relation, each with its JSON Schema."""
     holds: ClassVar[str] = (
         "What makes the claim hold, throughout the interval. within: between the ends of the range. above, below: "
         "strictly beyond `expected`. equal: exactly `expected`."
@@ -174,7 +174,7 @@ class Estimand:
     fewest: ClassVar[int] = FEWEST
     """Fewest runs of each cell that can decide."""
     signs: ClassVar[tuple[int, ...]] = ()
-    """How its cells enter it: multiplied (1) or divided by (-1). Empty where it is no product of them."""
+    """Exponent of each cell: 1 for a factor, -1 for a divisor. Empty if the estimate is no product of cells."""
 
     # --- what it says, and from what ---
 

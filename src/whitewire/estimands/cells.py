@@ -50,8 +50,8 @@ class Centre:
 
 @dataclass(frozen=True)
 class Limits:
-    """What an estimand says: the estimate, its interval, the interval of the direction where that is another, the
-    standard error of the estimate's logarithm where it has one."""
+    """The result of an estimand: estimate, interval, interval of the direction if different, standard error of the
+    estimate's logarithm if known."""
 
     estimate: float
     interval: tuple[float, float] | None

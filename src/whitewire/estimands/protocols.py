@@ -10,7 +10,7 @@ from whitewire.levels import Cell
 
 
 class PaperView(Protocol):
-    """A paper; description.paper has it."""
+    """The interface of a paper; description.paper implements it."""
 
     @property
     def units(self) -> Mapping[str, str]:
@@ -24,7 +24,7 @@ class CellsHere(Protocol):
     """The cells of a paper that are made here; analysis.cells_here has them."""
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
-        """Those cells that match a cell, that the effort makes and that this machine can make."""
+        """Cells that match the given levels, belong to the effort, and can be made on this machine."""
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
         """The cells with a level of every factor that one matches."""

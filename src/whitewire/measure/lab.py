@@ -44,7 +44,7 @@ The cluster runs until you leave this shell.
 MOST_ASKED = 200
 """Most bytes of a request through the pipe."""
 _TRIES, _PAUSE_S = 20, 0.05
-"""Tries to write an answer, and seconds between two of them."""
+"""Number of tries to write an answer, and seconds between tries."""
 
 
 def open_lab(testbed: str | None) -> int:

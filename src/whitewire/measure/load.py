@@ -16,7 +16,7 @@ from whitewire.paths import KILLED_WITH_THIS
 from whitewire.testbed.emulated.waiting import STRANGERS
 
 TURN_S, SETTLED_S = 0.05, 0.5
-"""Seconds of a cycle of work and rest of a partial load, and from the start of a load to that of its run."""
+"""Seconds of a partial load's cycle of work and rest, and from the start of a load to that of its run."""
 BURN = """
 import time
 while True:

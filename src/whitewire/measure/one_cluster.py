@@ -47,10 +47,10 @@ class OneCluster:
     workers: list[Worker] = field(default_factory=list)
 
     def make(self, runs: Sequence[Run], number: int, task: WorkerTask, team: Mate | None = None) -> int:
-        """Make the runs of one start. Returns how many are begun now; `number` were before.
+        """Make the runs of one start; returns how many have begun, including `number` before it.
 
-        With `team`, this is a further lane, which does `task`; without it, `task` is what further lanes get. Raises
-        CannotMake, TooHeavy, UserError.
+        With `team`, this is a further lane, which does `task`; without it, `task` is the template for further lanes.
+        Raises CannotMake, TooHeavy, UserError.
         """
         campaign = self.campaign
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]

@@ -48,7 +48,8 @@ class StackSuite:
             raise UserError(f"experiment {self.run.row['experiment']}: {error}") from None
 
     def prepare(self) -> None:
-        """Have HiBench make the program's input unless that of the round exists (why each has one: Jobs.input)."""
+        """Have HiBench make the program's input, unless this round has it already (why each round has its own:
+        Jobs.input)."""
         program, profile, scale = self.run.parameters["program"], self.run.parameters["profile"], self.run.scale
         copies = parameter(self.run.parameters, "replication")
         # HiBench has one place per program for inputs, which holds the last one made.

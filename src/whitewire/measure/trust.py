@@ -45,7 +45,7 @@ from whitewire.records.trust import (
 )
 
 _OVERRUN = 1.5
-"""Most time of a part, as a multiple of its planned time, besides what a block reserves for its start and end."""
+"""Most time of a part as a multiple of its planned time, not counting what a block reserves for its start and end."""
 
 
 def measure_trust(testbed: str, results: Path, parts: str = "", within: str = "", dry_run: bool = False) -> bool:

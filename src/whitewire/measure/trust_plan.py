@@ -88,7 +88,7 @@ def plan_trust(offers: Sequence[Offer], seconds: float) -> tuple[dict[str, int],
 
 
 def offers(parts: Sequence[str], testbed: Mapping[str, Any], papers: Sequence[Paper]) -> list[Offer]:
-    """Offers of the parts; `papers` are those of config.yaml. A part for which none of them fits is absent."""
+    """Offers of the parts; `papers` are those of config.yaml. A part that none of them can serve is absent."""
     one = ratio_paper(1, testbed)
     group = _seconds(one, make_design(one, testbed, synthetic.EFFORT, synthetic.SEED), testbed)
     repetition = len(LOADS) * _seconds(one, synthetic.of_fastest(one, testbed, 1), testbed)

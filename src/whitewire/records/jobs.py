@@ -36,7 +36,7 @@ ANY_METRICS = (
     Metric.number("tcp_retransmits", "TCP segments sent again, all hosts"),
     Metric.number("queue_drops", "packets dropped in queues of links, all hosts"),
 )  # fmt: skip
-"""Of any run that moves data."""
+"""Metrics of any run that moves data."""
 JOB_METRICS = (
     Metric.time("job_floor", "sum of the startup overheads of the run's jobs, each the median of its block; 0 for "
                 "copies and read loops", "always"),
@@ -50,7 +50,7 @@ JOB_METRICS = (
     Metric.size("worker_wire_bytes", "bytes into all workers over their links, control traffic included"),
     Metric.number("wire_per_user_byte", "`worker_wire_bytes` ÷ `user_bytes`; of `testdfsio` over both its jobs"),
 )  # fmt: skip
-"""Of jobs, copies and read loops, besides those of any run."""
+"""Metrics of jobs, copies and read loops, besides ANY_METRICS."""
 ONE_JOB_METRICS = (
     Metric.number("maps", "map tasks that ran"),
     Metric.number("reduces", "reduce tasks that ran"),
@@ -70,9 +70,9 @@ ONE_JOB_METRICS = (
     Metric.number("wire_excess", "bytes into the workers, less the overhead run's, against what shuffle, remote reads "
                   "and replicas must move; 0 between the least and the most possible"),
 )  # fmt: skip
-"""Of `teragen`, `terasort`, `teravalidate`, `sort`, `wordcount`, and programs of `hibench` with one job."""
+"""Metrics of `teragen`, `terasort`, `teravalidate`, `sort`, `wordcount`, and of `hibench`'s programs with one job."""
 SUITE_METRICS = (Metric.rate("node_throughput", "`throughput` ÷ number of workers, as HiBench defines it", "always"),)
-"""Of `hibench`."""
+"""Metrics of `hibench` alone."""
 
 WHOLE_RUN = ("completion_time_net", "job_floor")
 _WRITE, READ = ("write_time_net", "write_time"), ("read_time_net", "read_time")

@@ -23,7 +23,7 @@ MACHINE_METRICS = (
     Metric("cpu_outside", "cores", "processors in use by other programs: all that were busy, less the hosts' and the "
            "measuring process's", in_claims=False),
 )  # fmt: skip
-"""Of any run on hosts that share one machine: whether it had the processors that it needed."""
+"""Metrics of any run on hosts that share one machine: whether it had the processors that it needed."""
 
 
 def processor_metrics(record: RunRecord, samples: Samples, series: WaitedSeries) -> Found:

@@ -42,7 +42,7 @@ class Installation:
     options: Sequence[str] = ()
     """Options of every JVM: those of the transport in use."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Environment of daemons, clients and of what asks daemons: that of the transport in use."""
+    """Environment of daemons, clients and queries to daemons: that of the transport in use."""
     class_lists: bool = False
     """Whether JVMs of a named kind list the classes that they load, for a class archive; see class_list()."""
 

@@ -19,15 +19,12 @@ _HEADER = ("paper", "part", "state", "runs", "invalid", "overhead runs", "withou
 _Row = tuple[object, ...]
 Checked = tuple[_Row, list[str]]
 _BUNDLE = "results.json"
-"""In results that travelled, which are tables and records without what they were made of (report/bundle.py)."""
+"""For results that were shared: tables and records without the raw output (report/bundle.py)."""
 
 
 def check_results(folder: Path) -> None:
-    """Print a table of what is below `folder` (results/<testbed>, or one paper of it), a row per block: of what links
-    carry, how far the testbed can be trusted, and papers.
-
-    Raises Faults with every fault; UserError where there are no results.
-    """
+    """Print a table of the results below `folder` (results/<testbed>, or one paper of it), one row per block, and of
+    links and trust. Raises Faults with every fault; UserError if there are no results."""
     papers = [folder] if _is_paper(folder) else sorted(path for path in folder.glob("*") if _is_paper(path))
     travelled = any((place / _BUNDLE).is_file() for place in (folder, folder.absolute().parent.parent))
     of_testbed = [(LINKS_FOLDER, list(of_links(folder / LINKS_FOLDER, travelled))),

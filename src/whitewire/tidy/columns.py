@@ -58,7 +58,7 @@ def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
 
 NEEDED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.needed)
 FILLED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.filled)
-"""Columns of runs.csv without which it cannot be read, and those in which every row has a value."""
+"""Columns of runs.csv that readers need, and columns whose cells are never empty."""
 BY_ITSELF = "by_itself"
 """Last column of asked.csv: whether a claim of the paper was measured alone."""
 JUDGED = "judged"
@@ -158,7 +158,8 @@ COLUMNS: dict[str, Column] = {
 COLUMN_TYPES = ("number", "integer", "boolean")
 """Kinds that are types of a data package too; all others are text."""
 OTHERWISE = {("fabrics.csv", "streams"): "name", ("coverage.csv", "expected"): "name", ("verdicts.csv", "unit"): "line"}
-"""Columns that hold several numbers, `all`, and what a paper calls its units."""
+"""(table, column) → kind, where it differs from the column's own: cells with several numbers or `all`, and a paper's
+units."""
 
 
 def of(name: str) -> Column:
@@ -177,5 +178,5 @@ def of_runs(factors: Iterable[str], lanes: bool = False) -> tuple[str, ...]:
 
 
 def factors_of(columns: Iterable[str]) -> list[str]:
-    """Those columns of a runs.csv that hold levels of factors: all that are not declared here."""
+    """The columns of a runs.csv with levels of factors: all that are not declared here."""
     return [name for name in columns if name not in of_runs((), lanes=True)]

@@ -44,7 +44,7 @@ _FILLED: Mapping[str, tuple[str, ...]] = {
     "scale.csv": ("experiment", "k", "data_fraction", "rung"),
     "asked.csv": ("block", "claim"),
 }
-"""Columns of them in which every row has a value."""
+"""Columns of them whose cells are never empty."""
 _NO_NUMBER = ("", "nan", "NaN")
 """The mark for a missing number."""
 
@@ -54,7 +54,7 @@ def text_of(content: bytes, name: str) -> str:
     try:
         unpacked = gunzip(content) if name.endswith(".gz") else content
         if len(unpacked) > _MOST_BYTES:
-            raise Torn(f"found more than {_MOST_BYTES} bytes, expected at most so many")
+            raise Torn(f"found more than {_MOST_BYTES} bytes, expected fewer")
         return unpacked.decode()
     except UnicodeDecodeError as error:
         raise Torn(f"byte {error.start}: found bytes that are not UTF-8, expected text") from None
@@ -69,13 +69,15 @@ def gunzip(content: bytes) -> bytes:
 
 
 def check_cells(content: bytes, name: str, columns: Collection[str]) -> None:
-    """Raises Torn where a cell of a table is not of its column's kind; `columns`: those that the table has by itself,
-    all others are levels of factors. It is read piece by piece."""
+    """Raises Torn if a cell of a table is not of its column's kind. The table is read piece by piece.
+
+    `columns`: the table's own columns; all others hold levels of factors.
+    """
     with io.BytesIO(content) as raw, gzip.open(raw) if name.endswith(".gz") else raw as stream:
         reader = csv.reader(_lines(stream), strict=True)
         try:
             if stream.seek(MOST_UNPACKED + 1) > MOST_UNPACKED and stream.read(1):
-                raise Torn(f"found more than {MOST_UNPACKED} bytes, expected at most so many")
+                raise Torn(f"found more than {MOST_UNPACKED} bytes, expected fewer")
             stream.seek(0)
             names = next(reader, [])
             if twice := [column for column, count in Counter(names).items() if count > 1]:

@@ -27,7 +27,8 @@ _FOLDER = "tables"
 
 
 def write_links_tables(folder: Path) -> None:
-    """Read the record in results/<testbed>/links, write tables below it. Raises UserError, naming what is not whole."""
+    """Read the record in results/<testbed>/links, write tables below it. Raises UserError that names an incomplete
+    file."""
     record = read_links(folder)
     hosts, found = read_hosts(folder), outliers_of_folder(folder)
     rows: dict[str, Iterable[Cells]] = {
@@ -119,7 +120,7 @@ def _outliers(found: Iterable[Outlier]) -> Iterable[Cells]:
 
 
 def _fit(record: LinksRecord, found: Sequence[Outlier]) -> Iterable[Cells]:
-    """Every paper that is described, whether the testbed is fit for it, and why not; of one with a fault, the fault."""
+    """Every described paper, whether the testbed is fit for it, and why not; for a paper with a fault, the fault."""
     plan = record["plan"]
     config = load_testbed(plan["testbed"])
     roles = lane_roles(config) if lane_of(config) else plan["roles"]

@@ -144,9 +144,10 @@ def tidy_paper(paper: str, results: Path) -> None:
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
            ) -> tuple[list[Cells], list[Cells]]:  # fmt: skip
-    """Rows of runs.csv and floors.csv of a block that is being measured; of runs only those that are `designed`, by id.
+    """Rows of runs.csv and floors.csv for a block that is being measured; `designed`: ids of the runs to take (None:
+    all).
 
-    None: all of them. `testbed`: its description, where runs of another k than the paper has there are left out.
+    `testbed`: its description, by which runs of another k are left out.
     """
     known = read_overheads(block)
     kept = [each for each in read_runs(block.parent, [block.name]) if designed is None or each[1]["run_id"] in designed]
@@ -340,7 +341,7 @@ def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
 
 
 def _treatments(_: Path, record: RunRecord) -> Iterable[Cells]:
-    """What a run was asked to have, beside what it had."""
+    """Requested and actual level of each factor of a run."""
     for proof in run_proofs(record):
         yield {
             "run_id": record["run_id"], "experiment": record["experiment"], "factor": proof.factor,
@@ -421,9 +422,9 @@ def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignR
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:
-    """What each claim asked, since when, and when the first attempt at the block's runs of its cells began.
+    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began.
 
-    Of a block without asked.json a row per claim without digest.
+    A block without asked.json has one row per claim, without digest.
     """
     noted = {name: asked_of_block(raw / name) for name in read}
     judged = _judged(paper, read, asked.judgements(list(noted.values())))
@@ -476,9 +477,10 @@ def _marks(block: CheckedBlock) -> Sequence[str]:
 
 
 def _candidate(read: Mapping[str, CheckedBlock], paper: Paper, raw: Path) -> int:
-    """Index of the scale candidate of the blocks. UserError where they differ, or the paper has no such one.
+    """Index of the scale candidate of the blocks. UserError if they differ, or the paper has no candidate of that
+    index.
 
-    Where none is finished it is the one that their measurement has settled on.
+    Without a finished block it is the one on which their measurement settled.
     """
     found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:

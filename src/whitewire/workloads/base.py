@@ -218,7 +218,7 @@ class Workload:
         raise NotImplementedError
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
-        """Its metrics besides those of every run of jobs."""
+        """Metrics of its own, besides those of every run of jobs."""
         return jobs.one_job(record)
 
     def while_busy(self, record: RunRecord) -> dict[str, tuple[float, float] | None]:

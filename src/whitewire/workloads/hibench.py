@@ -32,7 +32,7 @@ NATIVE: dict[str, Workload] = {
 
 
 def _of_report(part: str) -> tuple[Metric, ...]:
-    """Of HiBench's own report; `part`: before the name, `write_` or `read_`, where a program has two rows."""
+    """Metrics of HiBench's own report; `part`: prefix `write_` or `read_` for a program with two rows."""
     return (
         Metric.time(f"{part}report_time", "duration of the command, the start of its JVM included", "always"),
         Metric.size(f"{part}report_bytes", "bytes of the program's input", in_claims=False),

@@ -38,7 +38,7 @@ class Prepared:
 
     @property
     def identity(self) -> list[str]:
-        """What distinguishes its runs from those of another copy."""
+        """Properties that distinguish its runs from those of another copy."""
         return [self.commit or self.tree, self.python.rsplit(".", 1)[0], *self.built]
 
     def lacks(self, program: str) -> str:

@@ -31,7 +31,7 @@ _METRICS = (
 _SHARED = (
     "cpu_idle_min", "cpu_idle_mean", "worker_cpu_cores", "worker_wire_bytes", "tcp_retransmits", "queue_drops",
 )  # fmt: skip
-"""Those metrics of other jobs that make sense without data."""
+"""Metrics of other jobs that make sense without data."""
 
 
 class NNBench(Workload):

@@ -44,7 +44,7 @@ def _arguments(operation: str, files: int, size: int, settings: Mapping[str, obj
 
 
 def _of_operation(op: str) -> tuple[Metric, ...]:
-    """Of `testdfsio`: metrics of its operation `op`, `write` or `read`."""
+    """Metrics of one operation `op`, `write` or `read`."""
     return (
         Metric.rate(f"{op}_throughput", "all bytes ÷ sum of the tasks' times, as TestDFSIO defines it: a mean rate of "
                     "one task"),

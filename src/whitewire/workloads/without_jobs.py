@@ -17,7 +17,7 @@ CLIENT_METRICS = (
     Metric.size("client_wire_bytes", "bytes that left the clients over their links"),
     Metric.size("datanode_wire_bytes", "bytes that reached the DataNodes over their links"),
 )
-"""Of runs without jobs, besides those of any run."""
+"""Metrics of runs without jobs, besides ANY_METRICS."""
 
 
 class WithoutJobs(Workload):

@@ -711,7 +711,7 @@ LARGE = {
     "a table of columns": (f"results/{PAPER}/tidy/phases.csv", lambda: (b"a," * 500_000 + b"a\n") * 20, "phases.csv: "),
     "an archive of zeros": (f"results/{PAPER}/tidy/series.csv.gz",
                             lambda: gzip.compress(b"0,0,0,0,0,0\n" * (50 << 20), 1, mtime=0),  # of 600 MB
-                            "series.csv.gz: found more than 536870912 bytes, expected at most so many"),
+                            "series.csv.gz: found more than 536870912 bytes, expected fewer"),
     "an archive in one line": (f"results/{PAPER}/tidy/series.csv.gz",
                                lambda: gzip.compress(b"0" * (4 << 20), 1, mtime=0),
                                "series.csv.gz: found a line of more than 1048576 bytes"),

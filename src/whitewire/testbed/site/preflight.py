@@ -143,7 +143,7 @@ class Needs:
     rdma: bool = False
     """Whether a transport needs an RDMA port on one of the networks."""
     alike: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What hosts with an RDMA port on a network must have alike, by network: see rdma_links()."""
+    """Properties that must be equal on all hosts with an RDMA port, by network: see rdma_links()."""
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
@@ -336,7 +336,8 @@ def _problems_of_transports(host: HostReport, needs: Needs) -> list[str]:
 
 
 def rdma_links(host: HostReport) -> dict[str, dict[str, str]]:
-    """What RDMA needs alike on all hosts, by each fabric on which a host has a port: MTU, and the kind of GID."""
+    """Properties that RDMA needs to be equal on all hosts, by fabric on which the host has a port: MTU, and the kind of
+    GID."""
     found = {}
     for fabric in host.place.links:
         for interface, address, ports in _rdma_link(host, fabric):
@@ -575,7 +576,7 @@ def most_common(values: Iterable[str]) -> str:
 
 
 def usual(hosts: Sequence[HostReport]) -> dict[str, dict[str, str]]:
-    """What most hosts have of rdma_links(), by fabric."""
+    """The most common values of rdma_links(), by fabric."""
     links = [rdma_links(host) for host in hosts]
     found: dict[str, dict[str, str]] = {}
     for fabric in dict.fromkeys(name for of in links for name in of):
