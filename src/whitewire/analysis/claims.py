@@ -306,7 +306,8 @@ def corrected(verdict: str, reason: str, target: Mapping[str, Any], p_holm: floa
 
 
 def controlled(verdict: str, reason: str, failed: Sequence[str]) -> tuple[str, str]:
-    """The verdict and its reason where controls of the same pair failed: it rests on a difference nobody asked for."""
+    """The verdict and its reason if controls of the same pair failed: then the difference has a cause besides the
+    claimed one."""
     if not failed or verdict == NOT_TESTABLE:
         return verdict, reason
     return INCONCLUSIVE, f"{reason}; but {'; '.join(failed)}"

@@ -155,7 +155,7 @@ def decoded(content: bytes, path: Path, most: int, expected: str) -> str:
 
 
 def _bounded(events: Iterator[Any]) -> None:
-    """Raises a YAMLError for a tag, too many levels, or aliases that would make too much of a little."""
+    """Raises a YAMLError for a tag, too many levels, or aliases that expand a short text too much."""
     sizes: dict[str, int] = {}
     parts: list[tuple[str | None, int]] = [(None, 0)]
     for event in events:

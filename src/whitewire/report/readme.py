@@ -47,7 +47,7 @@ _COLUMNS = (REPRODUCED, DIRECTION, NOT_REPRODUCED, INCONCLUSIVE, CONSISTENT, INC
 _PAPER, _CLAIM, _EXPERIMENT = "emulex-2012", "E-C06", "put-grid"
 """The claim that README names, its paper, and the experiment whose k README names."""
 FIGURES = {"ruler.png": (INDEX, "glance"), "response-curve.png": (_PAPER, "response")}
-"""Images of docs/images, and which figures of which page they are."""
+"""Files of docs/images → (page, figure) from which each is made."""
 _SUMMARY = "trust/tables/summary.csv"
 KEPT_CALIBRATION = HOME / "docs" / "calibration"
 """The calibration's tables, as `make calibrate` left them."""
