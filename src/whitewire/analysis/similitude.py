@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import scipy
 
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
@@ -101,6 +102,10 @@ QUANTITIES = {
         "blocks a file", "1", "Uneven placement averages out better: rates come out too high.",
         "Uneven placement does not average out, and the slowest file stands out: rates under load come out too low.",
         "file"),
+    "busiest_link": Quantity(
+        "bytes into the busiest worker ÷ those into the mean one, by random placement", "1",
+        "The busiest link sets the time of all, and the others are idle meanwhile: rates under load come out too low.",
+        "Copies land more evenly than they did: rates under load come out too high.", "file"),
     "tasks_worker": Quantity(
         "map tasks a worker", "1", "More waves of maps overlap with the shuffle.",
         "Waves of maps do not overlap with the shuffle and stragglers do not even out: the shuffle weighs more.",
@@ -332,6 +337,12 @@ def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     found["tasks_worker" if cell.workload.shares_input else "blocks_file"] = blocks
     if cell.store["kind"] != "hdfs":
         return found
+    if written := _written(cell, scale):
+        copies = cell.workload.written(cell.parameters)
+        at_writer = 1 if cell.workload.on_yarn else 0
+        found["busiest_link"] = busiest_over_mean(
+            written / copies / scale.block_bytes, copies - at_writer, cell.workers - at_writer, cell.workers
+        )
     own = cell.experiment.get("settings", {}).get(cell.levels.get("settings"), {})
     settings = scale.settings(own)
     packet = settings.get(PACKET_SIZE, scale.packet_bytes)
@@ -348,6 +359,21 @@ def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
         "hdfs_buffer_time": scaling.HDFS_SOCKET_BUFFER / link,
         "hdfs_buffer_block": scaling.HDFS_SOCKET_BUFFER / scale.block_bytes,
     }
+
+
+def busiest_over_mean(blocks: float, copies: float, choices: int, workers: int) -> float:
+    """Expected bytes into the busiest of `workers` over those into the mean one, where each of `blocks` sends `copies`
+    to as many of `choices` workers, drawn at random; 1 where nothing is left to chance.
+
+    The largest of normal deviates whose sum is 0, by Blom's approximation (Statistical Estimates and Transformed Beta
+    Variables, 1958).
+    """
+    if not 0 < copies < choices or workers < 2:
+        return 1.0
+    share = copies / choices
+    deviation = math.sqrt(blocks * choices / workers * share * (1 - share) / (1 - 1 / workers))
+    largest = float(scipy.stats.norm.ppf((workers - 0.375) / (workers + 0.25)))
+    return 1 + largest * deviation / (blocks * copies / workers)
 
 
 def _network(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:

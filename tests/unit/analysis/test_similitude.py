@@ -6,6 +6,7 @@ import copy
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -204,3 +205,22 @@ def test_a_client_with_shorter_pauses_gives_up_no_sooner(data_fraction):
     pause, times = wait[scaling.COMPLETE_RETRY], wait[scaling.COMPLETE_TIMES]
     assert pause * (2**times - 1) >= 400 * (2**5 - 1)  # Hadoop's own: 12.4 s
     assert scaling.retry_settings(1.0) == {scaling.COMPLETE_RETRY: 400, scaling.COMPLETE_TIMES: 5}
+
+
+@pytest.mark.parametrize(("blocks", "copies", "choices", "workers"), [(48, 2, 5, 6), (192, 2, 5, 6), (96, 3, 11, 11)])
+def test_the_busiest_link_is_that_of_random_placement(blocks, copies, choices, workers):
+    draw = np.random.default_rng(1)
+    others = [[other for other in range(workers) if choices == workers or other != own] for own in range(workers)]
+    found = []
+    for _ in range(200):
+        taken = [draw.choice(others[block % workers], copies, replace=False) for block in range(blocks)]
+        counts = np.bincount(np.concatenate(taken), minlength=workers)
+        found.append(counts.max() / counts.mean())
+    expected = similitude.busiest_over_mean(blocks, copies, choices, workers)
+    assert expected == pytest.approx(np.mean(found), abs=0.03)
+    assert expected > similitude.busiest_over_mean(100 * blocks, copies, choices, workers) > 1
+
+
+@pytest.mark.parametrize(("copies", "choices", "workers"), [(0, 5, 6), (5, 5, 6), (1, 0, 1)])
+def test_no_link_is_busiest_where_nothing_is_left_to_chance(copies, choices, workers):
+    assert similitude.busiest_over_mean(48, copies, choices, workers) == 1
