@@ -70,7 +70,7 @@ class Services:
         if self.racks:
             values |= rack_settings(testbed, installation.configuration, self.racks)
             values |= application_master_settings(testbed, self.racks)
-        values |= transport.settings | self.runs[0].daemon_settings
+        values |= {**transport.settings, **self.runs[0].daemon_settings}
         below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE)
         above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
         return Stack(below, above_hdfs, above, suite)
