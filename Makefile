@@ -111,13 +111,19 @@ reference: setup-report ## keep the tables of a complete run in results/referenc
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
 # Tests without timing run two at once, the longest first. Tests of rates have the machine to themselves. The others look
-# at a run from a clone to its reports, which one of two processes makes while the other waits.
+# at a run from a clone to its reports, which one of two processes makes while the other tests reports and commands.
 TWO_AT_ONCE := tests/integration/test_block.py tests/contract \
 	$(addprefix tests/integration/test_,small_jobs.py existing.py workflow.py workloads.py networks.py lab.py \
 	local_files.py prepare.py) \
 	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py calibration_page.py \
-	counts.py options.py) tests/containers tests/unit
+	counts.py options.py) tests/containers
 TIMED := $(addprefix tests/integration/test_,cephfs.py drive.py page_cache.py segment.py slow_links.py survey.py)
+FIRST_HOUR := tests/reports/test_html.py
+BESIDE := tests/unit/report tests/unit/test_cli.py
+UNIT := $(filter-out $(BESIDE) tests/unit/__pycache__,$(patsubst %/,%,$(wildcard tests/unit/*/)) \
+	$(wildcard tests/unit/test_*.py))
+OTHERS := $(filter-out $(TWO_AT_ONCE) $(TIMED) $(FIRST_HOUR) tests/contract/% tests/containers/% tests/unit/%,\
+	$(wildcard tests/*/test_*.py))
 tested := python -m pytest -m 'not slow' --durations 25
 two_at_once := --numprocesses 2 --dist loadscope
 
@@ -130,13 +136,13 @@ else
 endif
 
 test-two-at-once:
-	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(TWO_AT_ONCE)
+	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(TWO_AT_ONCE) $(UNIT)
 
 test-timed:
 	@$(bound) $(tested) $(TIMED)
 
 test-reports:
-	@$(bound) $(tested) $(two_at_once) $(addprefix --ignore ,$(TWO_AT_ONCE) $(TIMED))
+	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(FIRST_HOUR) $(BESIDE) $(OTHERS)
 
 test-all: setup-tests ## all tests, with the reports of all papers
 	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from whitewire.description.paper import SHARED, TURNS_OFF
+from whitewire.description.paper import SHARED_DRIVES, TURNS_OFF
 from whitewire.estimands.base import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
@@ -22,7 +22,7 @@ def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]
         if name in SHARES and (number is None or not SHARES[name][0] <= number <= SHARES[name][1]):
             yield key, level, "a share from {} to {}".format(*SHARES[name]), ()
         if name in ("drive", "intermediate_drive"):
-            none = [SHARED] if name == "intermediate_drive" else []
+            none = [SHARED_DRIVES] if name == "intermediate_drive" else []
             drives = [*hardware.get("drives", {}), *none]
             if level not in drives:
                 yield key, level, " or ".join(["a key of hardware.drives", *none]), drives

@@ -260,7 +260,7 @@ TURNS_OFF = {"page_cache": "memory", "writer_bound": "writer"}
 """Factors that turn off a part of the hardware, which is on where the paper has it: name → key of `hardware`."""
 DIRTY_LIMITS = ("dirty_background_ratio", "dirty_ratio")
 """Percent of `hardware.memory`."""
-SHARED = "shared"
+SHARED_DRIVES = "shared"
 """The level of `intermediate_drive` that has no drives of its own."""
 PLACES = ("fabric", "store")
 """Factors that decide where a run's bytes go: a control may bear one level's name and run on another."""
@@ -284,7 +284,7 @@ def hardware_of(experiment: Mapping[str, Any], levels: Mapping[str, Any]) -> dic
     if writer := on.get("writer"):
         hardware["writer_mb_per_s"] = writer["rate_mb_per_s"]
     hardware |= {name: level for name, level in levels.items() if name in hardware}
-    if (name := own.get("intermediate_drive", SHARED)) != SHARED:
+    if (name := own.get("intermediate_drive", SHARED_DRIVES)) != SHARED_DRIVES:
         hardware["intermediate"] = _numbers(named.get(name, {}))
     return hardware
 

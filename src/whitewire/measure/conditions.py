@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whitewire.cluster.stack import Stack
-from whitewire.description.paper import OFF, ON, SHARED
+from whitewire.description.paper import OFF, ON, SHARED_DRIVES
 from whitewire.measure.run import Run
 from whitewire.records.run import EvidenceRecord
 from whitewire.testbed import drives
@@ -107,11 +107,11 @@ class Conditions:
         return found
 
     def _intermediate_drive(self, state: Mapping[str, float]) -> str:
-        """The drives of intermediate data by the `state` of the first worker: SHARED, a name, or what was found."""
+        """The drives of intermediate data by the `state` of the first worker: SHARED_DRIVES, a name, or what was found."""
         start, asked = "intermediate_", self.run.drive.intermediate
         seen = {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
         if not seen:
-            return SHARED
+            return SHARED_DRIVES
         seen.pop("moved")
         if not asked or seen != asked.numbers:
             return "drives of other properties"
