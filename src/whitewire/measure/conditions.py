@@ -107,7 +107,7 @@ class Conditions:
         return found
 
     def _intermediate_drive(self, state: Mapping[str, float]) -> str:
-        """The drives of intermediate data by the `state` of the first worker: SHARED_DRIVES, a name, or what was found."""
+        """The drives of intermediate data by the `state` of the first worker: SHARED_DRIVES, a name, or a fault."""
         start, asked = "intermediate_", self.run.drive.intermediate
         seen = {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
         if not seen:

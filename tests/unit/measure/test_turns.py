@@ -30,7 +30,7 @@ SHORT, DISTURBED = AttemptOutcome("processors: too few"), AttemptOutcome("proces
 def made(cells, analyses=(), attempts=3, until=1e9, seconds=1.0):
     """Turns over runs of cells, in this order; their ids are numbers."""
     rows = {str(number): cell for number, cell in enumerate(cells)}
-    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds, daemon_settings={}) for run_id in rows]
+    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
     time = SimpleNamespace(now=0.0)
     turns = Turns(runs, Rounds(rows, analyses), attempts, Deadline(until, lambda: time.now))
     return turns, time
@@ -243,7 +243,7 @@ def test_an_interim_analysis_takes_time_from_its_own_cluster_only(tmp_path):
         return saw(["C1"], ["C2"], {B}, {B})
 
     rows = dict(zip("0123", (A, B, A, B), strict=True))
-    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0, daemon_settings={}) for run_id in rows]
+    runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=1.0) for run_id in rows]
     deadline = Deadline.after(1000)
     allowance = Allowance(further=lambda: 100.0, spare=lambda: 50.0)
     made = campaign(tmp_path, rows, analyses=(1, 2), interim=interim, deadline=deadline, allowance=allowance)
@@ -282,7 +282,8 @@ def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypa
     made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
 
     def run(run_id, kind):
-        return SimpleNamespace(row={"run_id": run_id}, store={"kind": kind}, parameters={"fabric": "1gbe"})
+        own = {"row": {"run_id": run_id}, "parameters": {"fabric": "1gbe"}, "daemon_settings": {}}
+        return SimpleNamespace(**own, store={"kind": kind})
 
     def make(self, runs, number, task):
         known.append(dict(self.campaign.unavailable))
