@@ -79,6 +79,21 @@ def test_a_file_of_hosts_is_one_that_mpirun_takes(file, nodes, monkeypatch):
     assert nodes_of({"kind": "hostfile", "host_file": "${COBALT_NODEFILE}"}) == nodes
 
 
+MIXED = {"gridengine": "{0} 6 all.q@{0} UNDEFINED", "hostfile": "alice@{0} slots=6"}
+"""A line of a node file, where it is more than a name."""
+
+
+@pytest.mark.parametrize("kind", [*VARIABLES, "hostfile"])
+def test_a_machine_with_its_domain_on_some_lines_counts_once(kind, monkeypatch, tmp_path):
+    names = ["node02.example.org", "node01", "node02", "NODE01.example.org", "node01"]
+    text = "".join(f"{MIXED.get(kind, '{0}').format(name)}\n" for name in names)
+    (tmp_path / "nodes").write_text(text + ("node01\n" if kind == "hostfile" else ""))
+    if kind in VARIABLES:
+        monkeypatch.setenv(VARIABLES[kind], str(tmp_path / "nodes"))
+    found = nodes_of({"kind": kind, "host_file": str(tmp_path / "nodes")})
+    assert [name.rpartition("@")[2] for name in found] == names[:2]
+
+
 def test_slots_of_several_queues_of_a_host_add_up():
     assert gridengine.slots_of((DATA / "gridengine.txt").read_text(), "f") == {"compute-12": 20, "compute-13": 16}
 
@@ -126,6 +141,9 @@ def test_any_text_is_a_list_of_names_or_one_line(text):
         ("node01", "node011", False),
         ("10.1.0.1", "10.1.0.17", False),
         ("10.1.0", "10.1.0.17", False),
+        ("alice@node01", "node01.example.org", True),
+        ("ssh://alice@node01", "bob@NODE01", True),
+        ("ssh://alice@vm.example.org:30010", "ssh://alice@vm.example.org:30011", False),
     ],
 )
 def test_names_of_one_machine(one, other, same):

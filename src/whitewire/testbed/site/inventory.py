@@ -101,9 +101,17 @@ def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
 _ADDRESS = re.compile(r"[\d.]+", re.ASCII)
 
 
+def _host_in(target: str) -> str:
+    """The host in a target of ssh (`host`, `user@host`, `ssh://user@host:2222`), in small letters, with its port."""
+    return target.lower().removeprefix("ssh://").rpartition("@")[2]
+
+
 def same_machine(one: str, other: str) -> bool:
-    """Whether two names mean one machine: equal ones, or one is the other with its domain. Case is ignored."""
-    short, long = sorted((one.lower(), other.lower()), key=len)
+    """Whether two names or targets mean one machine: one host, or one with and without its domain.
+
+    Users and case are ignored.
+    """
+    short, long = sorted((_host_in(one), _host_in(other)), key=len)
     return short == long or (not _ADDRESS.fullmatch(long) and long.startswith(f"{short}."))
 
 
@@ -151,18 +159,13 @@ def _distinct(places: Sequence[Place], source: str) -> None:
     seen: dict[tuple[str, str], Place] = {}
     for number, place in enumerate(places):
         for other in places[:number]:
-            if same_machine(_host_in(place.target), _host_in(other.target)):
+            if same_machine(place.target, other.target):
                 raise _again(source, place, "ssh", place.target, other)
         for name, link in place.links.items():
             if "address" in link:
                 mark = (f"fabrics.{name}.address", link["address"])
                 if (other := seen.setdefault(mark, place)) is not place:
                     raise _again(source, place, *mark, other)
-
-
-def _host_in(target: str) -> str:
-    """The host in a target of ssh: `user@host`, `host`."""
-    return target.rpartition("@")[2]
 
 
 def _again(source: str, place: Place, key: str, found: str, other: Place) -> UserError:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire.errors import UserError
+from whitewire.testbed.site.inventory import machines, same_machine
 from whitewire.testbed.site.schedulers.scheduler import ByCommand, checked_host_name, node_file
 from whitewire.testbed.site.ssh import for_any_login_shell
 
@@ -29,7 +30,8 @@ class GridEngine(ByCommand):
     def nodes(self, config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
         path = environ.get(self.variable, "")
         slots = slots_of(node_file(self.name, self.variable, path), path)
-        for host, count in slots.items():
+        for host in machines([*slots], self.name):
+            count = sum(number for name, number in slots.items() if same_machine(host, name))
             if count < LEAST_SLOTS:
                 raise UserError(
                     f"{path}: {host}: found {count} slots, expected at least {LEAST_SLOTS}: each command that runs on "
