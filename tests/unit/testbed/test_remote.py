@@ -148,7 +148,7 @@ def test_a_host_that_is_on_no_fabric_and_hosts_that_are_the_same(described):
         inventory.of_inventory(described, ROLES, "x.yaml")
     described["fabrics"]["10gbe"]["interface"] = "eth1"
     second = [number for number, host in enumerate(described["hosts"]) if host["role"] == "datanode"][1]
-    for name in ("{}", "{}.example.org", "me@{}"):
+    for name in ("{}", "{}.example.org", "me@{}", "ssh://me@{}"):
         described["hosts"][second]["ssh"] = name.format(described["hosts"][0]["ssh"])
         with pytest.raises(UserError, match=rf"x.yaml: hosts\[{second}\].ssh: found \S+ of hosts\[0\] again"):
             inventory.of_inventory(described, ROLES, "x.yaml")
@@ -745,6 +745,17 @@ def test_a_good_host_has_no_problem():
 )
 def test_problems_are_named_with_what_is_found_and_needed(report, problem):
     assert preflight.problems(report(), NEEDS) == [problem]
+
+
+def test_a_machine_under_two_names_is_found_by_its_address():
+    one, alias = seen(), replace(seen(), place=replace(seen().place, name="client", target="10.0.0.1"))
+    elsewhere = [replace(one.present[1], addresses=("10.0.0.2",))]
+    other = replace(one, place=replace(one.place, name="datanode2"), present=elsewhere)
+    needs = replace(NEEDS, holders=preflight.holders([one, alias, other, HostReport(place(), silent="hangs")]))
+    assert preflight.problems(one, needs) == [
+        "10.0.0.1 (10gbe) is also the address of client: is a machine listed twice?"
+    ]
+    assert preflight.problems(other, needs) == []
 
 
 OVER_RDMA = replace(NEEDS, rdma=True)

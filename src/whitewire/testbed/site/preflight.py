@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -144,6 +145,8 @@ class Needs:
     """Whether a transport needs an RDMA port on one of the networks."""
     alike: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Properties that must be equal on all hosts with an RDMA port, by network: see rdma_links()."""
+    holders: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    """Names of the hosts that have an address on a network, by both: see holders()."""
 
     @classmethod
     def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
@@ -300,6 +303,7 @@ def problems(host: HostReport, needs: Needs) -> list[str]:
         found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
     for fabric, rate in needs.rates.items():
         found += _problems_of_link(host, fabric, rate)
+    found += _twins(host, needs)
     found += _problems_of_transports(host, needs)
     taken = sorted(host.listening & set(needs.ports.get(host.place.role, ())))
     if taken:
@@ -395,6 +399,15 @@ def _problems_of_link(host: HostReport, fabric: str, rate: float) -> list[str]:
     speed = host.speeds.get(interface.name)
     if speed is not None and speed < rate:
         return [f"{interface.name} ({fabric}) at {speed} Mbit/s, expected {rate:g}"]
+    return []
+
+
+def _twins(host: HostReport, needs: Needs) -> list[str]:
+    """The first address that other hosts have too, in a list: two names or aliases of one machine look so."""
+    for (fabric, address), names in needs.holders.items():
+        others = [name for name in names if name != host.place.name]
+        if others and len(others) < len(names):
+            return [f"{address} ({fabric}) is also the address of {', '.join(others)}: is a machine listed twice?"]
     return []
 
 
@@ -585,6 +598,17 @@ def usual(hosts: Sequence[HostReport]) -> dict[str, dict[str, str]]:
     return found
 
 
+def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
+    """Names of the hosts that have an address on a fabric, by fabric and address."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for host in hosts:
+        for fabric in host.place.links:
+            with contextlib.suppress(ValueError):
+                _, address = resolve_interface(host.place, fabric, host.present)
+                found.setdefault((fabric, address), []).append(host.place.name)
+    return found
+
+
 def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[HostReport]:
     """Check all hosts and print the table. Raises a UserError that names unusable hosts.
 
@@ -601,6 +625,7 @@ def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> lis
         java_home=most_common(report.java_home for report in reports),
         image=digest or most_common(report.image for report in reports),
         alike=usual(reports),
+        holders=holders(reports),
     )
     print(table(reports, needs), end="", file=output)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
