@@ -395,11 +395,13 @@ printf '\\n@@ready\\n'
 if [ -f "$1" ]; then echo there; exit; fi
 mkdir -p "${1%/*}" && echo send || exit 1
 part=$1.part.$$
-cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1" && exit
-rm -f -- "$part"
-exit 1
+trap 'rm -f -- "$part"' EXIT
+trap 'exit 1' HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU
+cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1"
 """
-"""Write $2 bytes from standard input to the file $1, completely or not at all, unless it exists already."""
+"""Write $2 bytes from standard input to the file $1, completely or not at all, unless it exists already.
+
+A signal that a scheduler sends before the end of a job removes what was written."""
 
 SECTION = "@@whitewire "
 
