@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import SMALL
+from tests.support import images
 from tests.support.site import DATA, SCALE, WORK, description, in_the_job, open_nodes, open_ssh_site
 from whitewire.description.files import validate_by_schema
+from whitewire.paths import HOME
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.sandbox import EmulatedTestbed
@@ -103,6 +107,26 @@ def slurm_testbed(slurm):
     """Six hosts over srun."""
     with slurm.make() as testbed:
         yield testbed
+
+
+@pytest.fixture(scope="package")
+def shelf() -> Iterator[Path]:
+    """A folder that all hosts see: /tmp is each host's own."""
+    with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="package")
+def image(shelf) -> Path:
+    if shutil.which("apptainer") is None:
+        pytest.skip("no apptainer on the PATH")
+    return images.image(shelf)
+
+
+@pytest.fixture(scope="package")
+def in_image(image) -> dict[str, Any]:
+    """What an image adds to a description."""
+    return {"image": {"path": str(image)}, "path": [str(Path(shutil.which("apptainer") or "").parent)]}
 
 
 def remote_kind(site, config, testbed_class, temporary: Path) -> Kind:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import hashlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,28 +29,8 @@ from whitewire.testbed.site.job import JobTestbed
 from whitewire.testbed.site.ssh import SshTestbed
 from whitewire.units import MIB
 
-pytestmark = pytest.mark.skipif(shutil.which("apptainer") is None, reason="no apptainer on the PATH")
-
 OPEN = {"ssh": SshTestbed, "slurm": JobTestbed}
 FEW = {"namenode": 1, "datanode": 1}
-
-
-@pytest.fixture(scope="module")
-def shelf():
-    """A folder that all hosts see: /tmp is each host's own."""
-    with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture(scope="module")
-def image(shelf):
-    return images.image(shelf)
-
-
-@pytest.fixture(scope="module")
-def in_image(image):
-    """What an image adds to a description."""
-    return {"image": {"path": str(image)}, "path": [str(Path(shutil.which("apptainer")).parent)]}
 
 
 @pytest.fixture(scope="module", params=list(OPEN))
@@ -79,25 +58,15 @@ def without_java(site):
         site.as_root(host, "umount", "/usr/bin/java")
 
 
-def apptainers(site) -> list[str]:
-    """Processes that Apptainer has on any host, by their command."""
-    found = site.testbed.inside(["sh", "-c", "cat /proc/[0-9]*/comm"]).stdout.decode().split("\n")
-    return [name for name in found if "squashfuse" in name or name.startswith(("starter", "Apptainer", "apptainer"))]
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def test_hosts_without_java_pass_with_the_images_java(kind, config, site, image, without_java, capfd):
     testbed = OPEN[kind](config, SMALL, SCALE, "site.yaml")
     testbed.preflight()
     table = capfd.readouterr().err
     assert " NO " not in table
-    assert f"note: image: {digest(image)[:12]} in apptainer version " in table
+    assert f"note: image: {images.digest(image)[:12]} in apptainer version " in table
     with testbed:
         described = testbed.describe()
-        assert {host["image"] for host in described.values()} == {f"{digest(image)}  {image}"}
+        assert {host["image"] for host in described.values()} == {f"{images.digest(image)}  {image}"}
         assert all("version" in host["java"] and "iperf" in host["iperf3"] for host in described.values())
         assert testbed.hosts[0].run(["java", "-version"]).status == 0
         assert testbed.hosts[0].run_outside(["java", "-version"]).status != 0
@@ -133,7 +102,7 @@ def test_a_daemon_and_its_children_end_and_the_image_is_unmounted(kind, config, 
         with pytest.raises(subprocess.TimeoutExpired):
             host.run(SLEEPER, timeout=3)
         assert within(5, lambda: sleepers(site, "datanode1") == 0)
-        assert within(10, lambda: not apptainers(site))
+        assert within(10, lambda: not images.processes(site))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -163,7 +132,7 @@ with {OPEN[kind].__name__}({config!r}, {SMALL!r}, {SCALE}) as testbed:
     def left() -> list:
         folders = [host.run(["find", "/tmp/work", "/tmp/data1", "/tmp/data2", "-name", "whitewire-*"]).stdout.split()
                    for host in site.testbed.hosts]  # fmt: skip
-        return [*apptainers(site), *(sleepers(site, host.name) for host in site.testbed.hosts), *sum(folders, [])]
+        return [*images.processes(site), *(sleepers(site, host.name) for host in site.testbed.hosts), *sum(folders, [])]
 
     assert within(30, lambda: not any(left())), left()
 
@@ -189,7 +158,7 @@ def test_an_image_that_differs_on_one_host(kind, config, site, image, shelf, cap
     finally:
         site.as_root(host, "umount", str(image))
     assert said.startswith("site.yaml: 1 of 6 hosts cannot be used: datanode2 (datanode2): image ")
-    assert f"on other hosts {digest(image)[:12]}" in said
+    assert f"on other hosts {images.digest(image)[:12]}" in said
 
 
 def test_an_image_without_java_of_another_architecture_and_none(kind, config, image, shelf, capfd):
@@ -221,7 +190,7 @@ def test_a_host_without_user_namespaces(kind, config, site, capfd):
 
 def test_an_image_is_copied_once(kind, config, site, image, capfd):
     sent = config | {"image": {"copy": str(image)}}
-    name = f"/tmp/work/image-{digest(image)[:12]}.sif"
+    name = f"/tmp/work/image-{images.digest(image)[:12]}.sif"
     try:
         for copies in (2, 0):
             testbed = OPEN[kind](sent, FEW, SCALE)
@@ -247,7 +216,7 @@ PAPERS = {
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("paper", list(PAPERS))
 @pytest.mark.parametrize("way", list(OPEN))
-def test_a_paper_in_the_image(way, paper, in_image, tmp_path, monkeypatch, can_emulate, emulated_config):
+def test_a_paper_in_the_image(way, paper, image, in_image, tmp_path, monkeypatch, can_emulate, emulated_config):
     roles, k = PAPERS[paper]
     shutil.copytree(HOME / "config", tmp_path / "config")
     monkeypatch.chdir(tmp_path)
@@ -262,7 +231,10 @@ def test_a_paper_in_the_image(way, paper, in_image, tmp_path, monkeypatch, can_e
         described = site.description(limits) if way == "ssh" else description(limits, "slurm")
         Path("config/testbeds/lab.yaml").write_text(yaml.safe_dump(described | more))
         found = verdicts(paper, "lab", "smoke")
-        assert within(10, lambda: not apptainers(site))
+        assert within(10, lambda: not images.processes(site))
+    recorded = [json.loads(path.read_text()) for path in Path("results/lab").rglob("environment*.json")]
+    used = {host["image"] for record in recorded for host in record["machines"].values()}
+    assert used == {f"{images.digest(image)}  {image}"}
     with Path("results/lab", paper, "tidy", "runs.csv").open() as table:
         runs = [row for row in csv.DictReader(table) if row["valid"] == "true"]
     assert runs and found

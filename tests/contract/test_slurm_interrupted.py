@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.contract.test_site_ssh import within
+from tests.contract.test_site_ssh import runs_of, within
+from tests.support import images
 from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
 from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
@@ -94,9 +95,12 @@ def lose_a_node(site: SlurmSite, job: str) -> None:
     site.crash(site.testbed.host("datanode2"))
 
 
-def marked(site: SlurmSite) -> list[str]:
-    """Processes of runs on the nodes."""
-    return site.testbed.inside(["sh", "-c", "grep -lsF WHITEWIRE_RUN= /proc/[0-9]*/environ"]).stdout.decode().split()
+def left(site: SlurmSite) -> list[str]:
+    """Processes of runs on the nodes, Apptainer's, which carry no marker, and folders of runs where no node crashed."""
+    marked = site.testbed.inside(["sh", "-c", "grep -lsF WHITEWIRE_RUN= /proc/[0-9]*/environ"]).stdout.decode()
+    up = [host.name for host in site.testbed.hosts if host not in site.crashed]
+    folders = [f"{name}: {folder}" for name in up for folder in runs_of(site, name)]
+    return [*marked.split(), *images.processes(site), *folders]
 
 
 def hand_back(site: SlurmSite) -> None:
@@ -107,13 +111,19 @@ def hand_back(site: SlurmSite) -> None:
     site.rejoin()
 
 
+@pytest.mark.parametrize("place", ["node", "image"])
 @pytest.mark.parametrize(
     "interrupt, state",
     [(cancel, "CANCELLED"), (run_out_of_time, "TIMEOUT"), (lose_a_node, "NODE_FAIL|FAILED|COMPLETED")],
 )
 def test_finished_runs_are_kept_and_the_rest_is_made(
-    project: Path, slurm_site: SlurmSite, interrupt: Callable[[SlurmSite, str], None], state: str
-):
+    project: Path, slurm_site: SlurmSite, interrupt: Callable[[SlurmSite, str], None], state: str, place: str,
+    request: pytest.FixtureRequest,
+):  # fmt: skip
+    if place == "image":
+        site_path = project / "config" / "testbeds" / "site.yaml"
+        described = yaml.safe_load(site_path.read_text()) | request.getfixturevalue("in_image")
+        site_path.write_text(yaml.safe_dump(described))
     slurm_site.slurm("scancel", slurm_site.job)
     with contextlib.ExitStack() as stack:
         stack.callback(hand_back, slurm_site)
@@ -127,7 +137,7 @@ def test_finished_runs_are_kept_and_the_rest_is_made(
         assert re.search(rf"JobState=({state})", shown), shown
         assert status != 0, first.log.read_text()[-3000:]
         assert "Requeue=0" in shown
-        assert within(30, lambda: not marked(slurm_site)), "processes of the run are left on the nodes"
+        assert within(30, lambda: not left(slurm_site)), left(slurm_site)
         slurm_site.revive()
 
         again = stack.enter_context(contextlib.closing(Measuring(project, slurm_site)))

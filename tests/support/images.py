@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+
+from tests.support.site import Site
 
 PACKAGES = (
     "bash", "coreutils", "curl", "dash", "debianutils", "diffutils", "ethtool", "findutils", "fio", "gawk", "grep",
@@ -14,6 +17,16 @@ PACKAGES = (
 )  # fmt: skip
 """Whose commands are in an image."""
 FILES = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/hosts")
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def processes(site: Site) -> list[str]:
+    """Processes that Apptainer has on any host of a site, by their command."""
+    found = site.testbed.inside(["sh", "-c", "cat /proc/[0-9]*/comm"]).stdout.decode().split("\n")
+    return [name for name in found if "squashfuse" in name or name.startswith(("starter", "Apptainer", "apptainer"))]
 
 
 def said(*argv: str) -> str:

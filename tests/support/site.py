@@ -344,9 +344,11 @@ class SlurmSite(ScheduledSite):
         self.crashed.append(host)
 
     def revive(self) -> None:
-        """Start Slurm again on the nodes that crashed, and wait until all are idle."""
+        """Start Slurm again on the nodes that crashed, whose /tmp is then without runs, and wait until all are idle."""
         while self.crashed:
-            self._start(self.crashed.pop(), installed("slurmd"), "-D")
+            host = self.crashed.pop()
+            self.as_root(host, "sh", "-c", f"rm -rf {WORK}/whitewire-* /tmp/data*/whitewire-*")
+            self._start(host, installed("slurmd"), "-D")
         nodes = len(self.testbed.hosts)
         self._until(lambda: self.slurm("sinfo", "--noheader", "--format=%D %t").stdout.split() == [str(nodes), "idle"],
                     "idle nodes", 60)  # fmt: skip

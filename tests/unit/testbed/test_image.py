@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shlex
+import signal
 import subprocess
 import time
 from dataclasses import replace
@@ -12,12 +13,15 @@ import pytest
 
 from tests.unit.testbed import test_remote
 from tests.unit.testbed.test_remote_host import PLACE, Here
+from tests.unit.testbed.test_schedulers import BY_COMMAND, TOOLS, tool
 from whitewire.description.files import validate_by_schema
 from whitewire.errors import UserError
 from whitewire.testbed.site import deployment, image, preflight, shell
 from whitewire.testbed.site.image import Image, fault_of_image, image_of
+from whitewire.testbed.site.inventory import Place
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout
+from whitewire.testbed.site.schedulers import SCHEDULERS
 
 APPTAINER = """#!/bin/sh
 # Takes the command line of the real one, notes it, and runs the command without an image.
@@ -230,6 +234,30 @@ def test_an_image_that_stops_working_is_named(host, tmp_path):
         host.run(["java"])
 
 
+@pytest.mark.parametrize("kind", BY_COMMAND)
+def test_each_schedulers_command_carries_what_runs_in_an_image(kind, site, tmp_path, monkeypatch):
+    tool(tmp_path, *TOOLS[kind], monkeypatch)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    place = Place("datanode1", "datanode", "node02", "node02", {})
+    host = SCHEDULERS[kind].host(place, Layout.of(site), site, ["node01", "node02"])
+    host.image = image_of(site, "x.yaml")
+    found = preflight.look(host)
+    assert (found.silent, found.unfit, found.image) == ("", "", SHA)
+    host.open(tmp_path)
+    try:
+        words = ["a  b", "it's", '"$HOME"', "\\n!", "", "*"]
+        assert host.run(["printf", "%s|", *words]).check().stdout.decode() == "".join(f"{word}|" for word in words)
+        daemon = host.start(["sh", "-c", "echo up; exec sleep 60"], tmp_path / "daemon.log")
+        daemon.wait_ready("up", timeout=10)
+        daemon.stop()
+        assert not daemon.alive
+        assert len(calls(tmp_path)) == 3
+    finally:
+        host.release()
+        assert host.closed(15)
+    assert [*(tmp_path / "work").iterdir(), *(tmp_path / "data").iterdir()] == []
+
+
 # -- what Apptainer says -------------------------------------------------------------------------------------
 
 GOOD = {"apptainer": "apptainer version 1.5.3", "image": f"{SHA}  /i.sif", "exec": "", "java": "", "programs": ""}
@@ -358,6 +386,21 @@ def test_an_image_that_is_cut_off_on_its_way_is_not_taken(tmp_path):
     done = subprocess.run(shell.script(shell.RECEIVE, str(tmp_path / "w" / "i.sif"), "10"), input=b"half",
                           capture_output=True)  # fmt: skip
     assert (done.returncode, done.stdout.split()) == (1, [b"@@ready", b"send"])
+    assert list((tmp_path / "w").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2", "TERM", "HUP", "INT", "ALRM", "XCPU"])
+def test_a_job_that_ends_while_an_image_is_copied_leaves_no_part_of_it(tmp_path, name):
+    argv = shell.script(shell.RECEIVE, str(tmp_path / "w" / "i.sif"), "10")
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as popen:
+        popen.stdin.write(b"half")
+        popen.stdin.flush()
+        for _ in range(100):
+            if any(path.stat().st_size == 4 for path in tmp_path.glob("w/*")):
+                break
+            time.sleep(0.05)
+        os.killpg(popen.pid, signal.Signals[f"SIG{name}"])
+        assert popen.wait(timeout=10) != 0
     assert list((tmp_path / "w").iterdir()) == []
 
 
