@@ -21,7 +21,7 @@ from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD, HostPlace, read_
 from whitewire.records.outliers import outliers_of_folder
 from whitewire.records.run import DesignRow
 from whitewire.testbed.site import job
-from whitewire.testbed.site.inventory import of_lane
+from whitewire.testbed.site.inventory import of_lane, same_machine
 
 _STOP, MARK = "stop", "mark"
 """Values of `outliers` in config.yaml: papers that use something beyond its bound do not start, or each of their
@@ -88,7 +88,8 @@ def hosts_used(hosts: Sequence[HostPlace], nodes: Sequence[str], paper: Paper, r
     """
     most = hosts_of_rows(paper, rows, servers=False)
     if nodes:
-        return {host["name"] for host in hosts if host["target"] in nodes[: sum(most.values())]}
+        first = nodes[: sum(most.values())]
+        return {host["name"] for host in hosts if any(same_machine(host["target"], node) for node in first)}
     found: set[str] = set()
     for role, count in most.items():
         found |= {host["name"] for host in [each for each in hosts if each["role"] == role][:count]}

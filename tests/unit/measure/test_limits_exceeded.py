@@ -80,6 +80,7 @@ def test_hosts_of_this_machine_are_looked_at_by_each_block(tmp_path):
 def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_links_were_measured():
     hosts = [{"name": f"datanode{n}", "role": "datanode", "target": f"n{n}"} for n in range(1, 7)]
     assert hosts_used(hosts, ["n6", "n9", "n2", "n1"], paper(2), ROWS) == {"datanode6", "datanode2"}
+    assert hosts_used(hosts, ["n6.example.org", "n9", "n2", "n1"], paper(2), ROWS) == {"datanode6", "datanode2"}
 
 
 @pytest.mark.parametrize("nodes, stops", [(["datanode4", "namenode", "datanode1"], True),

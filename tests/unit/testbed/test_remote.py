@@ -1117,3 +1117,5 @@ def test_nodes_of_another_job_keep_the_names_of_those_that_are_known():
     assert inventory.named(["n3", "n1"], {}) == ["datanode1", "datanode2"]
     known = {"n1": "datanode1", "n2": "datanode2"}
     assert inventory.named(["n2", "n7", "n1", "n8"], known) == ["datanode2", "datanode3", "datanode1", "datanode4"]
+    assert inventory.named(["n7", "n2.example.org"], known) == ["datanode3", "datanode2"]
+    assert inventory.named(["n1"], {"N1.example.org": "datanode4"}) == ["datanode4"]

@@ -86,10 +86,13 @@ def of_nodes(config: Mapping, roles: Mapping[str, int], nodes: Sequence[str], so
 
 
 def named(nodes: Sequence[str], known: Mapping[str, str]) -> list[str]:
-    """A name for each node of a job of DataNodes: its `known` name, else the next free one."""
-    taken = {*known.values()}
+    """A name for each node of a job of DataNodes: its `known` name (node → name), else the next free one."""
+    left, taken, found = dict(known), {*known.values()}, []
     free = (name for number in itertools.count(1) if (name := f"datanode{number}") not in taken)
-    return [known[node] if node in known else next(free) for node in nodes]
+    for node in nodes:
+        before = next((other for other in left if same_machine(node, other)), None)
+        found.append(next(free) if before is None else left.pop(before))
+    return found
 
 
 def of_lane(nodes: Sequence[str], lane: int, lanes: int) -> Sequence[str]:
