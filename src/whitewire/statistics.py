@@ -173,14 +173,15 @@ class RandomEffects:
     """A mean over sites with its interval, in the unit of their estimates.
 
     `tau2` is the variance of the true values between sites, `i2` the share of the estimates' variation that is not
-    explained by their own errors, `prediction` the interval of the true value at one more site like these, `weights`
-    the sites' shares in the mean.
+    explained by their own errors, `p_value` that of Cochran's Q test of no difference between sites, `prediction` the
+    interval of the true value at one more site like these, `weights` the sites' shares in the mean.
     """
 
     mean: float
     interval: tuple[float, float]
     tau2: float
     i2: float
+    p_value: float
     prediction: tuple[float, float]
     weights: np.ndarray
 
@@ -213,5 +214,5 @@ def random_effects(estimates: Values, errors: Values, confidence: float = 0.95) 
     beyond = float(scipy.stats.t.isf(tail, freedom - 1)) * math.sqrt(variance + tau2)
     return RandomEffects(
         mean, (mean - half, mean + half), tau2, max(0.0, 1 - freedom / squares) if squares else 0.0,
-        (mean - beyond, mean + beyond), weights / weights.sum(),
+        float(scipy.stats.chi2.sf(squares, freedom)), (mean - beyond, mean + beyond), weights / weights.sum(),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import pandas as pd
 CLAIM = {
     "statement": "Faster links load faster", "kind": "ratio", "route": "measured", "unit": "1", "n": 10,
     "relation": "within", "expected": 4.0, "expected_low": 3.5, "expected_high": 4.5, "verdict": "reproduced",
+    "control_failed": "",
 }  # fmt: skip
 HOSTS = [{"name": "nn", "role": "namenode", "address": "10.0.0.1"},
          {"name": "w1", "role": "datanode", "address": "10.0.0.2"},

@@ -152,19 +152,33 @@ def test_a_mean_over_sites_moves_with_them_and_ignores_their_order(sites, shift,
     assert moved.tau2 == pytest.approx(scale**2 * found.tau2, rel=1e-4, abs=1e-8)
 
 
-def test_intervals_over_sites_cover():
-    """The mean, and the true value of a further site; errors have ten degrees of freedom, and true values differ not at
-    all, as much as the errors, and five times as much."""
+def over_sites(k, tau, freedom, groups):
+    """Shares of groups of `k` sites in which the mean's interval holds its true value, that of a further site its own,
+    and the test finds differences. Errors have `freedom` degrees of freedom, true values the standard deviation tau."""
     rng = np.random.default_rng(11)
-    of_mean, of_further = [], []
-    for k in (3, 5, 10):
-        for tau in (0.0, 0.1, 0.5):
-            held = np.zeros(2)
-            for _ in range(120):
-                true, errors = rng.normal(0, tau, k + 1), 0.1 * np.sqrt(rng.chisquare(10, k) / 10)
-                found = s.random_effects(true[:k] + rng.normal(0, 0.1, k), errors)
-                held += found.interval[0] < 0 < found.interval[1], found.prediction[0] < true[k] < found.prediction[1]
-            of_mean.append(held[0] / 120)
-            of_further.append(held[1] / 120)
+    held = np.zeros(3)
+    for _ in range(groups):
+        true, errors = rng.normal(0, tau, k + 1), 0.1 * np.sqrt(rng.chisquare(freedom, k) / freedom)
+        found = s.random_effects(true[:k] + rng.normal(0, 0.1, k), errors)
+        held += (found.interval[0] < 0 < found.interval[1], found.prediction[0] < true[k] < found.prediction[1],
+                 found.p_value < 0.05)  # fmt: skip
+    return held / groups
+
+
+def test_intervals_over_sites_cover():
+    """True values differ not at all, as much as the errors, and five times as much."""
+    found = [over_sites(k, tau, 10, 120) for k in (3, 5, 10) for tau in (0.0, 0.1, 0.5)]
+    of_mean, of_further, _ = zip(*found, strict=True)
     assert min(of_mean) > 0.89 and np.mean(of_mean) > 0.95
     assert min(of_further) > 0.82 and np.mean(of_further) > 0.94
+
+
+@pytest.mark.parametrize("freedom, mean, further, differ", [(10, 0.962, 0.977, 0.144), (2, 0.896, 0.949, 0.579)])
+def test_ten_alike_sites_of_few_runs_have_less_coverage(freedom, mean, further, differ):
+    """Numbers of docs/use/compare.md; the test of differences takes errors as exact, so it finds too many."""
+    assert over_sites(10, 0.0, freedom, 1500) == pytest.approx([mean, further, differ], abs=0.03)
+
+
+def test_the_test_of_differences_is_right_where_errors_are_exact():
+    assert over_sites(10, 0.0, 1e6, 1500)[2] == pytest.approx(0.05, abs=0.02)
+    assert s.random_effects([0.0, 0.0, 3.0], [1.0, 1.0, 1.0]).p_value == pytest.approx(math.exp(-3))  # Q is 6

@@ -94,6 +94,7 @@ _VERDICT_COLUMNS = [
     "claim_command",
     "audit",
     "control",
+    "control_failed",
 ]
 READING_COLUMNS = [
     "paper",

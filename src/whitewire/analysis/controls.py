@@ -132,6 +132,11 @@ def controls_of_test(paper: Paper, judged: Sequence[Control], test: Mapping[str,
     return [control for control in judged if _covers(paper, control.spec, control.row["metric"], test)]
 
 
+def ids(judged: Sequence[Control]) -> str:
+    """Ids of controls, separated by spaces."""
+    return " ".join(dict.fromkeys(control.row["control"] for control in judged))
+
+
 def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
     """Whether a control covers a test: a fault of one would be a fault of the other.
 

@@ -45,7 +45,7 @@ def _row(paper: Paper, claim: Mapping[str, Any], runs: Runs, status: str, checke
     route = next((r for r in claim["routes"] if r in (status, "modelled", "arithmetic")), None)
     row = {key: claim.get(key, "") for key in ("statement", "kind", "basis", "audit")}
     row |= {"paper": paper.id, "claim": claim["id"], "exhibits": " ".join(claim["exhibits"])}
-    row |= {"estimand": estimand_of(claim["test"]).describe(), "control": "", "runs_help": False}
+    row |= {"estimand": estimand_of(claim["test"]).describe(), "control": "", "control_failed": "", "runs_help": False}
     if route is None:
         row |= _not_testable(claim, status, runs)
     elif route == "modelled" and modelled is None:
@@ -125,8 +125,8 @@ def judged(
         reason += f"; {evidence.n_invalid} invalid {attempts} left out"
     counts = evidence.source in ("runs", "census")
     covering = controls_of_test(paper, checked, test) if counts else []
-    failed = [control.said for control in covering if control.failed]
-    decided, reason = claims.controlled(verdict.verdict, reason, failed)
+    failed = [control for control in covering if control.failed]
+    decided, reason = claims.controlled(verdict.verdict, reason, [control.said for control in failed])
     if decided in claims.BY_RUNS and covering and all(control.row["outcome"] == controls.OPEN for control in covering):
         names = ", ".join(dict.fromkeys(str(control.row["control"]) for control in covering))
         reason += f"; caution: no control of it ({names}) has an interval within 10 % of the right ratio yet"
@@ -151,7 +151,8 @@ def judged(
         "error": evidence.error,
         "runs_needed": None if failed else verdict.runs_needed,
         "runs_help": verdict.runs_help and not failed,
-        "control": " ".join(dict.fromkeys(control.row["control"] for control in covering)),
+        "control": controls.ids(covering),
+        "control_failed": controls.ids(failed),
     }
 
 

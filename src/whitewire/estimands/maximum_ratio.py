@@ -17,6 +17,8 @@ from whitewire.levels import Cell
 class MaximumRatio(OfPairs):
     name: ClassVar[str] = "maximum_ratio"
     meaning: ClassVar[str] = "The largest of several ratios of cells: up to how many times?"
+    says: ClassVar[str] = "largest of"
+    """Words for the choice, in the table of verdicts."""
     keys: ClassVar[Mapping[str, Any]] = {
         "metric": METRIC_KEY,
         "numerator": cell_key("The cell above, without the levels that `cells` give."),
@@ -41,7 +43,7 @@ class MaximumRatio(OfPairs):
 
     def describe(self) -> str:
         pair = f"{cell_in_words(self.test['numerator'])} / {cell_in_words(self.test['denominator'])}"
-        return f"{self.test['metric']}: largest of {pair} over {len(self.test['cells'])} cells"
+        return f"{self.test['metric']}: {self.says} {pair} over {len(self.test['cells'])} cells"
 
     def limits(self, cells: Centres, confidence: Confidence) -> Limits:
         ratios = [product_of_cells(pair, (1, -1)) for pair in zip(cells[::2], cells[1::2], strict=True)]

@@ -82,6 +82,8 @@ NET = {
     "write_time_net": _WRITE, "read_time_net": READ,
 }  # fmt: skip
 """Metrics that depend on a net time → (metric of the net time, metric of the overhead or of the total time)."""
+OF_OVERHEADS = (*NET, "job_floor", "wire_excess")
+"""Metrics that rest on the overhead runs of the block besides the run itself."""
 
 NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a startup overhead."""

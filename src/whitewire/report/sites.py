@@ -20,6 +20,7 @@ from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import shown
+from whitewire.records.jobs import OF_OVERHEADS
 from whitewire.report import bundle, reference
 from whitewire.report.comparison import Results, listed, load_results, read_table
 from whitewire.report.crate import read_crate
@@ -42,6 +43,8 @@ class ComparedSite:
     papers: Mapping[str, Results]
     label: str = NOT_SAID
     note: str = ""
+    unchecked: tuple[str, ...] = ()
+    """Papers without a run that can be compared with those of other sites."""
 
 
 def folder_of(name: str, key: str) -> Path:
@@ -89,7 +92,8 @@ def open_sites(given: Sequence[str]) -> list[ComparedSite]:
         with _as_folder(place) as folder:
             papers = load_results(folder)
             runs.append({paper: _measured(folder / paper) for paper in papers} if len(places) > 2 else {})
-        sites.append(ComparedSite(name, place, papers, said.get("label", NOT_SAID), said.get("note", "")))
+        unchecked = tuple(paper for paper, table in runs[-1].items() if table.empty)
+        sites.append(ComparedSite(name, place, papers, said.get("label", NOT_SAID), said.get("note", ""), unchecked))
     _check_independent(sites, runs)
     return sites
 
@@ -149,17 +153,18 @@ def _labels(folder: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _measured(folder: Path) -> pd.DataFrame:
-    """What a paper's valid runs measured, as text: columns run, metric, value. Runs are named without the digest of
-    their description, which a crate with other names has not."""
+    """What a paper's valid runs measured, as text: columns run, metric, value. Metrics that rest on overhead runs too
+    are left out: these may differ. Runs are named without the digest of their description, which a crate with other
+    names has not."""
     table = read_table(folder / "tidy" / "runs.csv", ("run_id", "metric", "value", "valid"), needed=False)
-    table = table[table["valid"].astype(str).str.lower() == "true"]
+    table = table[(table["valid"].astype(str).str.lower() == "true") & ~table["metric"].isin(OF_OVERHEADS)]
     run = table["run_id"].astype(str).str.replace(r"-[^-]*$", "", regex=True)
     return pd.DataFrame({"run": run, "metric": table["metric"], "value": table["value"]})
 
 
 def _check_independent(sites: Sequence[ComparedSite], runs: Sequence[Mapping[str, pd.DataFrame]]) -> None:
     """UserError where two sites hold the same runs, such as a folder and the crate that was made of it: a run in which
-    all that both report of it is equal to the last digit."""
+    all that both report of it alone is equal to the last digit."""
     for (one, mine), (two, theirs) in combinations(zip(sites, runs, strict=True), 2):
         for paper in sorted(mine.keys() & theirs.keys()):
             both = mine[paper].merge(theirs[paper], on=["run", "metric"])

@@ -46,7 +46,8 @@ MEASURED_COLUMNS = (
     Column("valid", "boolean", needed=True, filled=True),
     Column("why_invalid"),
     Column("why_code", "line",
-           "codes of these reasons, with a space between: docs/inside/tables.md has what they mean"),
+           "codes of these reasons, with a space between: build/docs/catalogue.md, which `make docs` writes, has what "
+           "they mean"),
 )  # fmt: skip
 """Columns of runs.csv after the factors."""
 

@@ -176,6 +176,7 @@ def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
     assert table.loc["E-C02", "control"] == "E-K01"
     assert table.loc["E-C02", "verdict"] == claims.INCONCLUSIVE
     assert "the control E-K01 failed: 0.8" in table.loc["E-C02", "reason"]
+    assert table.loc["E-C02", "control_failed"] == "E-K01"
     assert table.loc["E-C15", "control"] == ""  # eight puts over four, on one network
     assert "control" not in table.loc["E-C15", "reason"]
 

@@ -80,6 +80,20 @@ def test_the_same_runs_are_no_two_sites(project):
     assert names == ["emulated", "b.zip", "c.zip"]
 
 
+def test_the_same_runs_with_other_startup_overheads_are_no_two_sites(tmp_path, monkeypatch):
+    monkeypatch.chdir(kept.project(tmp_path))
+    made = []
+    for name, own, overhead in (("x", 100, 5), ("y", 100, 6), ("z", 101, 5), ("w", None, None)):
+        made.append(str(write(tmp_path / name, claims=[claim("C1", 4.0)])))
+        values = {"completion_time": own, "job_floor": overhead, "completion_time_net": (own or 0) - (overhead or 0)}
+        rows = [{"run_id": "a-1", "metric": metric, "value": value} for metric, value in values.items()]
+        if own:
+            pd.DataFrame(rows).assign(valid="true").to_csv(tmp_path / name / PAPER / "tidy" / "runs.csv", index=False)
+    x, y, z, w = made
+    assert refused(x, y, z).startswith(f"x and y: found the same runs in both (such as a of {PAPER})")
+    assert [site.unchecked for site in open_sites([x, z, w])] == [(), (), (PAPER,)]
+
+
 @pytest.mark.parametrize(
     "text, says",
     [

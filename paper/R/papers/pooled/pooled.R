@@ -9,9 +9,9 @@ read_pooled <- function(name) {
   remember(paste0("pooled:", name), {
     found <- c("estimate", "low", "high", "expected", "expected_low", "expected_high")
     columns <- c("paper", "claim", "statement", "route", "unit", "relation")
-    own <- list(pooled = c("sites", "prediction_low", "prediction_high", "tau2", "i2"),
+    own <- list(pooled = c("sites", "prediction_low", "prediction_high", "tau2", "i2", "p_value"),
                 sites = c("error", "n", "weight"))
-    words <- list(pooled = c("note", "says"), sites = c("site", "label", "verdict"))
+    words <- list(pooled = c("note", "says"), sites = c("site", "label", "verdict", "control_failed"))
     read_sides(file.path(results_dir(), paste0(name, ".csv")), c(columns, words[[name]]), c(found, own[[name]]))
   })
 }
@@ -74,8 +74,9 @@ unpooled_table <- function() {
 
 most_rows <- 45 # of one figure: on paper it has to fit on a page
 
-mean_row <- "mean"
-further_row <- "one more site"
+# No site's name begins so.
+mean_row <- "/mean"
+further_row <- "/one more site"
 
 label_colours <- c(maintainer = okabe_ito[["blue"]], community = okabe_ito[["green"]],
                    vendor = okabe_ito[["vermillion"]], "not said" = soft, pooled = published_ink)
@@ -86,10 +87,15 @@ claimed_value <- function(table) {
   ifelse(value > 0, value, NA)
 }
 
-# Rows of the panel of one claim: the sites that are pooled, the mean, and one more site.
-forest_panel <- function(claim, sites) {
+# Panels of one claim, several if a figure cannot have all its sites.
+forest_panels <- function(claim, sites) {
   own <- sites[sites$paper == claim$paper & sites$claim == claim$claim & sites$route == claim$route &
                  !is.na(sites$weight), ]
+  lapply(split(own, (seq_len(nrow(own)) - 1) %/% (most_rows - 2)), forest_panel, claim)
+}
+
+# Rows of a panel: sites that are pooled, the mean, and one more site.
+forest_panel <- function(own, claim) {
   over <- claimed_value(claim)
   data.frame(
     paper = claim$paper, claim = claim$claim, route = claim$route, row = c(own$site, mean_row, further_row),
@@ -105,19 +111,34 @@ forests <- function() {
   remember("forests", {
     table <- claims_with_mean()
     table <- table[!is.na(claimed_value(table)), ]
-    panels <- lapply(split(table, seq_len(nrow(table))), forest_panel, read_pooled("sites"))
+    panels <- lapply(split(table, seq_len(nrow(table))), forest_panels, read_pooled("sites"))
+    panels <- unlist(unname(panels), recursive = FALSE)
     by_paper <- split(panels, vapply(panels, function(panel) panel$paper[[1]], character(1)))
     unlist(lapply(unname(by_paper), function(own) {
-      page <- ceiling(cumsum(vapply(own, nrow, integer(1))) / most_rows)
+      page <- pages_of(vapply(own, nrow, integer(1)))
       lapply(unname(split(own, page)), function(panels) do.call(rbind, unname(panels)))
     }), recursive = FALSE)
   })
 }
 
+# The page of each panel, by their rows, in order and with no more on a page than fit.
+pages_of <- function(rows) {
+  page <- rep(1, length(rows))
+  used <- 0
+  for (n in seq_along(rows)) {
+    used <- used + rows[[n]]
+    if (used > most_rows) {
+      used <- rows[[n]]
+      page[n:length(rows)] <- page[[n]] + 1
+    }
+  }
+  page
+}
+
 # The pieces of the document that draw them.
 forest_pieces <- function() {
   if (length(forests()) == 0) {
-    return("No claim is pooled.")
+    return(if (nrow(claims_with_mean()) == 0) "No claim is pooled." else "No pooled claim has a common claimed value.")
   }
   unlist(lapply(seq_along(forests()), function(n) {
     c("```{r}", sprintf("#| label: fig-forest-%d", n), sprintf("#| fig-cap: !expr forest_caption(%d)", n),
@@ -162,6 +183,7 @@ figure_forest <- function(n) {
     scale_shape_manual(values = c(`FALSE` = 16, `TRUE` = 18), guide = "none") +
     scale_linetype_manual(values = c(`FALSE` = "solid", `TRUE` = "22"), guide = "none") +
     ruler_axis() +
+    scale_y_discrete(labels = function(row) sub("^/", "", row)) +
     labs(title = table$paper[[1]], y = NULL) +
     theme(strip.text.y = element_text(angle = 0), text = element_text(size = 10))
 }
