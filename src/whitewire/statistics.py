@@ -173,15 +173,14 @@ class RandomEffects:
     """A mean over sites with its interval, in the unit of their estimates.
 
     `tau2` is the variance of the true values between sites, `i2` the share of the estimates' variation that is not
-    explained by their own errors, `p_value` that of Cochran's Q test of no difference between sites, `prediction` the
-    interval of the true value at one more site like these, `weights` the sites' shares in the mean.
+    explained by their own errors, `prediction` the interval of the true value at one more site like these, `weights`
+    the sites' shares in the mean.
     """
 
     mean: float
     interval: tuple[float, float]
     tau2: float
     i2: float
-    p_value: float
     prediction: tuple[float, float]
     weights: np.ndarray
 
@@ -214,5 +213,15 @@ def random_effects(estimates: Values, errors: Values, confidence: float = 0.95) 
     beyond = float(scipy.stats.t.isf(tail, freedom - 1)) * math.sqrt(variance + tau2)
     return RandomEffects(
         mean, (mean - half, mean + half), tau2, max(0.0, 1 - freedom / squares) if squares else 0.0,
-        float(scipy.stats.chi2.sf(squares, freedom)), (mean - beyond, mean + beyond), weights / weights.sum(),
+        (mean - beyond, mean + beyond), weights / weights.sum(),
     )  # fmt: skip
+
+
+def difference_p(estimates: Values, errors: Values, freedoms: Values) -> float:
+    """p-value of no difference between sites: Cochran's Q, whose test takes errors as exact, with Welch's correction
+    for the degrees of freedom of each (Biometrika 38, 1951)."""
+    y, weights, k = np.asarray(estimates, dtype=float), np.maximum(errors, ROUNDING) ** -2.0, len(estimates)
+    squares = float(weights @ (y - weights @ y / weights.sum()) ** 2)
+    spread = float(np.sum((1 - weights / weights.sum()) ** 2 / freedoms))
+    ratio = squares / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * spread)
+    return float(scipy.stats.f.sf(ratio, k - 1, (k**2 - 1) / (3 * spread)))

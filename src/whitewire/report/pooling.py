@@ -78,7 +78,7 @@ def pooled_claims(found: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows, weights = [], found["weight"].copy()
     for (paper, claim, route), own in found.groupby(["paper", "claim", "route"], sort=False):
         sound, failed = own[own[_FAILED] == ""], own[own[_FAILED] != ""]
-        bounded = sound[np.isfinite(sound[["estimate", "low", "high"]].to_numpy()).all(axis=1)]
+        bounded = sound[np.isfinite(sound[["estimate", "low", "high", "n"]].to_numpy()).all(axis=1)]
         left = ", ".join(f"{site} (failed control: {ids})" for site, ids in failed[["site", _FAILED]].to_numpy())
         note = _why_not(sound, bounded)
         over = own if note else bounded
@@ -97,7 +97,9 @@ def pooled_claims(found: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             weights.loc[bounded.index] = mean.weights
             ends = (mean.mean, *mean.interval, *mean.prediction)
             row |= {name: math.exp(min(end, _LARGEST)) for name, end in zip(_MEAN, ends, strict=True)}
-            row |= {"tau2": mean.tau2, "i2": mean.i2, "p_value": mean.p_value}
+            # Ratios of two cells have up to twice these degrees of freedom: the test is on the safe side.
+            p = statistics.difference_p(estimates, errors, bounded["n"].to_numpy() - 1)
+            row |= {"tau2": mean.tau2, "i2": mean.i2, "p_value": p}
         rows.append(row | {"says": _in_words(row, own["verdict"], left)})
     return pd.DataFrame(rows, columns=POOLED_COLUMNS), found.assign(weight=weights)
 
@@ -137,11 +139,11 @@ def _in_words(row: Mapping[str, Any], verdicts: Iterable[str], left: str) -> str
     mean, further = (f"{words[low]} to {words[high]}{of}" if low in words and high in words else "not known"
                      for low, high, of in ((ends[1], ends[2], ""), (ends[3], ends[4], unit)))  # fmt: skip
     shared = " Neither interval holds the known errors of the emulation, which all these sites share."
-    apart = f"No difference between sites is shown (p = {row['p_value']:.2g})."
+    p = f"p = {row['p_value']:.2g}" if row["p_value"] >= 0.001 else "p < 0.001"
+    apart = f"No difference between sites is shown ({p})."
     if row["p_value"] < ALPHA:
-        apart = (f"The sites differ by more than their own errors explain (p = {row['p_value']:.2g}): by a factor of "
-                 f"{words[factor]} (one standard deviation between sites), {100 * row['i2']:.0f} % of the variation."
-                 )  # fmt: skip
+        apart = (f"The sites differ by more than their own errors explain ({p}): by a factor of {words[factor]} (one "
+                 f"standard deviation between sites), {100 * row['i2']:.0f} % of the variation.")  # fmt: skip
     judged = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
     return (f"{row['sites']} {row['route']} sites: {words[ends[0]]}{unit} on average (95 % interval {mean}){asked}. "
             f"The interval for one more such site is {further}.{shared if row['route'] == 'emulated' else ''} {apart} "
