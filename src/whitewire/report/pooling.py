@@ -23,7 +23,7 @@ from whitewire.estimands.curve_fit import AIC
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.estimands.trend import Trend
 from whitewire.levels import level_text
-from whitewire.report.comparison import Results, differences, efforts_in
+from whitewire.report.comparison import Results, differences, efforts_in, listed
 from whitewire.report.one_claim import BY_NUMBER, OF_LINKS
 from whitewire.report.sites import ComparedSite
 from whitewire.rule import ALPHA
@@ -177,7 +177,7 @@ def messages_of_sites(sites: Sequence[ComparedSite]) -> Iterator[dict[str, str]]
             for other in own:
                 if other is not usual:
                     said |= dict.fromkeys(_apart(usual, other, paper))
-                said |= dict.fromkeys(_not_known(other, paper))
+            said |= dict.fromkeys(_not_known(own, paper))
         yield from ({"paper": paper, "message": line} for line in said)
 
 
@@ -191,12 +191,12 @@ def _apart(one: ComparedSite, other: ComparedSite, paper: str) -> Iterator[str]:
     return differences(one.papers[paper], other.papers[paper], (one.name, other.name))
 
 
-def _not_known(site: ComparedSite, paper: str) -> Iterator[str]:
-    """What a site's tables do not say, a line each."""
-    if paper in site.unchecked:
-        yield f"no valid run in tidy/runs.csv of {site.name}, so nothing shows whether another site has the same runs"
-    if _FAILED not in site.papers[paper].verdicts:
-        yield f"verdicts of {site.name} are of an earlier version and do not say which controls failed"
+def _not_known(sites: Sequence[ComparedSite], paper: str) -> Iterator[str]:
+    """What tables of sites do not say, a line each."""
+    if names := [site.name for site in sites if paper in site.unchecked]:
+        yield f"no valid run in tidy/runs.csv of {listed(names)}: the same runs may be in another site too"
+    if names := [site.name for site in sites if _FAILED not in site.papers[paper].verdicts]:
+        yield f"verdicts of an earlier version, which do not say which controls failed: {listed(names)}"
 
 
 def _papers_of(sites: Sequence[ComparedSite]) -> list[str]:

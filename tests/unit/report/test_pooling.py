@@ -236,8 +236,8 @@ def test_messages_say_what_is_not_known_of_a_site(sites):
     one, two, three = sites(usual, older, usual)
     three = replace(three, unchecked=("made-up-2026",))
     assert [line["message"] for line in messages_of_sites([one, two, three])] == [
-        "verdicts of beta are of an earlier version and do not say which controls failed",
-        "no valid run in tidy/runs.csv of gamma, so nothing shows whether another site has the same runs",
+        "no valid run in tidy/runs.csv of gamma: the same runs may be in another site too",
+        "verdicts of an earlier version, which do not say which controls failed: beta",
     ]
 
 
