@@ -303,7 +303,7 @@ local function other_pages()
 end
 
 -- Pages that are no report of a paper.
-local others = { index = true, compare = true, appendix = true, testbed = true, calibration = true }
+local others = { index = true, compare = true, pooled = true, appendix = true, testbed = true, calibration = true }
 
 function Pandoc(doc)
   with_papers(doc.meta)

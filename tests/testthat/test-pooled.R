@@ -37,6 +37,6 @@ test_that("no figure has more rows than fit on a page", {
 
 test_that("a site may be named as the last rows are", {
   names <- sites
-  names$site[1:2] <- c("mean", "one more site")
+  names$site[1:2] <- c("mean of sites", "one more site")
   expect_length(unique(forest_panels(claim, names)[[1]]$row), 4)
 })

@@ -75,7 +75,7 @@ unpooled_table <- function() {
 most_rows <- 45 # of one figure: on paper it has to fit on a page
 
 # No site's name begins so.
-mean_row <- "/mean"
+mean_row <- "/mean of sites"
 further_row <- "/one more site"
 
 label_colours <- c(maintainer = okabe_ito[["blue"]], community = okabe_ito[["green"]],
@@ -179,7 +179,8 @@ figure_forest <- function(n) {
                    linewidth = 0.8, show.legend = FALSE) +
     geom_point(aes(shape = row == mean_row), size = 2.2, na.rm = TRUE) +
     facet_grid(panel ~ ., scales = "free_y", space = "free_y") +
-    scale_colour_manual(NULL, values = label_colours, breaks = drawn) +
+    scale_colour_manual(NULL, values = label_colours, breaks = drawn,
+                        guide = guide_legend(override.aes = list(shape = 16))) +
     scale_shape_manual(values = c(`FALSE` = 16, `TRUE` = 18), guide = "none") +
     scale_linetype_manual(values = c(`FALSE` = "solid", `TRUE` = "22"), guide = "none") +
     ruler_axis() +
