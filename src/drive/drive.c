@@ -247,17 +247,17 @@ static void serve(int fd, ssize_t bytes, long long offset, enum kind kind) {
     file->late = now() - until;
 }
 
-/* When a writer's call begins; 0 where nothing bounds it. */
+/* The rate of a writer's call, which begins; 0 where nothing bounds it. */
 static double writing(int fd) {
-    int bound = fd >= 0 && fd < FILES && table[fd].writer && shared->model.writer > 0 && !shared->model.at_ease;
-    return bound ? now() : 0;
+    int is_writer = fd >= 0 && fd < FILES && table[fd].writer;
+    return is_writer && !shared->model.at_ease ? shared->model.writer : 0;
 }
 
 /* A writer's call of `bytes` returns when its processor would have made them. */
-static void pace(int fd, ssize_t bytes, double begun) {
+static void pace(int fd, ssize_t bytes, double rate, double begun) {
     if (bytes <= 0) return;
     struct open_file *file = &table[fd];
-    double due = begun - file->late + bytes / shared->model.writer;
+    double due = begun - file->late + bytes / rate;
     file->late = 0;
     if (due > now()) {
         wait_until(due);
@@ -350,9 +350,9 @@ int dup3(int fd, int to, int flags) {
 
 ssize_t write(int fd, const void *data, size_t bytes) {
     REAL(write);
-    double begun = writing(fd);
+    double rate = writing(fd), begun = rate > 0 ? now() : 0;
     ssize_t done = real(fd, data, bytes);
-    if (begun > 0) pace(fd, done, begun);
+    if (rate > 0) pace(fd, done, rate, begun);
     serve(fd, done, -1, WRITE);
     return done;
 }
@@ -370,9 +370,9 @@ ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) {
 }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     REAL(writev);
-    double begun = writing(fd);
+    double rate = writing(fd), begun = rate > 0 ? now() : 0;
     ssize_t done = real(fd, parts, count);
-    if (begun > 0) pace(fd, done, begun);
+    if (rate > 0) pace(fd, done, rate, begun);
     serve(fd, done, -1, WRITE);
     return done;
 }

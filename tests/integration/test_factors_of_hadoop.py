@@ -56,7 +56,8 @@ EXPERIMENTS = {
     "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
         "parameters": JOB, "scale": SCALE,
         "settings": {"more": {"yarn.resourcemanager.client.thread-count": 20, "yarn.nodemanager.vmem-pmem-ratio": 3,
-                              "mapreduce.jobhistory.client.thread-count": 12, "mapreduce.job.max.map": 9}}}),
+                              "mapreduce.jobhistory.client.thread-count": 12, "mapreduce.job.max.map": 9,
+                              "ipc.server.listen.queue.size": 300}}}),
     "throttles": ("rereplicate", {"settings": ["default", "throttled"]}, {
         "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "replication": 2, "lost_replicas": 1,
                        "clients": 1, "puts_per_client": 2, "fabric": "10gbe", "load_fabric": "10gbe"},
@@ -134,6 +135,10 @@ def test_levels_that_differ_make_runs_that_differ(block):
     assert written[1] < 0.6 * written[0]
     spilled = {record["factors"]["intermediate_drive"]: record["evidence"]["drive"] for record in runs("intermediate")}
     assert "intermediate_moved" not in spilled["shared"] and spilled["ssd"]["intermediate_moved"] > 0
+    (apart,) = (record for record in runs("intermediate") if record["factors"]["intermediate_drive"] == "ssd")
+    output = apart["jobs"][0]["counters"]["MAP_OUTPUT_MATERIALIZED_BYTES"]
+    # Written by map tasks, read for reduce tasks, and merged by these or not.
+    assert 2 * output <= apart["evidence"]["intermediate_moved"] < 8 * output
     policies = {
         record["factors"]["store"]: record["evidence"]["files"]["output"].get("policy") for record in runs("coded-puts")
     }

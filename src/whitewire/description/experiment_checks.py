@@ -9,8 +9,8 @@ from typing import Any
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
 from whitewire.description.networks import drives_modelled
-from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, TURNS_OFF, Paper, cells_of, hardware_of
-from whitewire.workloads import workload_of
+from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, SHARED, TURNS_OFF, Paper, cells_of, hardware_of
+from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
 LEAST_PACKET, LARGEST_PACKET = 4096, 65536
@@ -172,16 +172,20 @@ def _check_sources(paper: Paper, key: str, hardware: Mapping[str, Any]) -> None:
 
 def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
     """Levels of drives are what the drive's own entries may be, and every cell has drives that can be modelled."""
-    drive = experiment.get("hardware", {}).get("drive", {})
+    drive, named = (experiment.get("hardware", {}).get(part, {}) for part in ("drive", "drives"))
+    if SHARED in named:
+        expected = "another name: as a level of intermediate_drive it means the DataNode's drives"
+        raise fault(paper, f"{key}.hardware.drives", SHARED, expected)
     parts = schema("paper")["$defs"]["drive"]["properties"]
     for name in set(drive) & set(experiment["factors"]):
         for index, level in enumerate(experiment["factors"][name]):
             least = parts[name].get("exclusiveMinimum", parts[name].get("minimum", 0))
             strictly, whole = "exclusiveMinimum" in parts[name], parts[name]["type"] == "integer"
+            most = parts[name]["maximum"]
             right = isinstance(level, int if whole else int | float) and not isinstance(level, bool)
-            if not right or level < least or (strictly and level == least):
+            if not right or not least <= level <= most or (strictly and level == least):
                 kind, bound = "a whole number" if whole else "a number", "more than" if strictly else "at least"
-                raise fault(paper, f"{key}.factors.{name}[{index}]", level, f"{kind}, {bound} {least}")
+                raise fault(paper, f"{key}.factors.{name}[{index}]", level, f"{kind}, {bound} {least}, at most {most}")
     for cell in cells_of(experiment):
         hardware = hardware_of(experiment, cell)
         if READ_RATE in hardware and paper.store(experiment["id"], cell)["kind"] == "cephfs":
@@ -200,8 +204,12 @@ def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, 
     for name, factor in (("settings", "settings"), ("stores", "store")):
         if name in experiment and factor not in factors:
             yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"
-    if "writer" in experiment.get("hardware", {}) and (expected := _unbound(workload, experiment)):
-        yield "hardware.writer", experiment["hardware"]["writer"], expected
+    hardware = experiment.get("hardware", {})
+    for part in TURNS_OFF.values():
+        if part in hardware and not drives_modelled(experiment):
+            yield f"hardware.{part}", hardware[part], "nothing without a drive in every cell, in front of which it is"
+    if "writer" in hardware and (expected := _unbound(workload, experiment)):
+        yield "hardware.writer", hardware["writer"], expected
     if "scale" in experiment:
         for name in ("whole_file", "file_blocks"):
             if experiment.get(name):
@@ -223,11 +231,12 @@ def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, 
 def _unbound(workload: Workload, experiment: Mapping[str, Any]) -> str:
     """What was expected in place of a bound on writers that no run can have; empty where runs can."""
     if "writer_bound" not in workload.factors:
-        return f"nothing: tasks of {workload.name} stand for several of the paper's, and no key says for how many"
+        bound = [name for name, of in WORKLOADS.items() if "writer_bound" in of.factors]
+        return f"nothing: of {' and '.join(bound)} alone a writer stands for one of the paper's"
     stores = experiment.get("stores", {}).values()
     if any(store["kind"] != "hdfs" or "erasure_coding" in store for store in stores):
         return "nothing beside a store without replicas: only of a pipeline one connection is one writer"
-    return "" if drives_modelled(experiment) else "nothing without a drive, in front of which it is"
+    return ""
 
 
 def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:

@@ -25,10 +25,11 @@ OF_DAEMONS: dict[str, tuple[str, ...]] = {
     "dfs.namenode.": ("namenode",),
     "dfs.datanode.": ("datanode",),
     "dfs.blockreport.": ("datanode",),
-    **dict.fromkeys(("dfs.block.", "dfs.heartbeat.", "ipc.server."), ("namenode", "datanode")),
+    **dict.fromkeys(("dfs.block.", "dfs.heartbeat."), ("namenode", "datanode")),
     **dict.fromkeys(("yarn.resourcemanager.", "yarn.scheduler."), ("resourcemanager",)),
     **dict.fromkeys(("yarn.nodemanager.", "mapreduce.shuffle."), ("nodemanager",)),
     "mapreduce.jobhistory.": ("historyserver",),
+    "ipc.server.": ("namenode", "datanode", "resourcemanager", "nodemanager", "historyserver"),
     **dict.fromkeys((
         "dfs.journalnode.", "dfs.ha.", "dfs.federation.", "dfs.provided.", "dfs.storage.policy.", "yarn.",
         "hadoop.http.", "httpfs.",
@@ -46,9 +47,10 @@ BANDWIDTHS = frozenset({
 """Settings in bytes per second, which are divided by k as rates of links and drives are. All others stay as given."""
 OF_THE_TESTBED = re.compile(
     r"address|host|[.-](dirs?|paths?|ports?|uri)$|kerberos|keytab|principal|\.audit\.|fs-limits\.min-block-size"
-    r"|env-whitelist|aux-services"
+    r"|env-whitelist|aux-services|^dfs\.heartbeat\.|nodemanagers\.heartbeat-interval"
 )
-"""Settings of daemons that the testbed owns: where they listen and write, and what runs are made and measured by."""
+"""Settings of daemons that the testbed owns: where they listen and write, what runs are made and measured by, and
+heartbeats, whose values design/scaling.py has."""
 _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomtextwriter.")
 """Prefixes of settings of Hadoop's examples, which its defaults do not list."""
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
@@ -127,7 +129,7 @@ def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[
     if not (workload.on_yarn or OF_HDFS & set(kinds)):
         return name, f"a setting of HDFS's daemons: {workload.name} has no {' or '.join(kinds)}", ()
     if OF_THE_TESTBED.search(name):
-        return name, "no setting that the testbed owns, such as addresses and folders", ()
+        return name, "no setting that the testbed owns, such as addresses, folders and heartbeats", ()
     if name in BANDWIDTHS and (not isinstance(value, int | float) or isinstance(value, bool)):
         return {name: value}, "a number of bytes per second, which is divided by k", ()
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from whitewire.description.paper import SHARED_DRIVES, TURNS_OFF
+from whitewire.description.paper import SHARED_DRIVES, TURNS_OFF, cells_of, hardware_of
 from whitewire.estimands.base import Problem
 
 SHARES = {"slow_host": (0.01, 1), "slow_drives": (0.01, 1), "cross_traffic": (0, 0.95)}
@@ -28,13 +28,14 @@ def problems_of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]
                 yield key, level, " or ".join(["a key of hardware.drives", *none]), drives
         if name in TURNS_OFF and not (TURNS_OFF[name] in hardware and drives_modelled(experiment)):
             yield key, level, f"hardware.{TURNS_OFF[name]} beside a drive, which {name} turns off", ()
-        if name == "slow_drives" and not hardware:
+        if name == "slow_drives" and not drives_modelled(experiment):
             yield key, level, "hardware, whose drives can be slow", ()
     yield from _of_networks(experiment, fabrics)
 
 
 def drives_modelled(experiment: Mapping[str, Any]) -> bool:
-    return bool({"drive", "drives"} & set(experiment.get("hardware", {})))
+    """Whether every cell has drives; those of `hardware.drives` are chosen by name."""
+    return all(hardware_of(experiment, cell) for cell in cells_of(experiment))
 
 
 def _of_networks(experiment: Mapping[str, Any], fabrics: Collection[str]) -> Iterator[Problem]:

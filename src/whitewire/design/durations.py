@@ -123,8 +123,10 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         rate = drive["count"] * slower * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
         seconds = max(seconds, size * passes / drives / rate)
-        if "writer_mb_per_s" in drive:
-            seconds = max(seconds, scale.file_bytes * scale.k / (drive["writer_mb_per_s"] * 1e6))
+        if "writer_mb_per_s" in drive and own.written(parameters):
+            files = own.files(parameters)
+            waves = math.ceil(files / (workers * parameters.get("tasks_per_worker", files)))
+            seconds = max(seconds, waves * scale.file_bytes * scale.k / (drive["writer_mb_per_s"] * 1e6))
     return own.startup_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
 
 

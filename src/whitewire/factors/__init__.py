@@ -198,8 +198,9 @@ FACTORS: dict[str, Factor] = {
             "intermediate_drive",
             "The drives of each worker for intermediate data (spills, merges, map output), by a name under "
             "`hardware.drives`; with shared they are the DataNode's",
-            "the model's state is read back from the workers' hosts, with the bytes that went to these drives",
-            asked_for("intermediate_drive"), lambda record: record["evidence"].get("intermediate_drive"), "",
+            "the model's state is read back from all workers' hosts, with the bytes that went to these drives: at "
+            "least those of the map tasks' output, as the job counts them",
+            asked_for("intermediate_drive"), seen.intermediate_drive, "",
             needs="models_drives", follows=frozenset({"drive.intermediate"}),
         ),
         Factor(

@@ -353,6 +353,15 @@ def map_output_compression(record: RunRecord) -> str | None:
     return reported
 
 
+def intermediate_drive(record: RunRecord) -> str | None:
+    """Drives for intermediate data as workers report them; those of their own only if all map output went to them."""
+    reported, moved = record["evidence"].get("intermediate_drive"), record["evidence"].get("intermediate_moved")
+    output = sum(job["counters"].get("MAP_OUTPUT_MATERIALIZED_BYTES", 0) for job in _jobs(record))
+    if moved is None or moved >= max(1, output):
+        return reported
+    return f"{reported}, to which {moved:.0f} bytes went, with {output} of map output"
+
+
 def drive_named(record: RunRecord) -> dict[str, Any] | None:
     """State of the drive model for the keys asked for, on the testbed's scale; `count`: the DataNode's volumes."""
     evidence = record["evidence"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,9 +76,10 @@ class Conditions:
         return own
 
     def daemons(self) -> EvidenceRecord:
-        """The run's settings of daemons as these report them; nothing for a run without any."""
-        names = self.run.daemon_settings
-        return {"daemon_settings": self.stack.settings_of_daemons(names)} if names else {}
+        """The run's settings of daemons, which may be none, as these report them; nothing if none are asked for."""
+        if "settings" not in self.run.parameters:
+            return {}
+        return {"daemon_settings": self.stack.settings_of_daemons(self.run.daemon_settings)}
 
     def racks(self, fabric: Fabric) -> EvidenceRecord:
         """Racks as HDFS prints them, and their uplinks; nothing on a network without racks."""
@@ -97,7 +97,7 @@ class Conditions:
         if drive.cached or "page_cache" in parameters:
             found["page_cache"] = self._page_cache()
         if "intermediate_drive" in parameters:
-            found["intermediate_drive"] = self._intermediate_drive(found["drive"])
+            found |= self._intermediate_drive()
         if drive.writer or "writer_bound" in parameters:
             found |= self._writers()
         if "drive" in parameters:
@@ -106,18 +106,21 @@ class Conditions:
             found["slow_drives"] = drives.read_back(slow)["rate"] / found["drive"]["rate"]
         return found
 
-    def _intermediate_drive(self, state: Mapping[str, float]) -> str:
-        """The drives of intermediate data by the `state` of the first worker: SHARED_DRIVES, a name, or a fault."""
-        start, asked = "intermediate_", self.run.drive.intermediate
-        seen = {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
-        if not seen:
-            return SHARED_DRIVES
-        seen.pop("moved")
-        if not asked or seen != asked.numbers:
-            return "drives of other properties"
-        states = on_each(self.stack.testbed.by_role("datanode"), drives.read_back)
-        moved = any(each.get(f"{start}moved", 0) > 0 for each in states)
-        return str(self.run.parameters["intermediate_drive"]) if moved else "drives that no byte went to"
+    def _intermediate_drive(self) -> EvidenceRecord:
+        """The drives of intermediate data on all workers: SHARED_DRIVES, their name if all have them as asked, or a
+        fault. Where there are some, also the bytes that went to them."""
+        start, workers, parameters = "intermediate_", self.stack.testbed.by_role("datanode"), self.run.parameters
+        seen = [
+            {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
+            for state in on_each(workers, drives.read_back)
+        ]
+        if not any(seen):
+            return {"intermediate_drive": SHARED_DRIVES}
+        moved = sum(state.pop("moved", 0.0) for state in seen)
+        asked, slow, share = self.run.drive.intermediate, self.stack.slow_worker, parameters.get("slow_drives", 1)
+        wanted = [asked.slowed(share if host is slow else 1).numbers for host in workers] if asked else []
+        name = str(parameters["intermediate_drive"]) if seen == wanted else "drives of other properties"
+        return {"intermediate_drive": name, "intermediate_moved": moved}
 
     def _page_cache(self) -> str:
         """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""

@@ -159,7 +159,9 @@ class EvidenceRecord(TypedDict, total=False):
     page_cache: str
     """`on` if the run's bytes passed through memory on every worker, `off` if on none."""
     intermediate_drive: str
-    """The drives for intermediate data: `shared`, or their name if they have its properties and bytes went to them."""
+    """The drives for intermediate data: `shared`, or their name if those of all workers have its properties."""
+    intermediate_moved: float
+    """Bytes of calls to drives for intermediate data, on all workers, also of calls that memory took."""
     writer_bound: str
     """`on` if all hosts bounded writers as asked and all bytes passed by the bound, `off` if none did."""
     writers: dict[str, float]

@@ -29,5 +29,6 @@ def read_back(host: Host) -> dict[str, float]:
     size = STATE.size + ACCOUNT.size
     state = host.run(["dd", f"if={host.drive_root}/.queue", "bs=1", "skip=8", f"count={size}",
                       "status=none"]).check().stdout.ljust(size, b"\0")  # fmt: skip
-    found = host.run(["sh", "-c", 'ls -d "$0"/[0-9]*', host.drive_root]).check().stdout.split()
+    find = ["find", host.drive_root, "-maxdepth", "1", "-name", "[0-9]*"]  # none on a client
+    found = host.run(find).check().stdout.split()
     return {"count": len(found), **read_state(state)}

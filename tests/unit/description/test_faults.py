@@ -385,7 +385,7 @@ FAULTS = {
         "experiments[0].roles.oss: found null, expected at least 1 for a store of kind cephfs"),
     "a level of a drive": (
         lambda d: experiment(d)["factors"].update(rate_mb_per_s=[100, 0]),
-        "experiments[0].factors.rate_mb_per_s[1]: found 0, expected a number, more than 0"),
+        "experiments[0].factors.rate_mb_per_s[1]: found 0, expected a number, more than 0, at most 1000000000"),
 }  # fmt: skip
 
 

@@ -74,6 +74,12 @@ FAULTS = {
                    r'settings.a: found "dfs.datanode.address", expected no setting that the testbed owns'),
     "folders": (lambda e: set_to(e, {"yarn.nodemanager.local-dirs": "/tmp"}),
                 r'settings.a: found "yarn.nodemanager.local-dirs", expected no setting that the testbed owns'),
+    "heartbeats of DataNodes": (
+        lambda e: set_to(e, {"dfs.heartbeat.interval": 3}),
+        r'settings.a: found "dfs.heartbeat.interval", expected no setting that the testbed owns, .* and heartbeats'),
+    "heartbeats of NodeManagers": (
+        lambda e: set_to(e, {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 1000}),
+        r'settings.a: found "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", expected no setting that'),
     "a rate in words": (lambda e: set_to(e, {"dfs.datanode.balance.bandwidthPerSec": "100m"}),
                         r'settings.a: found {"dfs.datanode.balance.bandwidthPerSec": "100m"}, expected a number of'),
     "a second command": (lambda e: set_to(e, {"x": "y\nFsShell\t-rm\t-r\t/"}),
@@ -109,6 +115,7 @@ def test_settings_have_a_reader_in_the_run(workload, settings, says):
 
 def test_every_rate_is_of_a_daemon_that_runs_here():
     assert all(hadoop.daemons_that_read(name) for name in hadoop.BANDWIDTHS)
+    assert set(hadoop.daemons_that_read("ipc.server.listen.queue.size")) > hadoop.OF_HDFS
     assert hadoop.daemons_that_read("yarn.app.mapreduce.am.resource.mb") is None
 
 

@@ -13,6 +13,8 @@ TESTBED = load_testbed("emulated")
 RACKS = "10gbe-2racks-4to1"
 COMMON = {"count": 1, "rate_mb_per_s": 500, "access_time_ms": 0.1, "writeback_chunk_bytes": 1, "cache_bytes": 0}
 WRITER = {"rate_mb_per_s": "310 MB/s", "sources": {"rate_mb_per_s": "assumption: a test"}}
+MEMORY = {"size_bytes": 16, "dirty_background_ratio": 10, "dirty_ratio": 20, "sources": dict.fromkeys(
+    ("size_bytes", "dirty_background_ratio", "dirty_ratio"), "assumption: a test")}  # fmt: skip
 SSD = COMMON | {"sources": dict.fromkeys(COMMON, "assumption: a test")}
 
 
@@ -47,6 +49,13 @@ def load(tmp_path, factors, hardware=None, **parameters):
         ({"page_cache": ["on", "off"]}, {}, None, "factors.page_cache: .*expected hardware.memory beside a drive"),
         ({"writer_bound": ["on", "off"]}, {}, None, "factors.writer_bound: .*expected hardware.writer beside a drive"),
         ({}, {}, {"writer": WRITER}, "hardware.writer: .*expected nothing without a drive"),
+        ({}, {}, {"drives": {"ssd": SSD}, "writer": WRITER}, "hardware.writer: .*expected nothing without a drive"),
+        ({}, {}, {"drives": {"ssd": SSD}, "memory": MEMORY}, "hardware.memory: .*expected nothing without a drive"),
+        ({"page_cache": ["on", "off"]}, {}, {"drives": {"ssd": SSD}, "memory": MEMORY}, "page_cache: .*beside a drive"),
+        ({}, {"drive": "ssd"}, {"drives": {"ssd": SSD, "shared": SSD}}, 'hardware.drives: found "shared", expected '
+         "another name"),
+        ({}, {"drive": "ssd"}, {"drives": {"ssd": SSD | {"count": 64}}}, "hardware.drives.ssd.count: found 64"),
+        ({"count": [1, 64]}, {}, {"drive": COMMON}, r"factors.count\[1\]: found 64, expected a whole .* at most 63"),
         ({}, {"page_cache": "on"}, None, "parameters.page_cache: .*expected hardware.memory beside a drive"),
         ({"drive": ["ssd", "sdd"]}, {}, {"drives": {"ssd": SSD}}, r'factors.drive: found "sdd", expected a key of '
          'hardware.drives; did you mean "ssd"'),
@@ -74,7 +83,7 @@ def test_what_can_be_is_taken(tmp_path):
     ("testdfsio", {"kind": "hdfs"}, ""),
     ("testdfsio", {"kind": "cephfs"}, "nothing beside a store without replicas"),
     ("hdfs_put", {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}, "nothing beside a store without replicas"),
-    ("teragen", {"kind": "hdfs"}, "nothing: tasks of teragen stand for several of the paper's"),
+    ("nnbench", {"kind": "hdfs"}, "nothing: of hdfs_put and testdfsio alone a writer stands for one of the paper's"),
 ])  # fmt: skip
 def test_only_writers_that_are_the_papers_own_are_bound(workload, store, says):
     experiment = {"stores": {"a": store}, "hardware": {"drive": {}, "writer": WRITER}}

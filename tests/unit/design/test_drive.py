@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from whitewire.description.files import schema
 from whitewire.description.paper import hardware_of
 from whitewire.design.drive import ACCOUNT, Drive, read_state
+from whitewire.paths import HOME
 
 
 def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
@@ -17,6 +19,11 @@ def test_the_record_of_a_drive_is_json_whether_it_limits_or_not():
     record = json.loads(json.dumps(Drive.scaled(hardware, 10, "library.so").record, allow_nan=False))
     assert record == {"count": 2, "rate": 1e7, "access_time": 0.008, "chunk": 4e5, "cache": 2e5}
     assert json.loads(json.dumps(Drive.none(3).record, allow_nan=False)) == "no model"
+
+
+def test_a_node_has_as_many_drives_as_the_library_delays():
+    source = (HOME / "src/drive/account.h").read_text()
+    assert f"INTERMEDIATE = {schema('paper')['$defs']['drive']['properties']['count']['maximum'] + 1}," in source
 
 
 READS = {"count": 1, "rate_mb_per_s": 200, "read_rate_mb_per_s": 500, "access_time_ms": 0, "writeback_chunk_bytes": 4e6,

@@ -413,6 +413,21 @@ def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     )
 
 
+@pytest.mark.parametrize(("own", "waves"), [
+    ({}, 1), ({"tasks_per_worker": 2}, 2), ({"tasks_per_worker": 1, "operation": "write"}, 3),
+    ({"operation": "read"}, 0),
+])  # fmt: skip
+def test_bounded_writers_take_as_long_as_their_waves(own, waves):
+    testbed = load_testbed("emulated")
+    loaded, row, scale = quick_run_of_xyratex(testbed, "testdfsio", "hdfs-3x", "10g-ipoib")
+    experiment = loaded.experiments["testdfsio"]
+    experiment["parameters"] = experiment["parameters"] | own | {"maps": 24}  # three on each worker
+    unbound = durations.expected_seconds(loaded, row, testbed)
+    experiment["hardware"] = experiment["hardware"] | {"writer": {"rate_mb_per_s": 0.1}}
+    expected = waves * scale.file_bytes * scale.k / 1e5 + workload_of("testdfsio").startup_s + durations.OVERHEAD_S
+    assert durations.expected_seconds(loaded, row, testbed) == pytest.approx(expected if waves else unbound)
+
+
 def test_a_plan_takes_no_longer_because_memory_is_small(monkeypatch, tmp_path):
     steps, real = [], maxmin.allocate
     monkeypatch.setattr(maxmin, "allocate", lambda *given: steps.append(0) or real(*given))

@@ -165,6 +165,13 @@ def test_output_that_is_shorter_than_it_was_was_compressed():
     assert proof(record, "map_output_compression", "none").same
 
 
+@pytest.mark.parametrize(("moved", "same"), [(999, False), (1000, True), (2000, True)])
+def test_all_map_output_went_to_the_drives_of_intermediate_data(moved, same):
+    jobs = [JOB | {"counters": {"MAP_OUTPUT_MATERIALIZED_BYTES": 1000}}]
+    record = RECORD | {"evidence": {"intermediate_drive": "ssd", "intermediate_moved": moved}, "jobs": jobs}
+    assert proof(record, "intermediate_drive", "ssd").same == same
+
+
 def test_links_that_differ_show_the_one_that_is_wrong():
     record = RECORD | {"evidence": {"links": {"a": LINK, "b": LINK | {"rate": 10.0}}}}
     assert proof(record, "fabric", "10gbe").seen == 10.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,6 +13,8 @@ from whitewire.design.scale import Scale
 from whitewire.measure import conditions
 from whitewire.measure.conditions import Conditions
 from whitewire.measure.run import Run
+from whitewire.testbed.base import Completed
+from whitewire.testbed.drives import put_drives, read_back
 
 ROW = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": "hdfs_put", "replicate": 1, "seed": 0}
 PARAMETERS = {"clients": 1, "puts_per_client": 2, "replication": 2}
@@ -25,6 +28,7 @@ def test_settings_of_clients_and_daemons_are_asked_and_the_daemons_say_what_they
     found = Conditions(SimpleNamespace(settings_of_daemons=dict), run)
     assert found.asked()["settings"] == {"b": "true", "dfs.datanode.handler.count": "3"}
     assert found.daemons() == {"daemon_settings": own}
+    assert replace(found, run=replace(run, daemon_settings={})).daemons() == {"daemon_settings": {}}
     assert Conditions(SimpleNamespace(), RUN).daemons() == {}
 
 
@@ -43,6 +47,39 @@ def test_writers_were_bound_if_all_hosts_say_so_and_all_bytes_came_by(monkeypatc
     said = Conditions(SimpleNamespace(testbed=testbed), replace(RUN, drive=drive))._writers()
     assert said["writer_bound"] == found
     assert ("writers" in said) == any(states)
+
+
+SSD = replace(Drive.none(), rate=5e8, read_rate=5e8, chunk=4e6)
+OWN = {f"intermediate_{key}": value for key, value in SSD.numbers.items()} | {"intermediate_moved": 7.0}
+
+
+@pytest.mark.parametrize(("states", "slow_drives", "found"), [
+    ([OWN, OWN], 1, "ssd"),
+    ([OWN, OWN | {"intermediate_rate": 2.5e8}], 0.5, "ssd"),
+    ([OWN, OWN], 0.5, "drives of other properties"),
+    ([OWN, {}], 1, "drives of other properties"),
+    ([{}, {}], 1, "shared"),
+])  # fmt: skip
+def test_drives_of_intermediate_data_are_those_of_all_workers(monkeypatch, states, slow_drives, found):
+    monkeypatch.setattr(conditions.drives, "read_back", states.__getitem__)
+    stack = SimpleNamespace(testbed=SimpleNamespace(by_role=lambda role: [0, 1]), slow_worker=1)
+    run = replace(RUN, parameters={"intermediate_drive": "ssd", "slow_drives": slow_drives},
+                  drive=replace(SSD, intermediate=SSD))  # fmt: skip
+    said = Conditions(stack, run)._intermediate_drive()
+    assert said["intermediate_drive"] == found
+    assert said.get("intermediate_moved") == (sum(7.0 for state in states if state) or None)
+
+
+def test_a_client_has_a_model_and_no_drives(tmp_path):
+    def run(argv, stdin=None):
+        done = subprocess.run(argv, input=stdin, capture_output=True, check=False)
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
+
+    host = SimpleNamespace(drive_root=str(tmp_path / "drives"), run=run)
+    put_drives(SSD, host)
+    assert read_back(host)["count"] == 0
+    (tmp_path / "drives" / "1").mkdir()
+    assert read_back(host) == {"count": 1} | {key: value for key, value in SSD.record.items() if key != "count"}
 
 
 def test_a_writer_that_nothing_says_off_is_bound():
