@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.limits import wide
+from tests.support.limits import beside_others, wide
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -106,7 +106,8 @@ def block(can_emulate, tmp_path_factory) -> Block:
     groups.check_slots(paper, testbed)
     rows = [row for row in make_design(paper, testbed, "smoke", 7) if row["block"] == "smoke-1"]
     made = Block(paper, testbed, "smoke-1", rows, folder / "smoke-1")
-    made.measure()
+    with beside_others():
+        made.measure()
     return made
 
 

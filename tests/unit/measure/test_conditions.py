@@ -58,6 +58,7 @@ OWN = {f"intermediate_{key}": value for key, value in SSD.numbers.items()} | {"i
     ([OWN, OWN | {"intermediate_rate": 2.5e8}], 0.5, "ssd"),
     ([OWN, OWN], 0.5, "drives of other properties"),
     ([OWN, {}], 1, "drives of other properties"),
+    ([OWN, OWN | {"intermediate_read_rate": 1.0}], 1, "drives of other properties"),
     ([{}, {}], 1, "shared"),
 ])  # fmt: skip
 def test_drives_of_intermediate_data_are_those_of_all_workers(monkeypatch, states, slow_drives, found):

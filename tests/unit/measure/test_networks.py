@@ -2,8 +2,6 @@
 
 import copy
 import json
-from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,9 +10,8 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, hardware_of
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
-from whitewire.design.drive import Drive
 from whitewire.design.rows import make_design
-from whitewire.measure import conditions, cross_traffic, groups, observation, services
+from whitewire.measure import cross_traffic, groups, observation, services
 from whitewire.measure.block import Block
 from whitewire.records.overhead import overhead_name
 from whitewire.records.run import FabricRecord
@@ -139,24 +136,6 @@ def test_a_named_drive_is_that_of_its_level_without_its_sources():
     assert hardware_of(experiment, {"drive": "ssd"}) == {"count": 1}
     assert hardware_of(experiment | {"parameters": {"drive": "ssd"}}, {}) == {"count": 1}
     assert hardware_of(experiment, {"drive": "ssd", "count": 2}) == {"count": 2}
-
-
-OWN = {"intermediate_count": 1, "intermediate_rate": 2.0, "intermediate_access_time": 0.0, "intermediate_chunk": 1.0,
-       "intermediate_cache": 65536.0, "intermediate_moved": 0.0}  # fmt: skip
-
-
-@pytest.mark.parametrize(("moved", "state", "drive"), [
-    ([0, 3], OWN, "ssd"), ([0, 0], OWN, "drives that no byte went to"), ([0, 0], {}, "shared"),
-    ([0, 3], OWN | {"intermediate_rate": 1.0}, "drives of other properties"),
-    ([0, 3], OWN | {"intermediate_read_rate": 1.0}, "drives of other properties"),
-])  # fmt: skip
-def test_intermediate_data_prove_their_drives_by_properties_and_bytes(monkeypatch, moved, state, drive):
-    monkeypatch.setattr(conditions.drives, "read_back", lambda of: {"intermediate_moved": of})
-    testbed = SimpleNamespace(by_role=lambda role: moved)
-    own = Drive(count=1, rate=2.0, read_rate=2.0, access_time=0.0, chunk=1.0, cache=65536.0, library="")
-    run = SimpleNamespace(drive=replace(Drive.none(), intermediate=own), parameters={"intermediate_drive": "ssd"})
-    found = conditions.Conditions(SimpleNamespace(testbed=testbed), run)
-    assert found._intermediate_drive({"rate": 1.0} | state) == drive
 
 
 def test_cross_traffic_is_judged_by_the_host_that_sent_least():
