@@ -70,7 +70,8 @@ ONE_JOB_METRICS = (
     Metric.number("wire_excess", "bytes into the workers, less the overhead run's, against what shuffle, remote reads "
                   "and replicas must move; 0 between the least and the most possible"),
 )  # fmt: skip
-"""Metrics of `teragen`, `terasort`, `teravalidate`, `sort`, `wordcount`, and of `hibench`'s programs with one job."""
+"""Metrics of `teragen`, `randomwriter`, `randomtextwriter`, `terasort`, `teravalidate`, `sort`, `wordcount`, and of
+`hibench`'s programs with one job."""
 SUITE_METRICS = (Metric.rate("node_throughput", "`throughput` ÷ number of workers, as HiBench defines it", "always"),)
 """Metrics of `hibench` alone."""
 

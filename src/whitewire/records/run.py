@@ -212,7 +212,7 @@ class RunRecord(TypedDict, total=False):
     transport: dict[str, Any]
     """The run's transport, if any, from the testbed's description; see description.transports.Transport."""
     inexact: float
-    """Share by which the input may exceed the size asked for, because its records have random lengths."""
+    """Share by which input or output may exceed the size asked for, because its records have random lengths."""
     fabric: FabricRecord
     scale: ScaleRecord
     # Every run: hosts that took part, counters of links and processors.

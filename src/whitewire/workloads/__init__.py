@@ -18,6 +18,7 @@ from whitewire.workloads.copy import Copy
 from whitewire.workloads.hdfs_put import HdfsPut
 from whitewire.workloads.hibench import HiBenchWorkload
 from whitewire.workloads.nnbench import NNBench
+from whitewire.workloads.randomwriter import RandomTextWriter, RandomWriter
 from whitewire.workloads.read_loop import ReadLoop
 from whitewire.workloads.rereplicate import Rereplicate
 from whitewire.workloads.sleep import Sleep
@@ -34,6 +35,8 @@ WORKLOADS: dict[str, Workload] = {
         HdfsPut(),
         Rereplicate(),
         TeraGen(),
+        RandomWriter(),
+        RandomTextWriter(),
         TeraSort(),
         TeraValidate(),
         TestDfsio(),

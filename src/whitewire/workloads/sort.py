@@ -9,16 +9,10 @@ from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.bench import Bench
+from whitewire.workloads.randomwriter import RandomWriter
 from whitewire.workloads.written import OfWritten
 
-_WRITE, _SORT = "org.apache.hadoop.examples.RandomWriter", "org.apache.hadoop.examples.Sort"
-
-
-def _write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of RandomWriter: `total` bytes of random records by `maps` map tasks."""
-    each = max(1, total // maps)
-    own = {"mapreduce.randomwriter.totalbytes": each * maps, "mapreduce.randomwriter.bytespermap": each}
-    return [*generic_options(own | dict(settings or {})), target]
+_SORT = "org.apache.hadoop.examples.Sort"
 
 
 def _sort(source: str, target: str, reduces: int, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -44,6 +38,6 @@ class Sort(OfWritten):
 
     def run(self, bench: Bench) -> Result:
         """Sort of RandomWriter's data. Raises RunFailed when a job failed or records are missing."""
-        reduces = bench.parameters["reduces"]
-        return self.two_steps(bench, "random", _WRITE, _write, lambda source, target, options: (
+        reduces, writer = bench.parameters["reduces"], RandomWriter()
+        return self.two_steps(bench, "random", writer.tool, writer.arguments, lambda source, target, options: (
             _SORT, _sort(source, target, reduces, options)))  # fmt: skip

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from whitewire.records.result import Result
 from whitewire.workloads.base import OF_SHUFFLE, generic_options
 from whitewire.workloads.bench import Bench
+from whitewire.workloads.randomwriter import RandomTextWriter
 from whitewire.workloads.written import OfWritten
 
-_WRITE, COUNT = "org.apache.hadoop.examples.RandomTextWriter", "whitewire.WordCount"
-
-
-def _write(target: str, total: int, maps: int, settings: Mapping[str, object] | None = None) -> list[str]:
-    """Arguments of RandomTextWriter: `total` bytes of sentences by `maps` map tasks, as plain text."""
-    each = max(1, total // maps)
-    own = {"mapreduce.randomtextwriter.totalbytes": each * maps, "mapreduce.randomtextwriter.bytespermap": each}
-    text = ["-outFormat", "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"]
-    return [*generic_options(own | dict(settings or {})), *text, target]
+COUNT = "whitewire.WordCount"
+_TEXT = ("-outFormat", "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat")
 
 
 def _count(source: str, target: str, settings: Mapping[str, object] | None = None) -> list[str]:
@@ -36,5 +31,6 @@ class WordCount(OfWritten):
 
     def run(self, bench: Bench) -> Result:
         """WordCount of RandomTextWriter's text. Raises RunFailed when a job failed."""
-        return self.two_steps(bench, "text", _WRITE, _write, lambda source, target, options: (
-            COUNT, _count(source, target, options)))  # fmt: skip
+        writer = RandomTextWriter()
+        return self.two_steps(bench, "text", writer.tool, partial(writer.arguments, form=_TEXT), (
+            lambda source, target, options: (COUNT, _count(source, target, options))))  # fmt: skip
