@@ -17,6 +17,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import make_design
 from whitewire.measure import groups
 from whitewire.measure.block import Block
+from whitewire.records import jobs
 from whitewire.workloads import run_proofs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -52,6 +53,8 @@ EXPERIMENTS = {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3, "operation": "write"}, "scale": SCALE | {"splits": 2},
         "hardware": HARDWARE}),
     "read": ("testdfsio", {"operation": ["read"]}, {
+        "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
+    "on-chosen-workers": ("testdfsio", {"task_workers": [1, 3]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
     "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
         "parameters": JOB, "scale": SCALE,
@@ -122,7 +125,7 @@ def test_every_level_is_proved_by_a_valid_run(block):
     why = [json.loads(path.read_text())["why_invalid"] for path in block.journal.invalid.glob("*/run.json")]
     assert {name: len(records) for name, records in found.items()} == {
         "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "throttles": 2, "calls": 1,
-        "puts-of-a-processor": 2, "tasks-of-a-processor": 1,
+        "puts-of-a-processor": 2, "tasks-of-a-processor": 1, "on-chosen-workers": 2,
     }, why  # fmt: skip
 
 
@@ -156,5 +159,11 @@ def test_levels_that_differ_make_runs_that_differ(block):
     assert "writers" not in puts["off"]["evidence"]
     (tasks,) = runs("tasks-of-a-processor")
     assert tasks["evidence"]["writers"]["sent"] >= 3 * tasks["scale"]["file_bytes"]
+    on_one, on_all = sorted(runs("on-chosen-workers"), key=lambda record: record["factors"]["task_workers"])
+    for job in on_one["jobs"]:
+        assert {task["host"] for task in job["tasks"]} == {on_one["datanode_hosts"][0]}
+    assert on_one["workers"] == on_all["workers"] == on_one["datanode_hosts"]
+    # The only copy of each file is where it was written, and read.
+    assert jobs.worker_wire(on_one) < 0.2 * on_one["user_bytes"]
     (calls,) = runs("calls")
     assert calls["jobs"][0]["nnbench"]["operations"] == 60

@@ -21,6 +21,7 @@ from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
+from whitewire.design.durations import on_busiest
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
 from whitewire.estimands import estimand_of
@@ -337,7 +338,8 @@ def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     found["tasks_worker" if cell.workload.shares_input else "blocks_file"] = blocks
     if cell.store["kind"] != "hdfs":
         return found
-    if written := _written(cell, scale):
+    # With tasks on some workers alone, more than chance makes links uneven.
+    if "task_workers" not in cell.parameters and (written := _written(cell, scale)):
         copies = cell.workload.written(cell.parameters)
         at_writer = 1 if cell.workload.on_yarn else 0
         found["busiest_link"] = busiest_over_mean(
@@ -422,8 +424,12 @@ def _drives(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     found |= {"limit_block": drive.limit / block} if drive.cached else {}
     if not written:
         return found
-    found |= {"limit_written": drive.limit / (written / cell.workers)} if drive.cached else {}
-    return found | {"cache_written": cache / (written / cell.workers / drive.count)}
+    most = written / cell.workers
+    if "task_workers" in cell.parameters:
+        copies = cell.workload.written(cell.parameters)
+        most = written / copies * on_busiest(copies, 1, cell.workers, cell.parameters)
+    found |= {"limit_written": drive.limit / most} if drive.cached else {}
+    return found | {"cache_written": cache / (most / drive.count)}
 
 
 def _written(cell: _Cell, scale: Scale) -> float:

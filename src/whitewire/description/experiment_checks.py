@@ -37,7 +37,7 @@ _SIZE: _Kind = (
 )
 TEXT: _Kind = (lambda value: isinstance(value, str) and value != "", "text")
 _KINDS: dict[str, _Kind] = {
-    **dict.fromkeys(("clients", "puts_per_client", "nodes", "tasks_per_worker"), _up_to(1000)),
+    **dict.fromkeys(("clients", "puts_per_client", "nodes", "tasks_per_worker", "task_workers"), _up_to(1000)),
     **dict.fromkeys(("replication", "output_replication", "lost_replicas"), _up_to(512)),
     **dict.fromkeys(("file_blocks", "maps", "reduces", "splits", "files_per_map"), _up_to(100_000)),
     "k": _up_to(1_000_000),
@@ -67,6 +67,7 @@ def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> N
         if parameter not in {*experiment["parameters"], *experiment["factors"]}:
             raise fault(paper, f"{key}.parameters", sorted(experiment["parameters"]), f"{parameter} among them")
     _check_replicas(paper, key, experiment)
+    _check_task_workers(paper, key, experiment)
     _check_stores(paper, key, experiment)
     _check_sources(paper, key, experiment.get("hardware", {}))
     _check_drive(paper, key, experiment)
@@ -131,6 +132,21 @@ def _check_replicas(paper: Paper, key: str, experiment: Mapping[str, Any]) -> No
             place = "factors" if "lost_replicas" in cell else "parameters"
             raise fault(paper, f"{key}.{place}.lost_replicas", parameters["lost_replicas"],
                         f"fewer than replication, {parameters['replication']}")  # fmt: skip
+
+
+def _check_task_workers(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """In no cell tasks on more workers than there are, or than map tasks; none chosen where the data are elsewhere."""
+    for cell in cells_of(experiment):
+        parameters, nodes = paper.parameters(experiment["id"], cell), paper.roles(experiment["id"], cell)["datanode"]
+        asked = parameters.get("task_workers")
+        if asked is None:
+            continue
+        where = f"{key}.{'factors' if 'task_workers' in cell else 'parameters'}.task_workers"
+        if asked > (most := min(nodes, parameters["maps"])):
+            what = "workers" if most == nodes else "map tasks"
+            raise fault(paper, where, asked, f"at most {most}, the {what} of {_cell(experiment, cell)}")
+        if paper.store(experiment["id"], cell)["kind"] != "hdfs":
+            raise fault(paper, where, asked, "nothing beside a store of kind cephfs, where the factor nodes says it")
 
 
 def _cell(experiment: Mapping[str, Any], cell: Mapping[str, Any]) -> str:

@@ -117,17 +117,27 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         drives = workers * OSTS_PER_OSS
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
     shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
-    seconds = size * crossings / (1 if shared else workers) / link
+    seconds = size * (crossings if shared else on_busiest(crossings, 1, workers, parameters)) / link
     if drive := hardware_of(experiment, levels):
         slower = min(drive["rate_mb_per_s"], drive.get("read_rate_mb_per_s", math.inf))
         rate = drive["count"] * slower * 1e6 / scale.k
         passes = workload.passes + workload.outputs(copies, outputs, drives)
-        seconds = max(seconds, size * passes / drives / rate)
+        seconds = max(seconds, size * on_busiest(passes, 1 + workload.passes, drives, parameters) / rate)
         if "writer_mb_per_s" in drive and own.written(parameters):
-            files = own.files(parameters)
-            waves = math.ceil(files / (workers * parameters.get("tasks_per_worker", files)))
+            files, at_work = own.files(parameters), parameters.get("task_workers", workers)
+            waves = math.ceil(files / (at_work * parameters.get("tasks_per_worker", files)))
             seconds = max(seconds, waves * scale.file_bytes * scale.k / (drive["writer_mb_per_s"] * 1e6))
     return own.startup_s + OVERHEAD_S + seconds * _slowed(paper, row, levels, parameters, testbed)
+
+
+def on_busiest(times: float, own: float, workers: int, parameters: Mapping[str, Any]) -> float:
+    """Bytes that the busiest worker moves, per byte of a job that is moved `times` over.
+
+    `own` of these times those workers do that run tasks, of which `task_workers` may ask for some alone: what tasks
+    read, the first copy of what they write, and what they send on. The other times all do alike.
+    """
+    own = min(times, own)
+    return own / parameters.get("task_workers", workers) + (times - own) / workers
 
 
 def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],
@@ -144,11 +154,13 @@ def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters:
 
 def overhead_kind(workload: Workload, parameters: Mapping[str, Any], store: Mapping[str, Any], scale: Scale,
                workers: int | None) -> tuple[Hashable, ...]:  # fmt: skip
-    """The key of jobs with the same startup overhead: kind, file system, tasks, k, number of workers if not all.
+    """The key of jobs with the same startup overhead: kind, file system, tasks, k, number of workers that run tasks if
+    not all.
 
     k is included because it slows links down, although little more than calls crosses them in an overhead run.
     """
     maps, reduces = parameter(parameters, "maps"), parameter(parameters, "reduces")
+    workers = parameters.get("task_workers", workers)
     tasks = maps, math.ceil(scale.file_bytes / scale.block_bytes), reduces
     place = " ".join([store["kind"], *filter(None, [store.get("erasure_coding")])])
     return workload.kind(parameters), place, *tasks, f"k={scale.k:g}", *(() if workers is None else (workers,))

@@ -170,6 +170,11 @@ FACTORS: dict[str, Factor] = {
             asked_for("tasks_per_worker"), seen.tasks_per_worker,
         ),
         Factor(
+            "task_workers", "Workers that run the tasks, the first ones; all others are DataNodes only",
+            "the history server counts the hosts on which tasks of each job ran",
+            asked_for("task_workers"), seen.task_workers,
+        ),
+        Factor(
             "map_output_compression", "What compresses the map tasks' output: none, deflate, gzip, snappy or bzip2",
             "the job's configuration at the history server; with none, its counters of bytes put out and written too",
             asked_for("map_output_compression"), seen.map_output_compression, "",

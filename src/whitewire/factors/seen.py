@@ -343,6 +343,12 @@ def tasks_per_worker(record: RunRecord) -> float | None:
     return max((jobs.at_once(job["tasks"]) for job in _jobs(record) if job["tasks"]), default=None)
 
 
+def task_workers(record: RunRecord) -> float | None:
+    """Number of hosts on which tasks ran, of the job in which it differs most from the one asked for."""
+    hosts = [len({task["host"] for task in job["tasks"]}) for job in _jobs(record) if job["tasks"]]
+    return _farthest(hosts, record["asked"]["task_workers"])
+
+
 def map_output_compression(record: RunRecord) -> str | None:
     """Compression in the job's configuration, unless it is `none` and the counters contradict that."""
     reported = record["evidence"].get("map_output_compression")

@@ -27,8 +27,8 @@ LOG_LINES = 60
 def execute(stack: Stack, run: Run) -> Result:
     """Make a run at its scale, on as many of the workers as it asks for."""
     stack.scale(run.scale.k, run.drive, run.parameters.get("slow_drives", 1.0))
-    slots = groups.slots(run, {"datanode": run.workers}) if run.workers else None
-    stack.work_on((run.workers, slots) if run.workers and slots else None)
+    slots = groups.slots(run, {"datanode": run.at_work}) if run.at_work else None
+    stack.work_on((run.at_work, slots) if run.at_work and slots else None)
     return run.workload.run(StackBench(stack, run))
 
 

@@ -97,7 +97,8 @@ def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
             wanted = parameters.get("tasks_per_worker")
             if wanted is None:
                 continue
-            share = even_share(parameters, paper.roles(name, levels))
+            roles = paper.roles(name, levels)
+            share = even_share(parameters, {"datanode": parameters.get("task_workers", roles["datanode"])})
             where = f"{shown(paper.path)}: experiment {name}: tasks_per_worker: found {quoted(wanted)}, expected"
             if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= share:
                 raise UserError(f"{where} a whole number from 1 to {share}, a worker's even share of the tasks")

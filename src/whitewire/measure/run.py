@@ -49,7 +49,7 @@ class Run:
     daemon_settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the daemons, which start with them."""
     workers: int | None = None
-    """How many of the cluster's workers run its tasks; None: all."""
+    """How many workers of a larger cluster take part; None: all."""
 
     @property
     def workload(self) -> Workload:
@@ -59,6 +59,11 @@ class Run:
     def scaled(self) -> bool:
         """Whether the run is smaller than at full scale."""
         return self.scale.k != 1 or self.scale.data_fraction != 1
+
+    @property
+    def at_work(self) -> int | None:
+        """How many of the cluster's workers run its tasks; None: all."""
+        return self.parameters.get("task_workers", self.workers)
 
     @property
     def timeout(self) -> float:

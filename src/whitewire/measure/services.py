@@ -92,6 +92,7 @@ class Services:
 
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"
 THEIR_SETTINGS = "the daemons of the site's own cluster have its settings; others need daemons that are started here"
+THEIR_TASKS = "the scheduler of the site's own cluster places tasks; chosen workers need daemons that are started here"
 THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs that are started here"
 
 
@@ -174,18 +175,20 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
 
 
 def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
-    """Runs whose file system, network, transport or settings of daemons the testbed cannot provide."""
+    """Runs whose file system, network, transport, place of tasks or settings of daemons the testbed cannot provide."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
     moved = [run for run in runs if transport_of(config, run.parameters).name != transports.TCP]
     by_suite = [run.row["run_id"] for run in moved if run.workload.of_suite]
+    placed = [run.row["run_id"] for run in runs if "task_workers" in run.parameters]
     of_daemons = [run.row["run_id"] for run in runs if run.daemon_settings]
     reasons: list[tuple[list[str], Callable[[], str]]] = [
         (mounted, lambda: no_mount(config)),
         (on_a_segment, segment_unavailable),
         ([run.row["run_id"] for run in moved], lambda: THEIR_DAEMONS if "cluster" in config else ""),
         (by_suite, lambda: THEIR_SCRIPTS if config.get("hibench") else ""),
+        (placed, lambda: THEIR_TASKS if "cluster" in config else ""),
         (of_daemons, lambda: THEIR_SETTINGS if "cluster" in config else ""),
     ]
     return [(lost, why) for lost, reason in reasons if lost and (why := reason())]

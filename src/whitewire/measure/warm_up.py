@@ -89,7 +89,7 @@ def _of_smoke(runs: Sequence[Run]) -> list[Run]:
 
     TestDFSIO comes first, because its two jobs warm up the others; without it all runs are made twice.
     """
-    wide = sorted(runs, key=lambda run: (run.workers is None, parameter(run.parameters, "maps")))
+    wide = sorted(runs, key=lambda run: (run.at_work is None, parameter(run.parameters, "maps")))
     kinds = sorted({overhead_key(run)[:2]: run for run in wide}.values(), key=lambda run: -run.workload.times_itself)
     again = [] if any(run.workload.times_itself for run in kinds) else kinds
     return [*again, *kinds]

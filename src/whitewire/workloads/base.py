@@ -61,6 +61,8 @@ class ShortWhile:
 
 OF_TASKS = frozenset({"tasks_per_worker"})
 """Parameters, and factors, of jobs whose tasks the runner spreads over the workers."""
+OF_WRITERS = OF_TASKS | {"task_workers"}
+"""Parameters, and factors, of jobs each of whose map tasks has a file of its own, so that runs share no input."""
 OF_SHUFFLE = OF_TASKS | {"map_output_compression", "intermediate_drive"}
 """Parameters, and factors, of jobs whose map tasks' output goes to reduce tasks."""
 

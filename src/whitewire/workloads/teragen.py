@@ -9,15 +9,15 @@ from whitewire.factors import parameter
 from whitewire.records.result import Result
 from whitewire.records.run import Job
 from whitewire.workloads import terasort
-from whitewire.workloads.base import OF_TASKS, Workload
+from whitewire.workloads.base import OF_WRITERS, Workload
 from whitewire.workloads.bench import Bench
 
 
 class TeraGen(Workload):
     name: ClassVar[str] = "teragen"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = OF_TASKS
-    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_TASKS | {"maps"}) - {"splits"}
+    reads: ClassVar[frozenset[str]] = OF_WRITERS
+    factors: ClassVar[frozenset[str]] = (Workload.factors | OF_WRITERS | {"maps"}) - {"splits"}
     """Without splits: each map task writes a file of its own, whatever the blocks."""
     startup_s: ClassVar[float] = 4
 

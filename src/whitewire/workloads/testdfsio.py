@@ -15,7 +15,7 @@ from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import SEGMENT, Samples, nearest
 from whitewire.tools import testdfsio
 from whitewire.tools.testdfsio import dfsio_result
-from whitewire.workloads.base import OF_TASKS, ShortWhile, Together, Workload, generic_options
+from whitewire.workloads.base import OF_WRITERS, ShortWhile, Together, Workload, generic_options
 from whitewire.workloads.bench import Bench
 
 TESTDFSIO_TOOL = "org.apache.hadoop.fs.TestDFSIO"
@@ -108,9 +108,9 @@ class TestDfsio(Workload):
 
     name: ClassVar[str] = "testdfsio"
     needs: ClassVar[frozenset[str]] = frozenset({"maps"})
-    reads: ClassVar[frozenset[str]] = OF_TASKS | {"reduces", "keep_caches", "operation", "writer_bound"}
+    reads: ClassVar[frozenset[str]] = OF_WRITERS | {"reduces", "keep_caches", "operation", "writer_bound"}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"operation": tuple(_OPERATIONS)}
-    factors: ClassVar[frozenset[str]] = Workload.factors | OF_TASKS | {"maps", "operation", "writer_bound"}
+    factors: ClassVar[frozenset[str]] = Workload.factors | OF_WRITERS | {"maps", "operation", "writer_bound"}
     startup_s: ClassVar[float] = 9
     passes: ClassVar[float] = 1
     times_itself: ClassVar[bool] = True

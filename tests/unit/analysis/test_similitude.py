@@ -79,6 +79,20 @@ def test_blocks_and_drives_of_the_grid_of_puts(tables):
     assert written["full_scale"].iloc[0] == pytest.approx(2**24 / (24 * 5e9 * 3 / 66), rel=1e-5)
 
 
+def test_a_drive_takes_more_of_what_a_few_workers_write():
+    def cache(**own):
+        raw = copy.deepcopy(dict(load("xyratex-lustre-2011").raw))
+        made = next(each for each in raw["experiments"] if each["id"] == "testdfsio")
+        made["factors"] = {"fabric": ["32g-qdr"]}
+        made["parameters"] |= {"replication": 3, **own}
+        del made["only"], made["stores"]
+        made["hardware"]["drive"]["cache_bytes"] = 2**24
+        return rows(similitude_table(Paper(raw, Path()), TESTBED, "quick"), "testdfsio", "cache_written")["full_scale"]
+
+    # Eight workers: of three copies one is on two of them alone.
+    assert cache(task_workers=2).iloc[0] == pytest.approx(cache().iloc[0] * (3 / 8) / (1 / 2 + 2 / 8), rel=1e-4)
+
+
 def test_what_does_not_shrink_is_k_times_as_long(tables):
     buffer = rows(tables["emulex-2012"], "put-grid", "hdfs_buffer_time")
     assert list(buffer["quotient"]) == pytest.approx([128, 128], rel=1e-4)

@@ -174,6 +174,34 @@ def test_tasks_at_once_that_a_workers_memory_does_not_hold(tmp_path):
         groups.check_slots(read(tmp_path, change), TESTBED)
 
 
+@pytest.mark.parametrize(("like", "own", "says"), [
+    ("testdfsio-curve", {"maps": 6, "task_workers": 4}, "found 4, expected at most 3, the workers of more"),
+    ("testdfsio-curve", {"maps": 2, "task_workers": 3}, "found 3, expected at most 2, the map tasks of more"),
+    ("testdfsio-curve", {"maps": 6, "task_workers": 0}, "found 0, expected a whole number from 1 to 1000"),
+    ("terasort-curve", {"task_workers": 1}, 'found "task_workers", expected a parameter that terasort reads'),
+])  # fmt: skip
+def test_workers_that_a_jobs_tasks_cannot_have(tmp_path, like, own, says):
+    def change(experiment):
+        experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+        experiment["parameters"] |= own
+
+    with pytest.raises(UserError, match=says):
+        read(tmp_path, change, like=like)
+
+
+@pytest.mark.parametrize(("own", "share"), [({}, 2), ({"task_workers": 2}, 3), ({"task_workers": 3}, 2)])
+def test_the_workers_that_run_tasks_share_them(tmp_path, own, share):
+    def change(experiment):
+        experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+        experiment["parameters"] |= {"maps": 6, "tasks_per_worker": share, **own}
+
+    paper = read(tmp_path, change, like="testdfsio-curve")
+    groups.check_slots(paper, TESTBED)
+    paper.experiments["more"]["parameters"]["tasks_per_worker"] = share + 1
+    with pytest.raises(UserError, match=f"found {share + 1}, expected a whole number from 1 to {share}, a worker's"):
+        groups.check_slots(paper, TESTBED)
+
+
 def test_what_testdfsio_does_not_do_is_no_metric():
     from whitewire.workloads.testdfsio import TestDfsio
 

@@ -403,6 +403,17 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     )
 
 
+@pytest.mark.parametrize(("times", "own", "workers", "own_parameters", "share"), [
+    (2, 1, 4, {}, 2 / 4),  # two copies cross, between all
+    (2, 1, 4, {"task_workers": 1}, 1 + 1 / 4),  # one worker sends all, and passes on its share of what comes back
+    (3, 1, 4, {"task_workers": 4}, 3 / 4),
+    (1, 2, 4, {"task_workers": 1}, 1),  # one copy stays
+    (0, 1, 4, {"task_workers": 1}, 0),  # and crosses no link
+])  # fmt: skip
+def test_workers_that_run_tasks_move_more_than_others(times, own, workers, own_parameters, share):
+    assert durations.on_busiest(times, own, workers, own_parameters) == pytest.approx(share)
+
+
 def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     testbed = load_testbed("emulated")
     loaded, row, scale = quick_run_of_xyratex(testbed, "testdfsio", "cephfs", "32g-qdr")

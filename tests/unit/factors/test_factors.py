@@ -94,6 +94,7 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("operation", RECORD | {"jobs": [JOB | {"name": "write"}, JOB | {"name": "read"}]}, "both", "write"),
     ("operation", RECORD | {"jobs": [JOB | {"name": "read"}]}, "read", "both"),
     ("tasks_per_worker", RECORD | {"jobs": [JOB | {"tasks": SPANS}]}, 2, 1),
+    ("task_workers", RECORD, 2, 1),
     ("files_per_map", RECORD | {"jobs": [JOB | {"nnbench": {"operations": 300, "maps": 3}}]}, 100, 50),
     ("map_output_compression", RECORD, "snappy", "none"),
     ("packet_bytes", FULL_PACKETS, 16384, 65536),
@@ -148,6 +149,13 @@ def test_packets_are_as_large_as_their_number_says(received, seen):
     evidence = {"settings": {"dfs.client-write-packet-size": "16384"}, "packets": received}
     found = proof(record | {"evidence": evidence}, "settings", {"dfs.client-write-packet-size": "16384"})
     assert found.same == (seen == 16384)
+
+
+def test_every_job_has_its_tasks_on_the_workers_asked_for():
+    """TestDFSIO has two."""
+    record = RECORD | {"jobs": [JOB, JOB | {"tasks": [{"host": "a"}]}]}
+    assert proof(record, "task_workers", 2).fault == "task_workers: asked 2, found 1"
+    assert proof(record, "task_workers", 1).fault == "task_workers: asked 1, found 2"
 
 
 def test_coded_files_have_no_copies_and_a_policy():
