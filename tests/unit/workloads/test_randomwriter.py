@@ -53,7 +53,7 @@ def test_what_was_written_is_what_was_asked_and_the_last_records(name, beyond):
 
     def proof(written):
         files = {"output": {"bytes": round(written), "files": 3}}
-        (found,) = run_proofs(record | {"evidence": {"files": files}})
+        (found,) = run_proofs(record | {"fabric": {"rate": 1000.0}, "evidence": {"files": files}})
         return found
 
     assert record["inexact"] == pytest.approx(beyond, abs=0.001)
