@@ -9,7 +9,7 @@ from typing import Any
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
 from whitewire.description.networks import drives_modelled
-from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, SHARED, TURNS_OFF, Paper, cells_of, hardware_of
+from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, SHARED_DRIVES, TURNS_OFF, Paper, cells_of, hardware_of
 from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
@@ -189,9 +189,9 @@ def _check_sources(paper: Paper, key: str, hardware: Mapping[str, Any]) -> None:
 def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
     """Levels of drives are what the drive's own entries may be, and every cell has drives that can be modelled."""
     drive, named = (experiment.get("hardware", {}).get(part, {}) for part in ("drive", "drives"))
-    if SHARED in named:
+    if SHARED_DRIVES in named:
         expected = "another name: as a level of intermediate_drive it means the DataNode's drives"
-        raise fault(paper, f"{key}.hardware.drives", SHARED, expected)
+        raise fault(paper, f"{key}.hardware.drives", SHARED_DRIVES, expected)
     parts = schema("paper")["$defs"]["drive"]["properties"]
     for name in set(drive) & set(experiment["factors"]):
         for index, level in enumerate(experiment["factors"][name]):
