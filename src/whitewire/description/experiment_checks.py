@@ -9,7 +9,15 @@ from typing import Any
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
 from whitewire.description.networks import drives_modelled
-from whitewire.description.paper import CONTROL_EFFORTS, OSTS_PER_OSS, SHARED_DRIVES, TURNS_OFF, Paper, cells_of, hardware_of
+from whitewire.description.paper import (
+    CONTROL_EFFORTS,
+    OSTS_PER_OSS,
+    SHARED_DRIVES,
+    TURNS_OFF,
+    Paper,
+    cells_of,
+    hardware_of,
+)
 from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
