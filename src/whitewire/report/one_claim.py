@@ -20,7 +20,7 @@ from whitewire.text import numbers
 _NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
 _COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *_NUMBERS)
 _DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
-_OF_TIME, _OF_LINKS = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
+_OF_TIME, BY_LINK = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
 """Patterns of a claim's estimand: a ratio, a value over a plain number, a ratio of times, a ratio to a link's rate."""
 _TIMES = " times"
 
@@ -109,4 +109,4 @@ def _unit(row: Mapping[str, Any]) -> str:
         return ""
     if _OF_TIME.match(row["estimand"]) and not (row["expected"] or 0) > 1:  # else the slower side is so many times
         return f"{_TIMES} the time"
-    return " of the links' rate" if _OF_LINKS.search(row["estimand"]) else _TIMES
+    return " of the links' rate" if BY_LINK.search(row["estimand"]) else _TIMES

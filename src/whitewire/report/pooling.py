@@ -24,7 +24,7 @@ from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.estimands.trend import Trend
 from whitewire.levels import level_text
 from whitewire.report.comparison import Results, differences, efforts_in, listed
-from whitewire.report.one_claim import BY_NUMBER, OF_LINKS
+from whitewire.report.one_claim import BY_LINK, BY_NUMBER
 from whitewire.report.sites import ComparedSite
 from whitewire.rule import ALPHA
 from whitewire.text import numbers
@@ -110,7 +110,7 @@ def _why_not(own: pd.DataFrame, bounded: pd.DataFrame) -> str:
         which = "" if len(bounded) == len(own) else " with an interval"
         return f"{_COUNTS[len(bounded)]}{which}, pooled from three on"
     estimand = bounded["estimand"].iloc[0]
-    absolute = BY_NUMBER.search(estimand) or OF_LINKS.search(estimand)
+    absolute = BY_NUMBER.search(estimand) or BY_LINK.search(estimand)
     for name, words in (_SAME | _SAME_SCALE if absolute else _SAME).items():
         if bounded[name].nunique() > 1:
             return f"{words} differ: {' and '.join(bounded[name].unique())}"
