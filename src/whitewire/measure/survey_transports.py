@@ -30,6 +30,9 @@ from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
 REPEATS: Mapping[Effort, int] = {"smoke": 1, "quick": 3, "full": 5}
 """Tests of each transport with each number of streams, by effort."""
 _READY_S = 20.0
+_FOR_IPERF3: Mapping[str, str] = {"RDMAV_FORK_SAFE": "1"}
+"""Variables of iperf3 over RDMA, for librspreload before rdma-core 63. Its select() reports accepted connections under
+other descriptors, so that iperf3 never reads them, but not those that move to RDMA after accept(), as with this."""
 
 
 class WentElsewhere(Exception):
@@ -39,7 +42,8 @@ class WentElsewhere(Exception):
 def measure_transports(survey: Survey) -> None:
     """Measure every transport on every fabric, between the two hosts whose RDMA ports perftest measures.
 
-    A transport is given up after LOST tests in a row without a result, or one that does not end.
+    A transport is given up after LOST tests in a row without a result, and with a number of streams after one that does
+    not end.
     """
     path = survey.folder / records.TRANSPORTS
     if path.exists():
@@ -66,13 +70,14 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
     source, destination = ends[:2]
     tests = Tests(testbed, fabric, source, destination, links.probe_bytes(fabric.rate, of["seconds"]), folder)
     ways = [Transport(TCP, TCP), *(Transport(**each) for each in plan.get("transports", ()))]
-    lacking = [(way, why) for way in ways if (why := _lacking(way, (source, destination), with_port))]
-    rows = [tests.without(way, 0, 1, why) for way, why in lacking]
-    attempts, gone = Attempts(LOST), {way.name for way, _ in lacking}
-    work.progress.say(f"transports on {fabric.name}: {', '.join(way.name for way in ways if way.name not in gone)}")
-    turns = itertools.product(range(1, REPEATS[plan["effort"]] + 1), of["streams"], ways)
+    lacking = {way.name: why for way in ways if (why := _lacking(way, (source, destination), with_port))}
+    rows = [tests.without(way, 0, 1, lacking[way.name]) for way in ways if way.name in lacking]
+    tested = [way for way in ways if way.name not in lacking]
+    work.progress.say(f"transports on {fabric.name}: {', '.join(way.name for way in tested)}")
+    attempts, endless = Attempts(LOST), set[tuple[str, int]]()
+    turns = itertools.product(range(1, REPEATS[plan["effort"]] + 1), of["streams"], tested)
     for attempt, streams, way in turns:
-        if way.name in gone or attempts.exhausted(way.name):
+        if (way.name, streams) in endless or attempts.exhausted(way.name):
             continue
         if work.deadline.left() <= 0:
             work.leave_out(f"transports on {fabric.name}", TIME_UP)
@@ -82,7 +87,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
             attempts.succeeded(way.name)
         except subprocess.TimeoutExpired as fault:
             rows.append(tests.without(way, streams, attempt, f"iperf3 did not end in {fault.timeout:.0f} s"))
-            gone.add(way.name)
+            endless.add((way.name, streams))
         except (*TEST_FAILURES, WentElsewhere) as fault:
             rows.append(tests.without(way, streams, attempt, " ".join(str(fault).split())[:300]))
             attempts.failed(way.name)
@@ -98,6 +103,11 @@ def _lacking(way: Transport, ends: Sequence[Host], with_port: Collection[str]) -
         if refused := done.stdout.decode(errors="replace").split():
             return f"{', '.join(refused)} cannot be preloaded on {host.name}"
     return ""
+
+
+def iperf3_variables(way: Transport) -> dict[str, str]:
+    """The environment of iperf3 over a transport, whose own variables win."""
+    return {**_FOR_IPERF3, **way.variables} if way.kind == RDMA else way.variables
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,7 @@ class Tests:
             before, ports, busy = testbed.counters(), testbed.rdma_ports(), testbed.cpu_seconds()
             argv = iperf3_client(self.destination.address, streams, int(self.size))
             seconds = 60 + 2 * self.size / (self.fabric.rate * 1e6 / 8)
-            done = self.source.run(argv, way.variables, timeout=seconds)
+            done = self.source.run(argv, iperf3_variables(way), timeout=seconds)
             used, ports_after, after = testbed.cpu_seconds(), testbed.rdma_ports(), testbed.counters()
         atomic.write(self.folder / f"{stem}.json", done.stdout)
         result = links.parsed_output(done, iperf3_result)
@@ -146,7 +156,7 @@ class Tests:
 
     @contextlib.contextmanager
     def _server(self, way: Transport, log: Path) -> Iterator[None]:
-        server = self.destination.start(iperf3_server(self.destination.address), log, way.variables)
+        server = self.destination.start(iperf3_server(self.destination.address), log, iperf3_variables(way))
         try:
             server.wait_ready("Server listening", timeout=_READY_S)
             yield

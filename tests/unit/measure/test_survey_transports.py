@@ -6,6 +6,7 @@ import contextlib
 import copy
 import csv
 import json
+import math
 import subprocess
 from types import SimpleNamespace
 
@@ -42,7 +43,7 @@ class OverAny(Replaying):
         if "--parallel" not in argv or env is None:
             return super().run(argv, timeout=timeout)
         way = "rdma" if env else "tcp"
-        if way in self.testbed.hangs:
+        if int(argv[argv.index("--parallel") + 1]) >= self.testbed.hangs.get(way, math.inf):
             raise subprocess.TimeoutExpired(argv, timeout)
         other = argv[argv.index("--client") + 1]
         report = copy.deepcopy(REPORT)
@@ -55,12 +56,12 @@ class OverAny(Replaying):
 class Carrying(Replayed):
     """Hosts of a site, each with an RDMA port or without."""
 
-    def __init__(self, count=3, ports=None, falls_back=False, hangs=(), without_library=()):
+    def __init__(self, count=3, ports=None, falls_back=False, hangs=None, without_library=()):
         super().__init__(count)
         self.hosts = [OverAny(self, host.name, host.role) for host in self.hosts]
         names = [host.name for host in self.hosts]
         self.with_port = names if ports is None else ports
-        self.falls_back, self.hangs, self.without_library, self.servers = falls_back, hangs, without_library, []
+        self.falls_back, self.hangs, self.without_library, self.servers = falls_back, hangs or {}, without_library, []
         self.sent = {name: {"egress": 0, "ingress": 0, "rdma": 0, "segments": 0, "busy": 0.0} for name in names}
 
     def carried(self, source, destination, count, by_tcp, way):
@@ -130,7 +131,8 @@ def test_goodput_and_processor_time_of_both_hosts_over_each_transport(measured):
     assert {(row["source"], row["destination"], row["fabric"]) for row in rows} == {
         ("namenode", "datanode1", "10gbe")}  # fmt: skip
     assert {row["streams"] for row in rows} == {"1", "4"} and not any(row["why"] for row in rows)
-    assert [env for _, env in hosts.servers] == [{}, {"LD_PRELOAD": "librspreload.so"}] * 6
+    over_rdma = {"RDMAV_FORK_SAFE": "1", "LD_PRELOAD": "librspreload.so"}
+    assert [env for _, env in hosts.servers] == [{}, over_rdma] * 6
 
 
 def test_one_test_of_each_at_smoke_effort(measured):
@@ -146,10 +148,16 @@ def test_a_test_that_fell_back_to_tcp_has_no_value(measured):
         "asked rdma, found the kernel's TCP sent up to 100% of the bytes (fell back to TCP) on namenode"}  # fmt: skip
 
 
-def test_a_transport_that_hangs_is_given_up_and_tcp_is_measured(measured):
-    rows = measured(Carrying(hangs=("rdma",)))
-    (lost,) = [row for row in rows if row["transport"] == "rsockets"]
-    assert lost["why"] == "iperf3 did not end in 70 s" and len(values(rows, "tcp", "goodput")) == 6
+@pytest.mark.parametrize(("streams", "given_up"), [(1, ["1", "4"]), (4, ["4"])])
+def test_a_transport_that_hangs_with_some_streams_is_given_up_with_these(measured, streams, given_up):
+    """Streams: the least number with which it hangs."""
+    rows = measured(Carrying(hangs={"rdma": streams}))
+    lost = [row for row in rows if row["why"]]
+    assert [(row["transport"], row["streams"]) for row in lost] == [("rsockets", each) for each in given_up]
+    assert {row["why"] for row in lost} == {"iperf3 did not end in 70 s"}
+    found = [row for row in rows if row["value"]]
+    assert len(values(found, "tcp", "goodput")) == 6
+    assert len(values(found, "rsockets", "goodput")) == 3 * (2 - len(given_up))
 
 
 @pytest.mark.parametrize(
@@ -189,10 +197,10 @@ def test_a_transport_that_is_added_or_changed_is_measured_alone(measured, tmp_pa
     again = Carrying()
     measured(again)
     assert again.entered == 0
-    changed = WITH | {"transports": {"rsockets": RSOCKETS | {"environment": {"RS_SQ_SIZE": "512"}}}}
+    changed = WITH | {"transports": {"rsockets": RSOCKETS | {"environment": {"RDMAV_FORK_SAFE": "0"}}}}
     other = Carrying()
     assert len(measured(other, changed)) == 24
-    assert other.servers[1][1] == {"RS_SQ_SIZE": "512", "LD_PRELOAD": "librspreload.so"}
+    assert other.servers[1][1] == {"RDMAV_FORK_SAFE": "0", "LD_PRELOAD": "librspreload.so"}
     java = WITH | {"transports": {"rsockets": changed["transports"]["rsockets"] | {"java": ["-Dpoll=no"]}}}
     same = Carrying()
     measured(same, java)
