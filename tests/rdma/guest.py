@@ -29,18 +29,15 @@ INIT = Path(__file__).with_name("init")
 PACKAGES = ("busybox-static", "perftest", "ibverbs-utils", "iproute2", "libgcc-s1")
 PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_read_lat", "ib_send_lat", "ibv_devinfo",
             "ip", "rdma")  # fmt: skip
-MODULES = ("virtio_pci", "virtio_console", "veth", "rdma_rxe", "ib_uverbs", "rdma_ucm", "crc32_generic", "smc")
+MODULES = ("virtio_pci", "virtio_console", "veth", "rdma_rxe", "ib_uverbs", "rdma_ucm", "crc32_generic")
 """Of the guest's kernel, with what they depend on; crc32 is asked for by rxe at run time only."""
 MODULE_FILES = ("drivers/infiniband/core/*", "drivers/infiniband/sw/*", "drivers/virtio/*", "drivers/char/*",
-                "drivers/net/veth*", "fs/configfs/*", "net/ipv4/*", "net/ipv6/*", "net/smc/*", "crypto/*",
-                "lib/*")  # fmt: skip
+                "drivers/net/veth*", "fs/configfs/*", "net/ipv4/*", "net/ipv6/*", "crypto/*", "lib/*")  # fmt: skip
 """Where they are, below the kernel's folder of modules."""
 SOCKETS = ("default-jre-headless", "iperf3", "librdmacm1")
 """Packages of what runs over sockets, for the tests of transports."""
 LIBRARY = "usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
 """The library that puts sockets on RDMA, below the guest's root."""
-SMC, SMC_SOURCE = "smc.so", Path(__file__).with_name("smc.c")
-"""A library that opens sockets of SMC in place of TCP's."""
 RULES = "etc/rdma/rsocket/preload_config"
 """Which sockets it puts there: TCP's alone (docs/sites/transports.md)."""
 JAVA, JARS, CLASSES = "/java", "/hadoop", "/classes"
@@ -166,7 +163,7 @@ def _kernel(modules: Path) -> None:
 def build_with_sockets(jars: Sequence[Path], sources: Sequence[Path]) -> Path:
     """As build(), in another folder, with Java, Hadoop's jars and classes compiled from sources of tests besides."""
     base, made = build(), CACHE / "sockets"
-    needs = max(path.stat().st_mtime for path in (base / "initramfs", Path(__file__), SMC_SOURCE, *jars, *sources))
+    needs = max(path.stat().st_mtime for path in (base / "initramfs", Path(__file__), *jars, *sources))
     if (made / "initramfs").exists() and (made / "initramfs").stat().st_mtime > needs:
         return made
     archives, tree, root = CACHE / "packages", CACHE / "tree", CACHE / "root"
@@ -204,7 +201,6 @@ def _sockets(tree: Path, root: Path, jars: Sequence[Path], sources: Sequence[Pat
     (root / "usr/bin/bash").chmod(0o755)
     (root / LIBRARY).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(library, root / LIBRARY)
-    run(["gcc", "-shared", "-fPIC", "-o", root / SMC, SMC_SOURCE])
     (root / RULES).parent.mkdir(parents=True)
     (root / RULES).write_text("* INET STREAM *\n")
     for folder in (JARS, CLASSES, "/etc"):
