@@ -770,6 +770,7 @@ ABLE = {"ports": "mlx5_0/1 ACTIVE eno1 eno1.100\nmlx5_1/1 DOWN eno2", "locked": 
         ({"locked": "4194304"}, ""),
         ({"locked": "64"}, "only 64 KiB of memory may be locked (ulimit -l), 1048576 needed: raise memlock in"),
         ({"preloaded": "librspreload.so"}, "librspreload.so cannot be preloaded: it is missing, or of another kind"),
+        ({"rsockets": shell.RSOCKETS_FILE}, f"{shell.RSOCKETS_FILE} has no line `* INET STREAM *`: DataNodes hang"),
         ({"ports": ""}, "no RDMA port on eno1, found none"),
         ({"ports": "mlx5_1/1 ACTIVE eno2"}, "no RDMA port on eno1, found mlx5_1/1 ACTIVE on eno2"),
         ({"ports": "mlx5_0/1 DOWN eno1"}, "RDMA port mlx5_0/1 is DOWN"),
@@ -852,6 +853,22 @@ def test_a_library_that_is_not_there_is_found_by_the_loader_itself():
     asked = shell.script(shell.asking({"preloaded": shell.PRELOADED}))
     done = sh(["env", "PRELOAD=libnothing.so.9 libc.so.6", *asked])
     assert shell.answers(done.stdout.decode()) == {"": "", "preloaded": "libnothing.so.9"}
+
+
+@pytest.mark.parametrize(
+    ("library", "text", "found"),
+    [
+        ("librspreload.so", "* INET DGRAM *", True),
+        ("librspreload.so", "* INET STREAM *", False),
+        ("libvma.so", "", False),
+    ],
+)
+def test_rsockets_needs_a_file_that_keeps_it_from_datagrams(tmp_path, library, text, found):
+    file = tmp_path / "preload_config"
+    file.write_text(f"{text}\n")
+    asked = shell.RSOCKETS.replace(shell.RSOCKETS_FILE, str(file))
+    done = subprocess.run(["sh", "-c", asked], capture_output=True, text=True, env={"PRELOAD": f"/usr/lib/{library}"})
+    assert done.stdout == (f"{file}\n" if found else "")
 
 
 def test_a_library_that_prints_a_banner_is_preloaded_all_the_same(tmp_path):

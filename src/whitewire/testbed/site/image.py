@@ -69,9 +69,9 @@ class Image:
         """The sh script that answers shell.IMAGE_QUESTIONS outside, and shell.SOFTWARE inside the image.
 
         Apptainer's messages come between the two, under `exec`, and again after the last answer, `end`.
-        `preloading`: variables of shell.PRELOADED, which is asked inside too.
+        `preloading`: variables of shell.PRELOADING, which is asked inside too.
         """
-        asked = shell.script(shell.asking({"preloaded": shell.PRELOADED} | shell.SOFTWARE | {"end": ":"}), java)
+        asked = shell.script(shell.asking(shell.PRELOADING | shell.SOFTWARE | {"end": ":"}), java)
         inside = self.around(f"exec {shell.environment(asked, preloading, path)}", path)
         outside = shlex.join(shell.script(shell.asking(IMAGE_QUESTIONS), self.file))
         return f"{outside}\n{shell.section('exec')}\n( {inside} ) 2>&1"

@@ -123,6 +123,8 @@ class HostReport:
     locked: float = math.inf
     preloaded: Sequence[str] = ()
     """Libraries of transports that the loader cannot preload."""
+    rsockets: str = ""
+    """The file of librspreload that does not keep it from datagram sockets; empty if it does, or is not needed."""
     history: str = ""
     """Why the history server cannot be found from the site's configuration; empty if it can."""
 
@@ -209,6 +211,7 @@ def _report(place: Place, skew: float, said: str) -> HostReport:
         ports=_rdma_ports(answers.get("ports", ""), answers.get("gids", "")),
         locked=int(answers["locked"]) if answers.get("locked", "").isdecimal() else math.inf,
         preloaded=answers.get("preloaded", "").split(),
+        rsockets=answers.get("rsockets", ""),
     )
 
 
@@ -318,6 +321,8 @@ LOCKED_KIB = 1024 * 1024
 def _problems_of_transports(host: HostReport, needs: Needs) -> list[str]:
     inside = " in the image" if host.image else ""
     found = [f"{library} cannot be preloaded{inside}: it is missing, or of another kind" for library in host.preloaded]
+    if host.rsockets:
+        found.append(f"{host.rsockets}{inside} has no line `* INET STREAM *`: DataNodes hang without it")
     if not needs.rdma:
         return found
     if host.locked < LOCKED_KIB:
@@ -525,10 +530,10 @@ def _shown_link(host: HostReport, fabric: str) -> str:
 def questions(host: RemoteHost, preloading: Mapping[str, str]) -> tuple[str, float]:
     """(sh script with all questions to a host except for its clock, longest time for the answers in seconds).
 
-    `preloading`: variables of shell.PRELOADED, which is asked where commands run.
+    `preloading`: variables of shell.PRELOADING, which is asked where commands run.
     """
     if host.image is None:
-        return shell.asking({"preloaded": shell.PRELOADED} | shell.PREFLIGHT), _ANSWER_S
+        return shell.asking(shell.PRELOADING | shell.PREFLIGHT), _ANSWER_S
     of_machine = shell.asking(MACHINE_QUESTIONS)
     of_image = host.image.questions(host.layout.path, host.layout.java, preloading)
     return f"{of_image}\n{of_machine}", _ANSWER_S + image.LOOK_S

@@ -311,6 +311,13 @@ PRELOADED = """for library in $PRELOAD; do
     done"""
 """Print the libraries in $PRELOAD that the loader cannot preload, with the folders $PRELOAD_PATH. Some libraries print
 lines of their own."""
+RSOCKETS_FILE = "/etc/rdma/rsocket/preload_config"
+RSOCKETS = f"""case $PRELOAD in
+        *librspreload*) grep -qs "INET STREAM" {RSOCKETS_FILE} || echo {RSOCKETS_FILE} ;;
+    esac"""
+"""Print the file of librspreload that does not keep it from datagram sockets (docs/sites/transports.md)."""
+PRELOADING = {"preloaded": PRELOADED, "rsockets": RSOCKETS}
+"""Checks of transports' libraries where commands run, which is in the image if hosts have one."""
 
 HOST_QUESTIONS = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
