@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,27 +93,34 @@ class Conditions:
         drive, parameters = self.run.drive, self.run.parameters
         if not drive.limits:
             return {}
-        worker, slow = self.stack.testbed.by_role("datanode")[0], self.stack.slow_worker
-        found: EvidenceRecord = {"drive": drives.read_back(worker)}
-        if drive.cached or "page_cache" in parameters:
-            found["page_cache"] = self._page_cache()
+        testbed, slow = self.stack.testbed, self.stack.slow_worker
+        bounded = drive.writer > 0 or "writer_bound" in parameters
+        cached = drive.cached or "page_cache" in parameters
+        workers, clients = testbed.by_role("datanode"), testbed.by_role("client") if bounded else []
+        if not (bounded or cached or parameters.keys() & {"intermediate_drive", "slow_drives"}):
+            workers = workers[:1]
+        states = on_each([*workers, *clients], drives.read_back)
+        of_workers = states[: len(workers)]
+        found: EvidenceRecord = {"drive": of_workers[0]}
+        if cached:
+            found["page_cache"] = _page_cache(of_workers)
         if "intermediate_drive" in parameters:
-            found |= self._intermediate_drive()
-        if drive.writer or "writer_bound" in parameters:
-            found |= self._writers()
+            found |= self._intermediate_drive(of_workers)
+        if bounded:
+            found |= self._writers(states)
         if "drive" in parameters:
-            found["volumes"] = self.stack.hdfs.volumes(worker)
+            found["volumes"] = self.stack.hdfs.volumes(workers[0])
         if "slow_drives" in parameters:
-            found["slow_drives"] = drives.read_back(slow)["rate"] / found["drive"]["rate"]
+            found["slow_drives"] = of_workers[workers.index(slow)]["rate"] / found["drive"]["rate"]
         return found
 
-    def _intermediate_drive(self) -> EvidenceRecord:
-        """The drives of intermediate data on all workers: SHARED_DRIVES, their name if all have them as asked, or a
-        fault. Where there are some, also the bytes that went to them."""
+    def _intermediate_drive(self, states: Sequence[Mapping[str, float]]) -> EvidenceRecord:
+        """The drives of intermediate data by the workers' states: SHARED_DRIVES, their name if all have them as asked,
+        or a fault. Where there are some, also the bytes that went to them."""
         start, workers, parameters = "intermediate_", self.stack.testbed.by_role("datanode"), self.run.parameters
         seen = [
             {key.removeprefix(start): value for key, value in state.items() if key.startswith(start)}
-            for state in on_each(workers, drives.read_back)
+            for state in states
         ]
         if not any(seen):
             return {"intermediate_drive": SHARED_DRIVES}
@@ -122,21 +130,10 @@ class Conditions:
         name = str(parameters["intermediate_drive"]) if seen == wanted else "drives of other properties"
         return {"intermediate_drive": name, "intermediate_moved": moved}
 
-    def _page_cache(self) -> str:
-        """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""
-        states = on_each(self.stack.testbed.by_role("datanode"), drives.read_back)
-        there = [state.get("limit", 0) > 0 for state in states]
-        if not any(there):
-            return OFF
-        if not all(there):
-            return f"on {sum(there)} of {len(there)} workers"
-        return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"
-
-    def _writers(self) -> EvidenceRecord:
-        """What hosts report of their writers: ON if all bound them as asked and the run's bytes came by, else OFF or
-        what was found. Where there is a bound, also what writers sent."""
-        testbed, run = self.stack.testbed, self.run
-        states = on_each([*testbed.by_role("datanode"), *testbed.by_role("client")], drives.read_back)
+    def _writers(self, states: Sequence[Mapping[str, float]]) -> EvidenceRecord:
+        """What the states of hosts say of their writers: ON if all bound them as asked and the run's bytes came by,
+        else OFF or what was found. Where there is a bound, also what writers sent."""
+        run = self.run
         rates = {state.get("writer", 0.0) for state in states}
         if rates == {0.0}:
             return {"writer_bound": OFF}
@@ -151,3 +148,13 @@ class Conditions:
         else:
             found = ON
         return {"writer_bound": found, "writers": {"rate": max(rates), "sent": sent, "sending": sending}}
+
+
+def _page_cache(states: Sequence[Mapping[str, float]]) -> str:
+    """Whether the run's bytes went through memory in front of all workers' drives: ON, OFF, or what was found."""
+    there = [state.get("limit", 0) > 0 for state in states]
+    if not any(there):
+        return OFF
+    if not all(there):
+        return f"on {sum(there)} of {len(there)} workers"
+    return ON if any(state["asked"] > 0 for state in states) else "on, and nothing came by"

@@ -40,11 +40,9 @@ def test_settings_of_clients_and_daemons_are_asked_and_the_daemons_say_what_they
     (2e6, [BOUND, BOUND | {"sent": 2010.0, "sending": 0.1}], "on, with 1000000 B/s"),
     (0.0, [{}, {}], "off"),
 ])  # fmt: skip
-def test_writers_were_bound_if_all_hosts_say_so_and_all_bytes_came_by(monkeypatch, rate, states, found):
-    monkeypatch.setattr(conditions.drives, "read_back", states.__getitem__)
-    testbed = SimpleNamespace(by_role=lambda role: [("datanode", "client").index(role)])
+def test_writers_were_bound_if_all_hosts_say_so_and_all_bytes_came_by(rate, states, found):
     drive = replace(Drive.none(), rate=1e6, writer=rate)
-    said = Conditions(SimpleNamespace(testbed=testbed), replace(RUN, drive=drive))._writers()
+    said = Conditions(SimpleNamespace(), replace(RUN, drive=drive))._writers(states)
     assert said["writer_bound"] == found
     assert ("writers" in said) == any(states)
 
@@ -61,14 +59,29 @@ OWN = {f"intermediate_{key}": value for key, value in SSD.numbers.items()} | {"i
     ([OWN, OWN | {"intermediate_read_rate": 1.0}], 1, "drives of other properties"),
     ([{}, {}], 1, "shared"),
 ])  # fmt: skip
-def test_drives_of_intermediate_data_are_those_of_all_workers(monkeypatch, states, slow_drives, found):
-    monkeypatch.setattr(conditions.drives, "read_back", states.__getitem__)
+def test_drives_of_intermediate_data_are_those_of_all_workers(states, slow_drives, found):
     stack = SimpleNamespace(testbed=SimpleNamespace(by_role=lambda role: [0, 1]), slow_worker=1)
     run = replace(RUN, parameters={"intermediate_drive": "ssd", "slow_drives": slow_drives},
                   drive=replace(SSD, intermediate=SSD))  # fmt: skip
-    said = Conditions(stack, run)._intermediate_drive()
+    said = Conditions(stack, run)._intermediate_drive(states)
     assert said["intermediate_drive"] == found
     assert said.get("intermediate_moved") == (sum(7.0 for state in states if state) or None)
+
+
+@pytest.mark.parametrize(("parameters", "asked"), [
+    ({}, ["w0"]),
+    ({"page_cache": "off"}, ["w0", "w1"]),
+    ({"page_cache": "off", "intermediate_drive": "shared", "writer_bound": "off", "slow_drives": 1},
+     ["w0", "w1", "client"]),
+])  # fmt: skip
+def test_each_host_is_asked_once_for_its_drives(monkeypatch, parameters, asked):
+    hosts, seen = {"datanode": ["w0", "w1"], "client": ["client"]}, []
+    monkeypatch.setattr(conditions.drives, "read_back", lambda host: seen.append(host) or {"rate": 5e8})
+    stack = SimpleNamespace(testbed=SimpleNamespace(by_role=hosts.__getitem__), slow_worker="w1")
+    found = Conditions(stack, replace(RUN, parameters=parameters, drive=SSD)).drives()
+    assert sorted(seen) == sorted(asked)
+    off = {"page_cache": "off", "intermediate_drive": "shared", "writer_bound": "off", "slow_drives": 1.0}
+    assert found == {"drive": {"rate": 5e8}} | {key: off[key] for key in parameters}
 
 
 def test_a_client_has_a_model_and_no_drives(tmp_path):
