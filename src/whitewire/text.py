@@ -15,6 +15,27 @@ MOST_NEAR = 200
 _MOST_DIGITS = 7
 """Most significant digits of a number: those that differ only beyond them are written alike."""
 
+TYPE_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+"""JSON Schema's types in words."""
+JSON_TYPES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+"""JSON Schema's types by those of Python."""
+
 
 def suggestion(found: object, names: Iterable[str]) -> str:
     """`; did you mean "x"?` when a valid name is near, else nothing."""
@@ -47,6 +68,14 @@ def quoted(value: Any, most: int = 60) -> str:
 def canonical(data: Any) -> str:
     """Data as JSON that is the same text for equal data."""
     return json.dumps(data, sort_keys=True, default=str)
+
+
+def dotted(path: Iterable[Any]) -> str:
+    """`claims[3].value` from a path of keys and positions."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
 
 
 def numbers(values: Sequence[float], least: int = 4) -> list[str]:

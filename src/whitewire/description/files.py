@@ -17,11 +17,11 @@ import jsonschema
 
 from whitewire import models, workloads
 from whitewire.description.capabilities import CAPABILITIES
-from whitewire.description.reading import TYPES, kind_of, load_yaml
+from whitewire.description.reading import kind_of, load_yaml
 from whitewire.errors import UserError
 from whitewire.estimands import ESTIMANDS
 from whitewire.paths import HOME, shown
-from whitewire.text import canonical, one_of, quoted, suggestion
+from whitewire.text import TYPE_WORDS, canonical, dotted, one_of, quoted, suggestion
 
 MOST_ERRORS = 200
 """Faults of a file among which the most specific one is looked for."""
@@ -218,14 +218,6 @@ def _line(error: jsonschema.ValidationError) -> str:
     return f"{prefix}found {quoted(value)}: {error.message}"
 
 
-def dotted(path: Iterable[Any]) -> str:
-    """`claims[3].value` from a path of keys and positions."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
-
-
 def _matches(key: object, patterns: Mapping[str, Any]) -> bool:
     return any(re.search(pattern, str(key)) for pattern in patterns)
 
@@ -237,4 +229,4 @@ def _expected(part: Mapping[str, Any]) -> str:
         return quoted(part["const"])
     kinds = part.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    return " or ".join(TYPES[k] for k in kinds) or "a value"
+    return " or ".join(TYPE_WORDS[k] for k in kinds) or "a value"

@@ -13,6 +13,7 @@ from whitewire.description import files
 from whitewire.estimands import ESTIMANDS
 from whitewire.estimands.base import NO_EFFECT, RANGE
 from whitewire.paths import GENERATED
+from whitewire.text import TYPE_WORDS
 
 PAGE = GENERATED / "keys.md"
 _SCHEMAS = {
@@ -175,7 +176,7 @@ def _form(schema: _Part, part: _Part) -> str:
     if "anyOf" in part:
         return " or ".join(_form(schema, each) for each in part["anyOf"])
     kinds = part.get("type", "object")
-    words = [files.TYPES[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    words = [TYPE_WORDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)]
     bounds = {
         "minimum": "at least {}",
         "exclusiveMinimum": "above {}",

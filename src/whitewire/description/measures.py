@@ -11,7 +11,6 @@ from typing import Any
 import simpleeval
 
 from whitewire import quantities
-from whitewire.description.files import dotted
 from whitewire.description.paper import Paper
 from whitewire.description.reading import fault_of_number, load_yaml
 from whitewire.errors import UserError
@@ -19,7 +18,7 @@ from whitewire.estimands import estimand_of
 from whitewire.paths import shown
 from whitewire.printed import Unread
 from whitewire.quantities import PLAIN, UnknownUnit, dimension_in_words
-from whitewire.text import quoted
+from whitewire.text import dotted, quoted
 
 ENDINGS = {"_bytes": "B", "_mb_per_s": "MB/s", "_ms": "ms", "_kib": "KiB"}
 """Suffixes of keys whose numbers may have a unit, and the unit that they are converted to."""

@@ -17,7 +17,7 @@ import yaml
 
 from whitewire.errors import UserError
 from whitewire.paths import shown
-from whitewire.text import quoted, suggestion
+from whitewire.text import JSON_TYPES, TYPE_WORDS, quoted, suggestion
 
 _MOST_BYTES = 1_000_000
 """Most bytes of one file."""
@@ -32,16 +32,6 @@ GREATEST, _LEAST = 10**18, 1e-18
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that no text may have: control characters except tab and line end, characters that change the direction of
 text and so hide its content, and halves of characters."""
-TYPES = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "nothing",
-}
-"""JSON Schema's types in words."""
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
 
 
@@ -206,8 +196,7 @@ def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
 
 def kind_of(value: Any) -> str:
     """The type of a YAML value, in words."""
-    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return TYPES[kinds.get(type(value), "null")]
+    return TYPE_WORDS[JSON_TYPES.get(type(value), "null")]
 
 
 def fault_of_number(number: float) -> str:

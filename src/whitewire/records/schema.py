@@ -28,19 +28,15 @@ from typing import (
 
 import jsonschema
 
-from whitewire.text import quoted, suggestion
+from whitewire.text import JSON_TYPES, TYPE_WORDS, dotted, quoted, suggestion
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 MOST_BYTES, _MOST_VALUES = 1 << 26, 1_000_000
 """Limits for one JSON text: bytes, and commas and brackets, each of which implies a value in memory."""
 _MOST = 1 << 63
 """Upper bound on whole numbers: no valid record has larger ones, and arithmetic with them may fail."""
 MOST_FAULTS = 100
 """Most faults of one record that are kept in memory."""
-_WORDS = {
-    "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number",
-    "boundless": "a number", "boolean": "true or false", "null": "nothing",
-}  # fmt: skip
+_WORDS = TYPE_WORDS | {"boundless": TYPE_WORDS["number"]}
 
 
 class MayBeInfinite(NamedTuple):
@@ -65,8 +61,8 @@ class Broken(ValueError):
 def _of(kind: Any) -> dict[str, Any]:
     """JSON Schema of a type: a TypedDict, list, dict, tuple, union, literal or plain type. Further keys are allowed
     unless the TypedDict is `closed`."""
-    if kind in _PLAIN:
-        return {"type": _PLAIN[kind]}
+    if kind in JSON_TYPES:
+        return {"type": JSON_TYPES[kind]}
     if kind in (Any, object):
         return {}
     origin, inner = get_origin(kind), get_args(kind)
@@ -134,9 +130,7 @@ def fault_of_value(value: Any, kind: Any) -> str:
 
 
 def _line(error: Any) -> str:
-    key = ""
-    for part in error.absolute_path:
-        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    key = dotted(error.absolute_path)
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return missing_key(f"{key}.{missing}" if key else missing, error.instance)

@@ -13,14 +13,14 @@ from typing import Any
 import yaml
 
 from whitewire import atomic, printed, quantities
-from whitewire.description.files import dotted, validate_by_schema
+from whitewire.description.files import validate_by_schema
 from whitewire.description.names import unfit_name
 from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
 from whitewire.printed import PrintedRatio
-from whitewire.text import canonical, numbers, one_of, quoted, suggestion
+from whitewire.text import canonical, dotted, numbers, one_of, quoted, suggestion
 from whitewire.units import gbit_per_s
 from whitewire.workflow.checked_paper import checked_paper
 from whitewire.workloads import METRICS, unit_of
