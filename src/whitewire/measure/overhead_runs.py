@@ -19,7 +19,7 @@ from whitewire.measure.overheads import Overheads, too_wide
 from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.weights import ALL
 from whitewire.records import processors, reasons
-from whitewire.records.jobs import losses
+from whitewire.records.jobs import all_wire, losses
 from whitewire.records.journal import read_runs
 from whitewire.records.metrics import Found
 from whitewire.records.overhead import typical
@@ -118,7 +118,7 @@ class OverheadRuns:
         record, limits = result.record, self.campaign.plan.config["limits"]
         # It moves almost no data, so most retransmitted segments are probes for an answer that was late.
         faults = failure or [
-            *reasons.disturbed_by(record), *losses(record, limits, bulk=False),
+            *reasons.disturbed_by(record), *losses(record, limits, all_wire(record), bulk=False),
             *processors.of_an_overhead(found, len(os.sched_getaffinity(0))),
         ]  # fmt: skip
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in _OF_A_RUN})

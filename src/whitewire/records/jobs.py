@@ -172,6 +172,11 @@ def worker_wire(record: RunRecord) -> int:
     return moved(record, record["workers"], "ingress")
 
 
+def all_wire(record: RunRecord) -> int:
+    """Bytes that all hosts received over their links: traffic to a parallel file system passes no worker."""
+    return moved(record, record["links_after"], "ingress")
+
+
 def _tasks(job: Job, kind: str) -> list[Task]:
     return [task for task in job["tasks"] if task["type"] == kind]
 
@@ -298,30 +303,28 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
         why.append(Reason("job_wire", {"excess": excess}))
     bulk = not math.isnan(excess) if "wire_excess" in found else _moves_data(record)
-    return why + losses(record, limits, bulk)
+    return why + losses(record, limits, all_wire(record), bulk)
 
 
 def _moves_data(record: RunRecord) -> bool:
     """Whether a run's data crossed links. Those of TestDFSIO with one copy stay on the worker that writes them."""
-    carried = moved(record, record["links_after"], "ingress")
-    return bool(record["user_bytes"]) and carried >= LEAST_CARRIED * record["user_bytes"]
+    return bool(record["user_bytes"]) and all_wire(record) >= LEAST_CARRIED * record["user_bytes"]
 
 
-def segment(record: RunRecord) -> float:
+def _segment(record: RunRecord) -> float:
     """Bytes of payload in a full TCP segment of a run."""
     mtu = record.get("fabric", {}).get("mtu")
     return mtu - HEADERS if mtu else SEGMENT
 
 
-def losses(record: RunRecord, limits: Mapping[str, float], bulk: bool = True) -> list[Reason]:
+def losses(record: RunRecord, limits: Mapping[str, float], carried: float, bulk: bool = True) -> list[Reason]:
     """Reasons why losses on the links make a run or an overhead run invalid (empty: they do not).
 
-    Without `bulk` data only drops count, because segments are small then, and most retransmits are probes for answers
-    that were late but not lost.
+    `carried`: bytes on the links whose segments may be lost. Without `bulk` data only drops count, because segments are
+    small then, and most retransmits are probes for answers that were late but not lost.
     """
     found = []
-    # Segments of all links, because losses are counted on all: traffic to a parallel file system passes no worker.
-    segments = max(1.0, moved(record, record["links_after"], "ingress") / segment(record))
+    segments = max(1.0, carried / _segment(record))
     # Datagrams of cross traffic are dropped in the same queues, by design.
     beside = record.get("asked", {}).get("cross_traffic", 0)
     counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]

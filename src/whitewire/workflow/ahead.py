@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +91,16 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     if not left:
         return "; ".join([MADE, *_not_made(plan, results)])
     low, high, source = speed.pace(results)
-    times = [_here(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
+    blocks = [_by_block(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
+    papers = [_sums(each) for each in blocks]
     within = budget.seconds_of(plan.budget)
-    shortest, soonest = min(low for low, _ in times), _side_by_side([low for low, _ in times], plan.lanes)
+    # Where lanes share processors, a paper's blocks are measured one after the other, because they choose one k, and
+    # lanes that no other block needs make rounds of the same one.
+    shared = capabilities_of(testbed).shares_processors
+    times = papers if shared else [each for own in blocks for each in own]
+    count = max(plan.lanes, plan.in_all[0]) if shared else plan.lanes
+    shortest, soonest = min(low for low, _ in papers), _side_by_side([low for low, _ in times], plan.lanes)
     shorter, longer = (_side_by_side(each, plan.lanes) for each in zip(*times, strict=True))
-    # Lanes that no other block needs make rounds of the same one.
-    count = max(plan.lanes, plan.in_all[0])
     ends = (min(within, each) for each in (shorter * plan.lanes / count, longer))
     took = " to ".join(dict.fromkeys(map(time_in_words, ends)))
     runs = sum(map(len, left.values()))
@@ -123,15 +127,25 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
           paces: tuple[float, float]) -> tuple[float, float]:  # fmt: skip
-    """(least, most) seconds that rows of a paper take here: at the lower pace if the first interim analysis decides all
-    claims, at the higher pace if it decides none."""
+    """(least, most) seconds that rows of a paper take here, one block after the other."""
+    return _sums(_by_block(plan, name, rows, testbed, paces))
+
+
+def _by_block(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],
+              paces: tuple[float, float]) -> list[tuple[float, float]]:  # fmt: skip
+    """(least, most) seconds that rows of a paper take here, for each block: at the lower pace if the first interim
+    analysis decides all claims, at the higher pace if it decides none."""
     paper = plan.described[name]
     blocks = [[row for row in rows if row["block"] == block] for block in dict.fromkeys(row["block"] for row in rows)]
 
-    def here(made: Iterable[Sequence[DesignRow]], pace: float) -> float:
-        return sum(START_UP_S + pace * (seconds_lacking(paper, own, testbed) - START_UP_S) for own in made if own)
+    def here(made: Sequence[DesignRow], pace: float) -> float:
+        return START_UP_S + pace * (seconds_lacking(paper, made, testbed) - START_UP_S) if made else 0.0
 
-    return here((least(paper, own) for own in blocks), paces[0]), here(blocks, paces[1])
+    return [(here(least(paper, own), paces[0]), here(own, paces[1])) for own in blocks]
+
+
+def _sums(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return sum(low for low, _ in pairs), sum(high for _, high in pairs)
 
 
 def _side_by_side(seconds: Sequence[float], lanes: int) -> float:

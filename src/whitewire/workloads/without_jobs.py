@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records.jobs import ANY_METRICS, moved, segment
+from whitewire.records.jobs import ANY_METRICS, losses, moved
 from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
@@ -72,11 +72,4 @@ class WithoutJobs(Workload):
             excess = wire / expected - 1
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
                 why.append(Reason("wire", {"links": links, "excess": excess, "megabytes": expected / 1e6}))
-        segments = (found["client_wire_bytes"] + found["datanode_wire_bytes"]) / segment(record)
-        again = found["tcp_retransmits"] / segments
-        if again > limits["retransmit_share"]:
-            why.append(Reason("retransmits", {"share": again, "bound": limits["retransmit_share"]}))
-        dropped = found["queue_drops"] / segments
-        if dropped > limits["queue_drop_share"] and not record.get("asked", {}).get("cross_traffic"):
-            why.append(Reason("drops", {"share": dropped, "bound": limits["queue_drop_share"]}))
-        return why
+        return why + losses(record, limits, found["client_wire_bytes"] + found["datanode_wire_bytes"])

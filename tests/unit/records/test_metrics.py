@@ -159,7 +159,8 @@ def test_a_run_within_all_bounds_is_valid():
 )
 def test_each_bound_makes_a_run_invalid(metric, value, says):
     record, found = valid()
-    found[metric] = value
+    for each in (record, found):
+        each.update({metric: value} if metric in each else {})
     (fault,) = workloads.run_faults(record, found, LIMITS)
     assert says in str(fault)
 

@@ -106,6 +106,23 @@ def test_a_start_says_how_long_it_takes_and_when_it_ends(two):
     assert " min to " in free
 
 
+def test_on_a_site_blocks_of_one_paper_are_side_by_side_and_one_block_has_one_lane(two, monkeypatch):
+    testbed, papers, designs = two
+    site = testbed | {"kind": "slurm", "lanes": 4}
+    monkeypatch.setattr(ahead, "time_in_words", "{:.0f} s".format)
+
+    def seconds(blocks, lanes):
+        rows = [row | {"block": f"quick-{place % blocks}"} for place, row in enumerate(designs["chelsio-iwarp"])]
+        own = {"described": papers, "lanes": lanes, "in_all": (4, 4)}
+        made = plan.Plan(["chelsio-iwarp"], "nowhere", "quick", 1, {"chelsio-iwarp": rows}, **own)
+        found = re.search(r"about (\d+) s to (\d+) s of measuring on (\d) lanes? ", ahead.outlook_of(made, site))
+        return [int(each) for each in found.groups()]
+
+    alone, apart = seconds(1, 1), seconds(2, 2)
+    assert (alone[2], apart[2]) == (1, 2)
+    assert apart[1] < 0.8 * alone[1]
+
+
 def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch):
     testbed, papers, designs = two
     name = "emulex-2012"
