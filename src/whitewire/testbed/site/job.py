@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,7 @@ from whitewire.testbed.site.schedulers import SCHEDULERS
 EARLY_S = 30.0
 """Seconds before the end of a job's time at which Whitewire stops, which leaves time to clean up all hosts."""
 CLEAN_UP_S = 25.0
-"""Longest time for that clean-up, in seconds, because commands that still run on hosts hold it up."""
+"""Longest time in seconds for that clean-up, which commands that still run on hosts hold up."""
 
 
 class JobTestbed(RemoteTestbed):
@@ -73,20 +74,16 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
         yield
         return
     signals = {*SCHEDULERS[config["kind"]].signals, signal.SIGALRM}
+    late = threading.Timer(CLEAN_UP_S, _end_at_once)
+    late.daemon = True
 
     def end(number: int, _: object) -> None:
         for each in signals:
             signal.signal(each, signal.SIG_IGN)  # later signals must not interrupt the clean-up
         why = f"the job ends ({signal.Signals(number).name})"
         print(f"whitewire: {why}: finished runs are kept; start it again in another job", file=sys.stderr, flush=True)
-        signal.signal(signal.SIGALRM, lambda *_: end_at_once(number))
-        signal.setitimer(signal.ITIMER_REAL, CLEAN_UP_S)
+        late.start()
         sys.exit(128 + number)
-
-    def end_at_once(number: int) -> None:
-        rest = f"the hosts end them by themselves, within {shell.WATCH_PATIENCE_S} s"
-        print(f"whitewire: commands still run after {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True)
-        os._exit(128 + number)
 
     before = {number: signal.signal(number, end) for number in signals}
     left = seconds_left(config)
@@ -95,6 +92,14 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        late.cancel()
+        if math.isfinite(left):
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_at_once() -> None:
+    rest = f"the hosts end them by themselves, within {shell.WATCH_PATIENCE_S} s"
+    print(f"whitewire: commands still run after {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True)
+    os._exit(1)
