@@ -19,14 +19,14 @@ from tests.contract.test_site_ssh import runs_of, within
 from tests.support import images
 from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
-from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
+from tests.support.site import EXECUTOR, SCALE, SEEN_BY_NODES, SlurmSite, description
 from whitewire.paths import HOME
 
 BLOCK, RUNS = "smoke-1", 14
 PATIENCE_S = 900
 """Longest time of each of a test's three parts."""
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3 * PATIENCE_S + 300)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3 * PATIENCE_S + 300), SEEN_BY_NODES]
 
 
 @pytest.fixture
