@@ -112,6 +112,8 @@ def slurm_testbed(slurm):
 @pytest.fixture(scope="package")
 def shelf() -> Iterator[Path]:
     """A folder that all hosts see: /tmp is each host's own."""
+    if HOME.is_relative_to("/tmp"):
+        pytest.skip("hosts have a /tmp of their own and do not see this clone")
     with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
         yield Path(folder)
 

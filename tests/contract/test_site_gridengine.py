@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
 from tests.support.gridengine import SLOTS, open_grid_site
-from tests.support.site import SCALE, description
+from tests.support.site import SCALE, SEEN_BY_NODES, description
 from whitewire.paths import HOME
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site.job import JobTestbed, nodes_of
@@ -95,7 +95,7 @@ def another_job(site, script, *options):
         os.environ["JOB_ID"] = site.job = site.submit("sleep 3600")
 
 
-@pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
+@SEEN_BY_NODES
 def test_the_warning_before_the_end_of_a_job_ends_all_of_it(site, config):
     """qsub -notify: SIGUSR2, and SIGKILL some seconds later."""
     site.write(f"{site.shared}/program.py", PROGRAM.format(

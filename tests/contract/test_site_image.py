@@ -213,7 +213,7 @@ PAPERS = {
 
 @pytest.mark.cluster
 @pytest.mark.slow
-@pytest.mark.timeout(2400)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("paper", list(PAPERS))
 @pytest.mark.parametrize("way", list(OPEN))
 def test_a_paper_in_the_image(way, paper, image, in_image, tmp_path, monkeypatch, can_emulate, emulated_config):

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
-from tests.support.site import EXECUTOR, SCALE
+from tests.support.site import EXECUTOR, SCALE, SEEN_BY_NODES
 from whitewire.errors import UserError
 from whitewire.install import doctor
 from whitewire.paths import HOME
@@ -146,7 +146,7 @@ def snakemake(program, **files):
             yield popen, Path(folder)
 
 
-@pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
+@SEEN_BY_NODES
 def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
     """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
     slurm_site.slurm("scancel", slurm_site.job)
@@ -163,7 +163,7 @@ def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
         slurm_site.rejoin()
 
 
-@pytest.mark.skipif(HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone")
+@SEEN_BY_NODES
 def test_a_cancelled_job_ends_the_workflow_and_says_so(slurm_site):
     slurm_site.slurm("scancel", slurm_site.job)
     try:

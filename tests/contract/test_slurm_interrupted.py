@@ -19,12 +19,14 @@ from tests.contract.test_site_ssh import runs_of, within
 from tests.support import images
 from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
-from tests.support.site import EXECUTOR, SCALE, SlurmSite, description
+from tests.support.site import EXECUTOR, SCALE, SEEN_BY_NODES, SlurmSite, description
 from whitewire.paths import HOME
 
 BLOCK, RUNS = "smoke-1", 14
+PATIENCE_S = 900
+"""Longest time of each of a test's three parts."""
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3 * PATIENCE_S + 300), SEEN_BY_NODES]
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ class Measuring:
         self.site, self.block = site, project / "results" / "site" / TEMPLATE / "raw" / BLOCK
         argv = [sys.executable, "-m", "snakemake", "--profile", str(HOME / "profiles/slurm"), "measured",
                 "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]  # fmt: skip
-        own = {"PAPERS": TEMPLATE, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0"}
+        own = {"PAPERS": TEMPLATE, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0",
+               "OUTLIERS": "mark"}  # fmt: skip
         outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"} | own | EXECUTOR
         self.log = project / "snakemake.log"
         with self.log.open("wb") as log:
@@ -66,7 +69,7 @@ class Measuring:
 
     def wait_for(self, runs: int) -> str:
         """Wait for so many finished runs; the number of the job that makes them."""
-        deadline = time.monotonic() + 600  # the curves of the nodes' drives come first
+        deadline = time.monotonic() + PATIENCE_S  # the curves of the nodes' drives come first
         while len(self.kept()) < runs:
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
@@ -75,7 +78,7 @@ class Measuring:
         return job
 
     def end(self) -> int:
-        return self.process.wait(timeout=600)
+        return self.process.wait(timeout=PATIENCE_S)
 
     def close(self) -> None:
         self.process.kill()

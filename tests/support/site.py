@@ -28,8 +28,11 @@ from whitewire.testbed.emulated.software import ROOT
 from whitewire.testbed.emulated.switch import shaped
 
 USER, UID = "researcher", 1000
-EXECUTOR = {"PYTHONPATH": str(HOME / ".cache" / "slurm-executor")}
-"""With it Snakemake finds its executor for Slurm, as set-up installs it."""
+EXECUTOR = {"PYTHONPATH": f"{HOME / '.cache' / 'slurm-executor'}:{HOME / 'src'}"}
+"""With it Snakemake finds its executor for Slurm, as set-up installs it, and jobs find the programs under test."""
+SEEN_BY_NODES = pytest.mark.skipif(
+    HOME.is_relative_to("/tmp"), reason="nodes have a /tmp of their own and do not see this clone"
+)
 WORK, DATA = "/tmp/work", ["/tmp/data1", "/tmp/data2"]
 """Folders below a host's own /tmp."""
 SCALE = 20

@@ -53,10 +53,6 @@ use rule links_network as links_drives with:
     priority: REPORTING + 1
     params:
         part="drives",
-        testbed=plan.testbed,
-        results=subpath(output.record, ancestor=2),
-        effort=results.survey_effort(plan),
-        description=plan.description,
 
 
 use rule links_network as links_rdma with:
@@ -70,10 +66,6 @@ use rule links_network as links_rdma with:
     priority: REPORTING
     params:
         part="rdma",
-        testbed=plan.testbed,
-        results=subpath(output.record, ancestor=2),
-        effort=results.survey_effort(plan),
-        description=plan.description,
 
 
 use rule links_network as links_transports with:
@@ -87,10 +79,6 @@ use rule links_network as links_transports with:
     priority: REPORTING
     params:
         part="transports",
-        testbed=plan.testbed,
-        results=subpath(output.record, ancestor=2),
-        effort=results.survey_effort(plan),
-        description=plan.description,
         transports=results.measured_transports(plan.testbed),
 
 

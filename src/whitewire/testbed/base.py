@@ -23,6 +23,7 @@ import psutil
 
 from whitewire.atomic import check_space
 from whitewire.description.capabilities import Capabilities, capabilities_of
+from whitewire.description.transports import Transport
 from whitewire.errors import UserError
 from whitewire.records.samples import ETHERNET, HEADERS, MTU
 from whitewire.testbed.each import on_each
@@ -320,11 +321,13 @@ class Testbed(ABC):
     def capabilities(self) -> Capabilities:
         return capabilities_of(self.config)
 
-    def preflight(self, bare: bool = False) -> None:  # noqa: B027 - not every testbed has to look
+    def preflight(  # noqa: B027 - not every testbed has to look
+        self, bare: bool = False, transport: Transport | None = None
+    ) -> None:
         """Check all hosts before anything is started; does nothing where the testbed makes its own hosts.
 
-        `bare`: check only what measurements of links and drives need, without Java and Hadoop. Raises a UserError that
-        names unusable hosts.
+        `bare`: check only what measurements of links and drives need, without Java and Hadoop. `transport`: the only
+        one whose needs are checked; None: all of the testbed. Raises a UserError that names unusable hosts.
         """
 
     @abstractmethod

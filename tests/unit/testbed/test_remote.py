@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 import time
 from dataclasses import replace
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 from whitewire import paths
 from whitewire.cluster import yarn
+from whitewire.description import transports
 from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
@@ -839,14 +841,24 @@ def test_a_folders_drive_is_that_below_its_partition(tmp_path):
     assert said == ["sda", "sda,sdb", str(tmp_path.stat().st_dev)]
 
 
-def test_ports_count_only_where_a_transport_needs_them_and_are_noted():
+def test_ports_count_only_where_a_transport_needs_them_and_are_noted(monkeypatch, capsys):
     assert preflight.problems(seen(), NEEDS) == []
     assert preflight.problems(seen(**ABLE | {"ports": "", "locked": "64"}), NEEDS) == []
     note = "RDMA ports: mlx5_0/1 ACTIVE on eno1 eno1.100, mlx5_1/1 DOWN on eno2 on datanode1"
     assert note in preflight.notes([seen(**ABLE)])
-    described = example("ssh") | {"transports": {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}}
-    assert preflight.Needs.of(described, 1).rdma and not preflight.Needs.of(example("ssh"), 1).rdma
-    assert not preflight.Needs.of(described, 1, bare=True).rdma
+    monkeypatch.setattr(preflight, "look", lambda report, **_: report)
+    monkeypatch.setattr(preflight, "send_image", lambda testbed: None)
+    config = {"fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
+    config["transports"] = {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}
+    without = seen(**ABLE | {"ports": ""})
+    site = SimpleNamespace(config=config, source="site.yaml", k=1, image=None, hosts=[without])
+    tcp, rsockets = transports.defined(config)
+    for needless in ({"transport": tcp}, {"bare": True}):
+        preflight.check_hosts(site, sys.stdout, **needless)
+    for needed in ({"transport": rsockets}, {}):
+        with pytest.raises(UserError, match="1 of 1 hosts cannot be used: .*: no RDMA port on eno1, found none"):
+            preflight.check_hosts(site, sys.stdout, **needed)
+    assert "no RDMA port on eno1" in capsys.readouterr().out
 
 
 def test_a_library_that_is_not_there_is_found_by_the_loader_itself():

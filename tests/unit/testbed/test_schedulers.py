@@ -368,6 +368,17 @@ def test_a_measurement_ends_before_its_jobs_time_is_up(tmp_path):
     assert done.returncode == 128 + signal.SIGALRM and "the job ends (SIGALRM)" in done.stderr
 
 
+def test_commands_that_go_on_hold_the_end_up_for_a_bounded_time():
+    """A worker thread waits for such a command, and its pool for the thread."""
+    does = "with ThreadPoolExecutor() as pool: pool.submit(time.sleep, 50); os.kill(os.getpid(), signal.SIGTERM)"
+    text = PROGRAM.format(kind="slurm", name="SIGTERM", does=does)
+    bounded = f"from concurrent.futures import ThreadPoolExecutor\nfrom whitewire.testbed.site import job\n{text}"
+    argv = [sys.executable, "-c", bounded.replace("with within", "job.CLEAN_UP_S = 1\nwith within")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=40)
+    assert (done.returncode, done.stdout) == (1, "up\n")
+    assert "whitewire: commands still run after 1 s: the hosts end them by themselves, within " in done.stderr
+
+
 def test_elsewhere_signals_are_what_they_were():
     before = signal.getsignal(signal.SIGUSR2)
     for kind in ("emulated", "ssh"):

@@ -7,12 +7,14 @@ import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from whitewire import lanes
 from whitewire.errors import UserError
+from whitewire.testbed.site import shell
 from whitewire.testbed.site.inventory import ALL_LANES, machines, named, of_lane, of_nodes
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import Layout
@@ -20,6 +22,8 @@ from whitewire.testbed.site.schedulers import SCHEDULERS
 
 EARLY_S = 30.0
 """Seconds before the end of a job's time at which Whitewire stops, which leaves time to clean up all hosts."""
+CLEAN_UP_S = 25.0
+"""Longest time in seconds for that clean-up, which commands that still run on hosts hold up."""
 
 
 class JobTestbed(RemoteTestbed):
@@ -63,19 +67,22 @@ def seconds_left(config: Mapping[str, Any]) -> float:
 def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
     """Exit cleanly when the scheduler signals the end of the current job, or EARLY_S before its time is up.
 
-    No further run starts, the hosts are cleaned up, and the exit status shows that work is left. On testbeds without
-    a job this does nothing.
+    No further run starts, the hosts are cleaned up, and the exit status shows that work is left. After CLEAN_UP_S the
+    process ends at once, and leaves the rest to the hosts' watchers. On testbeds without a job this does nothing.
     """
     if config["kind"] not in SCHEDULERS:
         yield
         return
     signals = {*SCHEDULERS[config["kind"]].signals, signal.SIGALRM}
+    late = threading.Timer(CLEAN_UP_S, _end_at_once)
+    late.daemon = True
 
     def end(number: int, _: object) -> None:
         for each in signals:
             signal.signal(each, signal.SIG_IGN)  # later signals must not interrupt the clean-up
         why = f"the job ends ({signal.Signals(number).name})"
         print(f"whitewire: {why}: finished runs are kept; start it again in another job", file=sys.stderr, flush=True)
+        late.start()
         sys.exit(128 + number)
 
     before = {number: signal.signal(number, end) for number in signals}
@@ -85,7 +92,14 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     finally:
+        late.cancel()
         if math.isfinite(left):
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_at_once() -> None:
+    rest = f"the hosts end them by themselves, within {shell.WATCH_PATIENCE_S} s"
+    print(f"whitewire: commands still run after {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True)
+    os._exit(1)

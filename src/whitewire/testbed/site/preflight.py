@@ -167,7 +167,6 @@ class Needs:
             rates=rates,
             ports=only_iperf3 if "cluster" in config else _PORTS,
             only=only,
-            rdma=any(transport.kind == transports.RDMA for transport in transports.defined(config)),
         )
 
 
@@ -614,21 +613,23 @@ def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False) -> list[HostReport]:
+def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transport: Transport | None = None
+                ) -> list[HostReport]:  # fmt: skip
     """Check all hosts and print the table. Raises a UserError that names unusable hosts.
 
-    `bare`: check only what measuring links and drives needs.
+    `bare`, `transport`: see Testbed.preflight().
     """
     needs = Needs.of(testbed.config, testbed.k, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
     send_image(testbed)
-    ways = () if bare else transports.defined(testbed.config)
+    ways = [] if bare else [transport] if transport else transports.defined(testbed.config)
     reports = on_each(testbed.hosts, partial(look, site=site, ways=ways), len(testbed.hosts))
     digest = testbed.image.digest if testbed.image else ""
     needs = replace(
         needs,
         java_home=most_common(report.java_home for report in reports),
         image=digest or most_common(report.image for report in reports),
+        rdma=any(way.kind == transports.RDMA for way in ways),
         alike=usual(reports),
         holders=holders(reports),
     )

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from whitewire.description.transports import Transport
 from whitewire.errors import UserError
 from whitewire.records.samples import TICKS
 from whitewire.testbed.base import CommandFailed, Fabric, Testbed, piped
@@ -68,9 +69,9 @@ class RemoteTestbed(Testbed):
 
     # -- life ---------------------------------------------------------------------------------------------
 
-    def preflight(self, bare: bool = False) -> None:
+    def preflight(self, bare: bool = False, transport: Transport | None = None) -> None:
         """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
-        check_hosts(self, sys.stderr, bare)
+        check_hosts(self, sys.stderr, bare, transport)
 
     def __enter__(self) -> RemoteTestbed:
         try:
