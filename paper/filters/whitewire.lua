@@ -59,6 +59,7 @@ function Link(link)
   -- Which anchors a heading gets is up to whoever shows the Markdown.
   if plain and link.classes:includes("crossref") then return link.content end
   if not link.classes:includes("data-link") then return nil end
+  if brief then return {} end
   if typst or plain then
     local name = link.attributes["data-file"] or ""
     return { pandoc.Str("data: "), pandoc.Code(name) }

@@ -17,9 +17,9 @@ brief_tables <- function(paper = paper_id()) {
 brief_part <- function(title, table) if (is.null(table)) "" else sprintf("\n**%s**\n%s", title, table)
 
 # In a box of Typst, so that no line ends after its hyphen.
-brief_id <- function(claim) sprintf("`#box[*%s*]`{=typst}", claim)
+boxed <- function(text) sprintf("`#box[%s]`{=typst}", text)
 
-brief_claim <- function(table) paste(brief_id(table$claim), safe(table$statement))
+brief_claim <- function(table) paste(boxed(sprintf("*%s*", table$claim)), safe(table$statement))
 
 # NULL without claims.
 brief_claims <- function(table, paper = paper_id()) {
@@ -38,7 +38,7 @@ brief_consistent <- function(table) {
     return("")
   }
   sprintf("\n**%s consistent** with the paper's own numbers: %s.\n",
-          count_of(nrow(table), "claim is", "claims are"), paste(brief_id(table$claim), collapse = ", "))
+          count_of(nrow(table), "claim is", "claims are"), paste(boxed(table$claim), collapse = ", "))
 }
 
 # The verdict and the runs behind it; of an open claim why it is open.
