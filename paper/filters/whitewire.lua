@@ -271,10 +271,10 @@ local function fold_parts(blocks)
   return out
 end
 
--- What a brief has of a report: the answer, and tables of its own (R/text/brief.R). A figure too tall for the rest of a page
--- gives it to the text behind it.
+-- What a brief has of a report: the answer, and tables of its own (R/text/brief.R). Figures go to the foot of a page, so that
+-- text fills the page before a tall one.
 local function shortened(blocks)
-  local float = pandoc.RawBlock("typst", "#show figure.where(kind: image): set figure(placement: auto)")
+  local float = pandoc.RawBlock("typst", "#show figure.where(kind: image): set figure(placement: bottom)")
   local out, depth = pandoc.Blocks({ float }), 9 -- what stands before the first heading sets type
   for _, block in ipairs(blocks) do
     if block.t == "Header" and (depth == 0 or block.level <= depth) then
