@@ -59,6 +59,7 @@ function Link(link)
   -- Which anchors a heading gets is up to whoever shows the Markdown.
   if plain and link.classes:includes("crossref") then return link.content end
   if not link.classes:includes("data-link") then return nil end
+  if brief then return {} end
   if typst or plain then
     local name = link.attributes["data-file"] or ""
     return { pandoc.Str("data: "), pandoc.Code(name) }
@@ -270,9 +271,11 @@ local function fold_parts(blocks)
   return out
 end
 
--- What a brief has of a report: the answer, and tables of its own (R/text/brief.R).
+-- What a brief has of a report: the answer, and tables of its own (R/text/brief.R). Figures go to the foot of a page, so that
+-- text fills the page before a tall one.
 local function shortened(blocks)
-  local out, depth = pandoc.Blocks({}), 9 -- what stands before the first heading sets type
+  local float = pandoc.RawBlock("typst", "#show figure.where(kind: image): set figure(placement: bottom)")
+  local out, depth = pandoc.Blocks({ float }), 9 -- what stands before the first heading sets type
   for _, block in ipairs(blocks) do
     if block.t == "Header" and (depth == 0 or block.level <= depth) then
       depth = block.identifier == "sec-summary" and block.level or 0

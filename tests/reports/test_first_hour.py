@@ -86,5 +86,5 @@ def test_a_paper_that_fails_keeps_no_other_from_the_start_page(first_hour, tmp_p
     assert done.returncode == 1
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text()))
     assert re.search(r"Its last run stopped \(memory: [^)]*\)?[^:]*: make papers PAPERS=qubole-2015", text)
-    assert re.search(r"Its last run stopped \(memory: .{0,200}What stands here is from before", text)
+    assert re.search(r"Its last run stopped \(memory: .{0,200}These results are of an earlier run", text)
     assert "42 claims" in text

@@ -95,4 +95,4 @@ def test_a_brief_has_the_answer_the_verdicts_and_what_is_not_testable_on_few_pag
         assert "In brief" in text and description["headline"] in text
         ids = "".join(text.split())  # a line may end after an id's hyphen
         assert {claim["id"] for claim in description["claims"] if claim["id"] not in ids} == set()
-        assert not re.search(r"\?\?|@(?:fig|tbl|sec)-", text)
+        assert not re.search(r"\?\?|@(?:fig|tbl|sec)-|^data: ", text, re.MULTILINE)

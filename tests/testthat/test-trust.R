@@ -76,7 +76,7 @@ test_that("where nothing was asked it says how to ask, and on a site that it is 
     expect_false(has_trust())
     expect_match(trust_sentence(), "`make trust` measures it", fixed = TRUE)
   })
-  with_trust(list(), expect_match(trust_sentence(), "of emulated testbeds only", fixed = TRUE), kind = "ssh")
+  with_trust(list(), expect_match(trust_sentence(), "to emulated testbeds alone", fixed = TRUE), kind = "ssh")
   with_trust(list(summary = summary[0, ]), {
     for (table in list(trust_table, trust_load_table, trust_lanes_table, trust_scales_table, trust_order_table)) {
       expect_match(as.character(table()), "Not asked.", fixed = TRUE)

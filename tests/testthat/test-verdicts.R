@@ -97,7 +97,7 @@ test_that("a citation says what made the runs, what is claimed, what was found a
   })
 })
 
-test_that("a brief has what is claimed and found per claim, why one is open, and what is not testable per reason", {
+test_that("a brief has findings, why a claim is open, consistent claims by id, and what is not testable by reason", {
   claim <- function(id, ...) {
     base <- list(claim = id, statement = "s", route = "emulated", relation = "within", unit = "1", n = 3, estimate = 6.2,
                  low = 4.9, high = 7.9, expected = 4, expected_low = 3.5, expected_high = 4.5, verdict = "not reproduced")
@@ -107,14 +107,18 @@ test_that("a brief has what is claimed and found per claim, why one is open, and
   with_verdicts(rbind(
     claim("P1"), claim("P2", verdict = "inconclusive", low = 3), untested("P3", "missing: x; testbed that would do: y"),
     claim("P4", verdict = "consistent", route = "arithmetic", low = NA, high = NA, n = NA), untested("P5", "missing: x."),
-    claim("P6", verdict = "inconclusive", estimate = NA, low = NA, high = NA, n = 0, reason = "no run of a; 3 more")
+    claim("P6", verdict = "inconclusive", estimate = NA, low = NA, high = NA, n = 0, reason = "no run of a; 3 more"),
+    claim("P7", verdict = "inconsistent", route = "arithmetic", low = NA, high = NA, n = NA),
+    claim("P8", verdict = "inconclusive", low = 3, runs_needed = NA, reason = "6.2; but P-K01 failed; open")
   ), {
     text <- gsub("\u00a0", " ", brief_tables("p"))
     for (line in c(
       "| `#box[*P1*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
       "| 6.2 (3 to 7.9) | [too wide to say]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
-      "| `#box[*P4*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 | [consistent]{.badge .consistent} arithmetic |",
-      "| `#box[*P6*]`{=typst} s | 4 (3.5 to 4.5) | none | [not measured yet]{.badge .inconclusive} n = 0; no run of a |",
+      "| `#box[*P7*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 | [inconsistent]{.badge .inconsistent} arithmetic |",
+      "**1 claim is consistent** with the paper's own numbers: `#box[P4]`{=typst}.",
+      "[not measured yet]{.badge .inconclusive} n = 0; 2 more runs a cell for an interval |",
+      "[too wide to say]{.badge .inconclusive} n = 3; but P-K01 failed |",
       "| `#box[*P3*]`{=typst} s; `#box[*P5*]`{=typst} s | missing: x |"
     )) {
       expect_match(text, line, fixed = TRUE)

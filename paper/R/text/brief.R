@@ -1,21 +1,25 @@
-# The tables of a paper's brief (<paper>.brief.pdf): per claim what is claimed, what was found and how sure that is; per
-# reason what is not testable.
+# The tables of a paper's brief (<paper>.brief.pdf): per claim what is claimed, what was found and how sure that is, but
+# consistent claims by id alone; per reason what is not testable.
 
 brief_tables <- function(paper = paper_id()) {
   table <- read_verdicts(paper)
   tested <- table[!untestable(table), ]
   own <- tested[!by_runs(tested), ]
+  consistent <- own$verdict %in% "consistent"
   knitr::asis_output(paste0(
     brief_part("Claims judged by runs", brief_claims(tested[by_runs(tested), ], paper)),
-    brief_part("Claims judged by the paper's own numbers", brief_claims(own[order(own$verdict), ], paper)),
+    brief_part("Claims judged by the paper's own numbers", brief_claims(own[!consistent, ], paper)),
+    brief_consistent(own[consistent, ]),
     brief_part("Claims that are not testable here", brief_untestable(table[untestable(table), ]))
   ))
 }
 
 brief_part <- function(title, table) if (is.null(table)) "" else sprintf("\n**%s**\n%s", title, table)
 
-# An id in a box of Typst, so that no line ends after its hyphen.
-brief_claim <- function(table) sprintf("`#box[*%s*]`{=typst} %s", table$claim, safe(table$statement))
+# In a box of Typst, so that no line ends after its hyphen.
+boxed <- function(text) sprintf("`#box[%s]`{=typst}", text)
+
+brief_claim <- function(table) paste(boxed(sprintf("*%s*", table$claim)), safe(table$statement))
 
 # NULL without claims.
 brief_claims <- function(table, paper = paper_id()) {
@@ -26,6 +30,15 @@ brief_claims <- function(table, paper = paper_id()) {
     Claim = brief_claim(table), Claimed = expected_text(table),
     Found = ifelse(is.na(table$estimate), "none", estimate_text(table)), Verdict = brief_verdict(table, paper)
   ), widths = c(46, 15, 17, 22))
+}
+
+# "**9 claims are consistent** with the paper's own numbers: X-C01, X-C02, ..."
+brief_consistent <- function(table) {
+  if (nrow(table) == 0) {
+    return("")
+  }
+  sprintf("\n**%s consistent** with the paper's own numbers: %s.\n",
+          count_of(nrow(table), "claim is", "claims are"), paste(boxed(table$claim), collapse = ", "))
 }
 
 # The verdict and the runs behind it; of an open claim why it is open.
@@ -40,12 +53,13 @@ brief_verdict <- function(table, paper = paper_id()) {
 }
 
 brief_reason <- function(row) {
-  if (is.na(row$estimate)) {
+  if (!is.na(row$runs_needed)) {
+    runs <- count_of(trimmed(row$runs_needed, 4), "more run", "more runs")
+    paste(runs, "a cell", if (is.na(row$low)) "for an interval" else "to decide")
+  } else if (is.na(row$estimate)) {
     safe(with_minus(first_clause(own_reason(row))))
-  } else if (is.na(row$runs_needed)) {
-    decided_by(row)
   } else {
-    paste(count_of(trimmed(row$runs_needed, 4), "more run", "more runs"), "a cell to decide")
+    first_clause(decided_by(row))
   }
 }
 

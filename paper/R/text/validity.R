@@ -44,7 +44,7 @@ at_once_sentence <- function() {
     sprintf("%s to %s of %d in %s", seen[[1]], seen[[2]], as.integer(tasks[[name]]), code(name))
   }, character(1))
   paste0("TestDFSIO's tasks start seconds apart. How many read or wrote while one did, by their own logs: ",
-         listed(met), ". A rate that is said of all tasks together counts only where three quarters of them met ",
+         listed(met), ". A rate of all tasks together counts only where three quarters of them met ",
          "and the processors were not short for more than half of that time.")
 }
 

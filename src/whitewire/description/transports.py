@@ -24,8 +24,9 @@ TAKEN = {
 }
 """Variables that no transport may set, and why."""
 TRANSPORT_NEEDED = (
-    "it needs a transport of kind rdma: hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's network, and "
-    "under `transports` of the testbed's file the library that puts sockets on them (docs/sites/transports.md)"
+    "it needs a transport of kind rdma; that takes hosts with RDMA adapters (InfiniBand, RoCE or iWARP) on the run's "
+    "network, and under `transports` of the testbed's file the library that puts sockets on them "
+    "(docs/sites/transports.md)"
 )
 """Needs of a cell over RDMA that a testbed lacks."""
 

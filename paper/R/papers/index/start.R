@@ -167,7 +167,7 @@ paper_card <- function(paper) {
   if (!file.exists(paste0(paper, ".qmd"))) links <- "This paper has no report yet."
   paste0("::: {.card}\n\n", heading, card_findings(paper), "\n\n",
          verdict_strip(paper), verdict_sentence(paper), "\n\n", controls_line(paper), "\n\n",
-         if (!is.null(why)) paste0("Its last run stopped (", why, "). What stands here is from before.\n\n"),
+         if (!is.null(why)) paste0("Its last run stopped (", why, "). These results are of an earlier run.\n\n"),
          links, "\n\n:::\n")
 }
 

@@ -35,11 +35,10 @@ trust_record <- function() {
 trust_sentence <- function() {
   plan <- links_record()$plan
   if (!is.null(plan$kind) && plan$kind != "emulated") {
-    return(paste("This is asked of emulated testbeds only: where links are made here it is known what they should",
-                 "carry."))
+    return("This applies to emulated testbeds alone: only of links made here the right rate is known.")
   }
   if (!has_trust()) {
-    return(paste("It was not asked yet, or not to the end. `make trust` measures it in 50 minutes at most: links",
+    return(paste("Not measured yet, or not to the end. `make trust` measures it in 50 minutes at most: links",
                  "against what is set, runs on links of known ratio, one link under two names, one k against another,",
                  "load from outside, other lanes and the order of runs."))
   }
