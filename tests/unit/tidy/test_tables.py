@@ -407,6 +407,14 @@ def test_metrics_of_a_run_stay_what_they_were_to_the_last_digit(workload):
     assert made == kept
 
 
+def test_a_report_of_a_part_without_metrics_is_one_line():
+    record = json.loads((RUNS / "hibench" / "run.json").read_text())
+    (report,) = record["reports"]
+    other = record | {"reports": [report | {"name": name} for name in ("append", "write")]}
+    with pytest.raises(UserError, match="run.json: found Unreadable: a row of 'append' in reports"):
+        list(_of_each([(RUNS / "hibench", other)], lambda folder, record: metric_rows(folder, record, [])))
+
+
 def test_every_workload_has_such_a_run():
     like_another = {"wordcount", "sleep", "randomwriter", "randomtextwriter"}
     assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.WORKLOADS} - like_another
