@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from whitewire.description.paper import Paper, cells_of
 from whitewire.estimands.base import Problem
+from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import HOME
 from whitewire.text import one_of
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
@@ -112,15 +113,20 @@ def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Pro
     for level, settings in experiment.get("settings", {}).items():
         for name, value in settings.items():
             kinds = daemons_that_read(name)
-            of_its_reader = _of_clients(workload, name) if kinds is None else _of_daemons(workload, name, value, kinds)
+            if kinds is None:
+                of_its_reader = _of_clients(workload, name, value)
+            else:
+                of_its_reader = _of_daemons(workload, name, value, kinds)
             if fault := of_its_reader or of_any(name, value):
                 yield f".settings.{level}", *fault
 
 
-def _of_clients(workload: Workload, name: str) -> SettingFault | None:
-    if workload.settings_of_clients:
-        return None
-    return name, f"a setting of daemons: {workload.name} measures no client", ()
+def _of_clients(workload: Workload, name: str, value: object) -> SettingFault | None:
+    if not workload.settings_of_clients:
+        return name, f"a setting of daemons: {workload.name} measures no client", ()
+    if name == PACKET_SIZE and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        return {name: value}, "a whole number of bytes, at least 1, which shrinks with blocks", ()
+    return None
 
 
 def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[str]) -> SettingFault | None:
