@@ -279,7 +279,7 @@ def differences(one: Results, two: Results, names: tuple[str, str]) -> Iterator[
             yield f"no environment was recorded in {name}"
 
 
-def compared(results: Results) -> Hashable:
+def compared_content(results: Results) -> tuple[Hashable, ...]:
     """What differences() compares of a paper's results, as one value; None in it for a table that is not there."""
     design, scale = results.design, results.scale
     return (

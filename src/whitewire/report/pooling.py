@@ -23,7 +23,7 @@ from whitewire.estimands.curve_fit import AIC
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.estimands.trend import Trend
 from whitewire.levels import level_text
-from whitewire.report.comparison import Results, compared, differences, efforts_in, listed
+from whitewire.report.comparison import Results, compared_content, differences, efforts_in, listed
 from whitewire.report.one_claim import BY_LINK, BY_NUMBER
 from whitewire.report.sites import ComparedSite
 from whitewire.rule import ALPHA
@@ -183,7 +183,7 @@ def messages_of_sites(sites: Sequence[ComparedSite]) -> Iterator[dict[str, str]]
 
 def _usual(sites: Sequence[ComparedSite], paper: str) -> ComparedSite:
     """The first of the most sites that are alike, among those with a design and its scale if there are any."""
-    each = [compared(site.papers[paper]) for site in sites]
+    each = [compared_content(site.papers[paper]) for site in sites]
     alike = Counter(each)
     return sites[each.index(max(each, key=lambda own: (None not in own, alike[own])))]
 

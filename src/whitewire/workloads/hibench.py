@@ -15,7 +15,7 @@ from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.tools import hibench
 from whitewire.tools.hibench import PROFILE_SIZES, dfsioe_files, profile_file_bytes
-from whitewire.tools.hibench_report import PARTS, Report, report_metrics
+from whitewire.tools.hibench_report import REPORT_PARTS, Report, report_metrics
 from whitewire.workloads import hibench_copy
 from whitewire.workloads.base import Workload
 from whitewire.workloads.bench import Bench, Suite
@@ -56,7 +56,7 @@ class HiBenchWorkload(Workload):
     asks_again: ClassVar[bool] = False
     declares: ClassVar[tuple[Metric, ...]] = (
         *Workload.declares, *TestDfsio.declares, *SUITE_METRICS,
-        *(metric for prefix in ("", *(f"{part}_" for part in PARTS)) for metric in _of_report(prefix)),
+        *(metric for prefix in ("", *(f"{part}_" for part in REPORT_PARTS)) for metric in _of_report(prefix)),
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:
