@@ -57,6 +57,10 @@ _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomte
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """Allowed characters of a setting and its value. A client's JVM gets commands as lines of words between tabs, and a
 shell starts tasks with the text of some settings (options of JVMs, variables)."""
+PACKETS_IN_FLIGHT = "dfs.client.write.max-packets-in-flight", 80
+"""Setting for the number of packets that a client sends without acknowledgement, and Hadoop's default."""
+_COUNTS = (PACKET_SIZE, PACKETS_IN_FLIGHT[0])
+"""Settings of clients that scales and similitude are computed from."""
 SettingFault = tuple[object, str, Sequence[str]]
 """(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
@@ -124,8 +128,8 @@ def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Pro
 def _of_clients(workload: Workload, name: str, value: object) -> SettingFault | None:
     if not workload.settings_of_clients:
         return name, f"a setting of daemons: {workload.name} measures no client", ()
-    if name == PACKET_SIZE and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        return {name: value}, "a whole number of bytes, at least 1, which shrinks with blocks", ()
+    if name in _COUNTS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        return {name: value}, "a whole number, at least 1", ()
     return None
 
 
