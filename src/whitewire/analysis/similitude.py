@@ -17,6 +17,7 @@ import pandas as pd
 import scipy
 
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.hadoop import PACKETS_IN_FLIGHT
 from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
@@ -348,7 +349,7 @@ def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     own = cell.experiment.get("settings", {}).get(cell.levels.get("settings"), {})
     settings = scale.settings(own)
     packet = settings.get(PACKET_SIZE, scale.packet_bytes)
-    name, default = scaling.PACKETS_IN_FLIGHT
+    name, default = PACKETS_IN_FLIGHT
     mtu = cell.levels.get("mtu", cell.experiment["parameters"].get("mtu", MTU))
     packets, time = scale.block_bytes / packet, scale.block_bytes / link
     return found | {

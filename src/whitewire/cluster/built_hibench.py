@@ -142,6 +142,10 @@ class BuiltHiBench:
                 yield f"hibench: workload: found {quoted(name)}, expected one of {names}{suggestion(name, programs)}"
             return
         program = programs[name]
+        parts = [program.part(script) for script in program.runs]
+        if len(parts) > 1 and (other := sorted({*parts} - {*parser.REPORT_PARTS})):
+            yield (f"hibench: workload {name}: found a part {quoted(other[0])} (run_{other[0]}.sh), expected one "
+                   f"run.sh, or {' and '.join(parser.REPORT_PARTS)}")  # fmt: skip
         known = parser.profiles(self.text(program.configuration))
         if known and profile not in known:
             line = f"hibench: profile of {name}: found {quoted(profile)}, expected one of {', '.join(known)}"

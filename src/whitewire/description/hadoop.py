@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from whitewire.description.paper import Paper, cells_of
 from whitewire.estimands.base import Problem
+from whitewire.factors.seen import PACKET_SIZE
 from whitewire.paths import HOME
 from whitewire.text import one_of
 from whitewire.tools.erasure_coding import BUILT_IN, Policy
@@ -56,6 +57,10 @@ _BESIDE = ("mapreduce.terasort.", "mapreduce.randomwriter.", "mapreduce.randomte
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 """Allowed characters of a setting and its value. A client's JVM gets commands as lines of words between tabs, and a
 shell starts tasks with the text of some settings (options of JVMs, variables)."""
+PACKETS_IN_FLIGHT = "dfs.client.write.max-packets-in-flight", 80
+"""Setting for the number of packets that a client sends without acknowledgement, and Hadoop's default."""
+_COUNTS = (PACKET_SIZE, PACKETS_IN_FLIGHT[0])
+"""Settings of clients that scales and similitude are computed from."""
 SettingFault = tuple[object, str, Sequence[str]]
 """(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
@@ -112,15 +117,20 @@ def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Pro
     for level, settings in experiment.get("settings", {}).items():
         for name, value in settings.items():
             kinds = daemons_that_read(name)
-            of_its_reader = _of_clients(workload, name) if kinds is None else _of_daemons(workload, name, value, kinds)
+            if kinds is None:
+                of_its_reader = _of_clients(workload, name, value)
+            else:
+                of_its_reader = _of_daemons(workload, name, value, kinds)
             if fault := of_its_reader or of_any(name, value):
                 yield f".settings.{level}", *fault
 
 
-def _of_clients(workload: Workload, name: str) -> SettingFault | None:
-    if workload.settings_of_clients:
-        return None
-    return name, f"a setting of daemons: {workload.name} measures no client", ()
+def _of_clients(workload: Workload, name: str, value: object) -> SettingFault | None:
+    if not workload.settings_of_clients:
+        return name, f"a setting of daemons: {workload.name} measures no client", ()
+    if name in _COUNTS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        return {name: value}, "a whole number, at least 1", ()
+    return None
 
 
 def _of_daemons(workload: Workload, name: str, value: object, kinds: Collection[str]) -> SettingFault | None:

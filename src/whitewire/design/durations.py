@@ -60,7 +60,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(file_bytes),
         float(block_bytes or parameters["block_size_bytes"]),
         int(parameters["replication"]),
-        int(spec["roles"].get("datanode", 11)),
+        int(paper.roles(experiment, levels).get("datanode", 11)),
         int(drive.get("count", 0)),
         float(drive.get("rate_mb_per_s", 110)),
         float(drive.get("access_time_ms", 0)),

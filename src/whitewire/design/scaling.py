@@ -29,9 +29,6 @@ the time when it started to listen, even if the fabric changes."""
 HDFS_SOCKET_BUFFER = 131072
 """Size in bytes of the fixed buffers of HDFS's data sockets at the time of the papers (DEFAULT_DATA_SOCKET_SIZE)."""
 
-PACKETS_IN_FLIGHT = "dfs.client.write.max-packets-in-flight", 80
-"""Setting for the number of packets that a client sends without acknowledgement, and Hadoop's default."""
-
 COMPLETE_RETRY, COMPLETE_RETRY_MS = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 400
 COMPLETE_TIMES, COMPLETE_RETRIES = "dfs.client.block.write.locateFollowingBlock.retries", 5
 """Settings for a client's first pause before it asks again whether a block is complete (ms) and for the number of

@@ -21,6 +21,7 @@ from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
+from whitewire.testbed.site.inventory import same_machine
 from whitewire.tools import Unreadable, fio, iperf3
 from whitewire.tools.fio import FIO_BLOCK, fio_bandwidth
 from whitewire.tools.iperf3 import iperf3_client, iperf3_result, iperf3_server
@@ -182,7 +183,8 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
           folder: Path, carried: Mapping[tuple[str, str, str], float]) -> list[dict]:  # fmt: skip
     sender, receiver = (str(getattr(host, "target", host.name)) for host in (client, server))
-    before = carried.get((fabric.name, sender, receiver))
+    before = next((rate for (name, one, other), rate in carried.items() if name == fabric.name
+                   and same_machine(one, sender) and same_machine(other, receiver)), None)  # fmt: skip
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(probe_bytes(fabric.rate, seconds) * 2 ** (attempt - 1))

@@ -86,8 +86,8 @@ NET = {
 OF_OVERHEADS = (*NET, "job_floor", "wire_excess")
 """Metrics that rest on the overhead runs of the block besides the run itself."""
 
-NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
-"""Metrics that need a startup overhead."""
+NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net", "wire_excess")
+"""Metrics that no job has whose startup overhead is never measured."""
 LEAST_CARRIED = 0.2
 """Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
@@ -108,7 +108,7 @@ def job_metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -
     if record["floors"]:
         return found
     # HiBench's dfsioe and sleep have no startup overhead; for others (with a `floor`), no overhead run was valid.
-    without = (*NET, "job_floor") if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
+    without = OF_OVERHEADS if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
     return {name: value for name, value in found.items() if name not in without}
 
 

@@ -61,5 +61,5 @@ class Metric:
 
 
 def names_for_claims(*groups: Iterable[Metric]) -> tuple[str, ...]:
-    """Names of those metrics of some groups that claims may use."""
-    return tuple(metric.name for group in groups for metric in group if metric.in_claims)
+    """Names of those metrics of some groups that claims may use, each once."""
+    return tuple(dict.fromkeys(metric.name for group in groups for metric in group if metric.in_claims))

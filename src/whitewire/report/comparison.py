@@ -9,7 +9,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ RATIO_COLUMNS = (
 )
 _TARGET = ("relation", "expected_low", "expected_high")
 ASKED = ("expected", *_TARGET)
+_SCALES = {"kind": "kind of testbed", "k": "k", "data_fraction": "data fraction"}
+"""Columns of an experiment's scale, in words."""
 COMPARED_COLUMNS = (
     "paper", "claim", "statement", "verdict_a", "verdict_b", "agree", "stands", "route_a", "route_b", "unit", *ASKED,
     *(f"{name}_{side}" for side in SIDES for name in ESTIMATE_COLUMNS), "overlap", *RATIO_COLUMNS,
@@ -277,6 +279,17 @@ def differences(one: Results, two: Results, names: tuple[str, str]) -> Iterator[
             yield f"no environment was recorded in {name}"
 
 
+def compared_content(results: Results) -> tuple[Hashable, ...]:
+    """What differences() compares of a paper's results, as one value; None in it for a table that is not there."""
+    design, scale = results.design, results.scale
+    return (
+        None if design.empty else (*efforts_in(design), frozenset(Counter(_cells(design)).items())),
+        None if scale.empty else frozenset(scale[["experiment", *_SCALES]].map(level_text).itertuples(index=False)),
+        frozenset((claim, _target(row)) for (claim,), row in _keyed(results.verdicts, ["claim"]).items()),
+        bool(results.environments),
+    )
+
+
 def _designs(a: Results, b: Results, names: tuple[str, str]) -> Iterable[str]:
     empty = [side for side, paper in zip(names, (a, b), strict=True) if paper.design.empty]
     if empty:
@@ -313,7 +326,7 @@ def _cells(design: pd.DataFrame) -> Iterable[str]:
 def _scales(a: pd.DataFrame, b: pd.DataFrame, names: tuple[str, str]) -> Iterable[str]:
     if a.empty or b.empty:
         return
-    for column, words in (("kind", "kind of testbed"), ("k", "k"), ("data_fraction", "data fraction")):
+    for column, words in _SCALES.items():
         one, two = (side.groupby("experiment")[column].agg(lambda values: sorted(set(values))) for side in (a, b))
         for experiment in one.index.intersection(two.index):
             levels = [listed([level_text(v) for v in side[experiment]]) for side in (one, two)]

@@ -23,7 +23,7 @@ from whitewire.estimands.curve_fit import AIC
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.estimands.trend import Trend
 from whitewire.levels import level_text
-from whitewire.report.comparison import Results, differences, efforts_in, listed
+from whitewire.report.comparison import Results, compared_content, differences, efforts_in, listed
 from whitewire.report.one_claim import BY_LINK, BY_NUMBER
 from whitewire.report.sites import ComparedSite
 from whitewire.rule import ALPHA
@@ -165,8 +165,8 @@ def facts_of_sites(sites: Sequence[ComparedSite]) -> list[dict[str, Any]]:
 
 
 def messages_of_sites(sites: Sequence[ComparedSite]) -> Iterator[dict[str, str]]:
-    """What makes sites that are pooled hard to compare, a {paper, message} each: the one that differs from fewest
-    beside each other one, and what is not known of each."""
+    """What makes sites that are pooled hard to compare, a {paper, message} each: a usual one beside each other one, and
+    what is not known of each."""
     for paper in _papers_of(sites):
         said: dict[str, None] = {}
         for kind in MEASURED:
@@ -182,8 +182,10 @@ def messages_of_sites(sites: Sequence[ComparedSite]) -> Iterator[dict[str, str]]
 
 
 def _usual(sites: Sequence[ComparedSite], paper: str) -> ComparedSite:
-    """The site that differs from the fewest others."""
-    return min(sites, key=lambda one: sum(any(_apart(one, other, paper)) for other in sites))
+    """The first of the most sites that are alike, among those with a design and its scale if there are any."""
+    each = [compared_content(site.papers[paper]) for site in sites]
+    alike = Counter(each)
+    return sites[each.index(max(each, key=lambda own: (None not in own, alike[own])))]
 
 
 def _apart(one: ComparedSite, other: ComparedSite, paper: str) -> Iterator[str]:

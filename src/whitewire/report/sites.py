@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import chain, combinations, count
 from pathlib import Path
 
-import pandas as pd
-
 from whitewire import paths
 from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
@@ -92,7 +90,7 @@ def open_sites(given: Sequence[str]) -> list[ComparedSite]:
         with _as_folder(place) as folder:
             papers = load_results(folder)
             runs.append({paper: _measured(folder / paper) for paper in papers} if len(places) > 2 else {})
-        unchecked = tuple(paper for paper, table in runs[-1].items() if table.empty)
+        unchecked = tuple(paper for paper, own in runs[-1].items() if not own)
         sites.append(ComparedSite(name, place, papers, said.get("label", NOT_SAID), said.get("note", ""), unchecked))
     _check_independent(sites, runs)
     return sites
@@ -111,10 +109,12 @@ def _places_of(name: str, key: str) -> list[Path]:
 
 def _short_names(places: Sequence[tuple[str, Path]]) -> list[str]:
     """Short names for places, as many of their last parts as make them differ. UserError where one is there twice."""
-    for (one, place), (two, other) in combinations(places, 2):
-        if place == other:
+    keys: dict[Path, str] = {}
+    for key, place in places:
+        if place in keys:
             what = "folder" if place.is_dir() else "crate"
-            raise UserError(f"{one} and {two}: found the same {what} twice ({shown(place)}), expected two")
+            raise UserError(f"{keys[place]} and {key}: found the same {what} twice ({shown(place)}), expected two")
+        keys[place] = key
     for depth in count(1):
         names = ["/".join(place.parts[-depth:]).strip("/") for _, place in places]
         if len({*names}) == len(names):
@@ -152,25 +152,47 @@ def _labels(folder: Path) -> dict[str, Mapping[str, str]]:
     return found
 
 
-def _measured(folder: Path) -> pd.DataFrame:
-    """What a paper's valid runs measured, as text: columns run, metric, value. Metrics that rest on overhead runs too
-    are left out: these may differ. Runs are named without the digest of their description, which a crate with other
-    names has not."""
+_Runs = Mapping[str, Mapping[str, str]]
+"""Values as text, by run and metric."""
+
+
+def _measured(folder: Path) -> _Runs:
+    """What a paper's valid runs measured. Metrics that rest on overhead runs too are left out: these may differ. Runs
+    are named without the digest of their description, which a crate with other names has not."""
     table = read_table(folder / "tidy" / "runs.csv", ("run_id", "metric", "value", "valid"), needed=False)
     table = table[(table["valid"].astype(str).str.lower() == "true") & ~table["metric"].isin(OF_OVERHEADS)]
-    run = table["run_id"].astype(str).str.replace(r"-[^-]*$", "", regex=True)
-    return pd.DataFrame({"run": run, "metric": table["metric"], "value": table["value"]})
+    names = table["run_id"].astype(str).str.replace(r"-[^-]*$", "", regex=True)
+    found: dict[str, dict[str, str]] = {}
+    for run, metric, value in zip(names, table["metric"], table["value"], strict=True):
+        found.setdefault(run, {})[metric] = value
+    return found
 
 
-def _check_independent(sites: Sequence[ComparedSite], runs: Sequence[Mapping[str, pd.DataFrame]]) -> None:
+def _check_independent(sites: Sequence[ComparedSite], runs: Sequence[Mapping[str, _Runs]]) -> None:
     """UserError where two sites hold the same runs, such as a folder and the crate that was made of it: a run in which
     all that both report of it alone is equal to the last digit."""
-    for (one, mine), (two, theirs) in combinations(zip(sites, runs, strict=True), 2):
-        for paper in sorted(mine.keys() & theirs.keys()):
-            both = mine[paper].merge(theirs[paper], on=["run", "metric"])
-            equal = (both["value_x"] == both["value_y"]).groupby(both["run"]).all()
-            if equal.any():
-                raise UserError(
-                    f"{one.name} and {two.name}: found the same runs in both (such as {equal.idxmax()} of {paper}), "
-                    "expected results of different sites; leave one of them out"
-                )
+    held: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+    for site, papers in zip(sites, runs, strict=True):
+        for paper, own in papers.items():
+            for run, measured in own.items():
+                held.setdefault((paper, run), {})[site.name] = measured
+    for (paper, run), by_site in held.items():
+        for one, two in _alike(by_site):
+            raise UserError(
+                f"{one} and {two}: found the same runs in both (such as {run} of {paper}), "
+                "expected results of different sites; leave one of them out"
+            )
+
+
+def _alike(by_site: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    """Pairs of sites whose run is equal in all that both report, found among those equal in what all report."""
+    shared = sorted(set.intersection(*map(set, by_site.values())))
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for site, measured in by_site.items():
+        groups.setdefault(tuple(measured[metric] for metric in shared), []).append(site)
+    for group in groups.values():
+        for one, two in combinations(group, 2):
+            mine, theirs = by_site[one], by_site[two]
+            both = mine.keys() & theirs.keys()
+            if both and all(mine[metric] == theirs[metric] for metric in both):
+                yield one, two

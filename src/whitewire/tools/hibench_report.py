@@ -15,6 +15,8 @@ from typing import TypedDict
 
 from whitewire.tools import Unreadable
 
+REPORT_PARTS = ("write", "read")
+"""Parts of a program that has several (`dfsioe`), a row in the report each."""
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
 
 
@@ -74,12 +76,15 @@ def report_metrics(reports: Sequence[Report]) -> dict[str, float]:
     """Metric → value for the rows of a run: `report_time`, `report_bytes`, `report_throughput`, the same per node
     `report_node_throughput`, and the number of nodes `report_nodes`, which is their ratio.
 
-    If a run has several rows (`dfsioe`: `read` and `write`), each metric begins with the row's name, and
-    `<name>_throughput` is the program's own result: bytes over the sum of its tasks' times. Its reported time includes
-    a second job, which analyses the first one's results.
+    If a run has several rows (of REPORT_PARTS), each metric begins with the row's name, and `<name>_throughput` is the
+    program's own result: bytes over the sum of its tasks' times. Its reported time includes a second job, which
+    analyses the first one's results. Raises Unreadable for a row of another part.
     """
     found: dict[str, float] = {}
     for report in reports:
+        several = len(reports) > 1 or report.get("result")
+        if several and report["name"] not in REPORT_PARTS:
+            raise Unreadable(f"a row of {report['name']!r} in reports, not of {' or '.join(REPORT_PARTS)}")
         prefix = f"{report['name']}_" if len(reports) > 1 else ""
         found |= {f"{prefix}report_time": report["seconds"], f"{prefix}report_bytes": report["bytes"]}
         rate, node_rate = report["rate"], report["node_rate"]

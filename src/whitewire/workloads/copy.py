@@ -31,6 +31,7 @@ def copy_out(source: str, local: str, settings: Mapping[str, object] | None = No
 FASTER = 1.25
 """Highest rate of a copy, as a multiple of its drive's: data in the drive's cache need not have reached it."""
 
+_WAYS = ("copy_in", "copy_out")
 _METRICS = (
     Metric.time("copy_in_time", "time of the command that copies into the store, in a JVM that is up already"),
     Metric.time("copy_out_time", "time of the command that copies out of it"),
@@ -65,10 +66,8 @@ class Copy(Workload):
 
         def act(kept: dict[str, str]) -> list[Job]:
             done = []
-            for name, arguments in (
-                ("copy_in", copy_in(f"file://{local}", target, options)),
-                ("copy_out", copy_out(target, f"file://{local}.back", options)),
-            ):
+            commands = copy_in(f"file://{local}", target, options), copy_out(target, f"file://{local}.back", options)
+            for name, arguments in zip(_WAYS, commands, strict=True):
                 if name == "copy_out":
                     bench.files.drop_caches()
                 done.append(as_job(name, bench.client.shell(arguments, name)))
@@ -98,8 +97,8 @@ class Copy(Workload):
 
     def own_metrics(self, record: RunRecord, samples: Samples) -> Found:
         found: Found = {}
-        for job in record["jobs"]:
-            seconds = job["end"] - job["submit"]
-            found[f"{job['name']}_time"] = seconds
-            found[f"{job['name']}_rate"] = record["user_bytes"] / seconds / 1e6
+        jobs = {job["name"]: job for job in record["jobs"]}
+        for name in _WAYS:
+            found[f"{name}_time"] = seconds = jobs[name]["end"] - jobs[name]["submit"]
+            found[f"{name}_rate"] = record["user_bytes"] / seconds / 1e6
         return found

@@ -15,7 +15,7 @@ from whitewire.records.run import Job, RunRecord
 from whitewire.records.samples import Samples
 from whitewire.tools import hibench
 from whitewire.tools.hibench import PROFILE_SIZES, dfsioe_files, profile_file_bytes
-from whitewire.tools.hibench_report import Report, report_metrics
+from whitewire.tools.hibench_report import REPORT_PARTS, Report, report_metrics
 from whitewire.workloads import hibench_copy
 from whitewire.workloads.base import Workload
 from whitewire.workloads.bench import Bench, Suite
@@ -32,7 +32,7 @@ NATIVE: dict[str, Workload] = {
 
 
 def _of_report(part: str) -> tuple[Metric, ...]:
-    """Metrics of HiBench's own report; `part`: prefix `write_` or `read_` for a program with two rows."""
+    """Metrics of HiBench's own report; `part`: prefix of a program's part, such as `write_`, if it has several."""
     return (
         Metric.time(f"{part}report_time", "duration of the command, the start of its JVM included", "always"),
         Metric.size(f"{part}report_bytes", "bytes of the program's input", in_claims=False),
@@ -56,7 +56,7 @@ class HiBenchWorkload(Workload):
     asks_again: ClassVar[bool] = False
     declares: ClassVar[tuple[Metric, ...]] = (
         *Workload.declares, *TestDfsio.declares, *SUITE_METRICS,
-        *_of_report(""), *_of_report("write_"), *_of_report("read_"),
+        *(metric for prefix in ("", *(f"{part}_" for part in REPORT_PARTS)) for metric in _of_report(prefix)),
     )  # fmt: skip
 
     def whole_bytes(self, parameters: Mapping[str, Any]) -> float:

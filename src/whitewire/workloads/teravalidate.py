@@ -43,6 +43,7 @@ class TeraValidate(Workload):
         maps, copies = bench.parameters["maps"], parameter(bench.parameters, "replication")
         own = options | {"mapreduce.job.reduces": maps, "mapreduce.terasort.output.replication": copies}
         bench.client.tool(terasort.SORT, terasort.sort(source, target, maps, own), "rows in order")
+        bench.files.drop_caches()
 
         def act(kept: dict[str, str]) -> list[Job]:
             return [

@@ -184,6 +184,8 @@ class TestDfsio(Workload):
         found: Found = {}
         for job in record["jobs"]:
             name, values, seconds = job["name"], job["testdfsio"], job["end"] - job["submit"]
+            if name not in DID:
+                raise ValueError(f"a job {name!r}, not of {' or '.join(DID)}")
             files, spans = int(values["tasks"]), job.get("spans", ())
             span = job["submit"], job["end"]
             if not math.isfinite(values["rate"]):

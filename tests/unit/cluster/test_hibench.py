@@ -134,6 +134,14 @@ def test_metrics_of_one_row_and_of_two():
     assert two["read_report_throughput"] == 2.0 and two["read_throughput"] == 7.1
     assert "write_report_throughput" not in two and two["write_report_time"] == 40.0
     assert "write_throughput" not in two
+    assert report_metrics([one | {"name": "append"}]) == report_metrics([one]), "a program of one part"
+
+
+@pytest.mark.parametrize("names", [("append", "write"), ("append",)])
+def test_a_part_without_metrics_is_unreadable(names):
+    row = {"seconds": 40.0, "bytes": 80, "rate": 2, "node_rate": 1, "result": {"throughput": 7.1, "rate_mean": 7.5}}
+    with pytest.raises(Unreadable, match="a row of 'append' in reports, not of write or read"):
+        report_metrics([row | {"name": name} for name in names])
 
 
 # --- output and tree ----------------------------------------------------------------------------------
@@ -487,6 +495,16 @@ def added(tree: Path, category: str, name: str, prepare: str = "run_hadoop_job x
         program(folder / script, prepare)
     (own := tree / "conf/workloads" / category / f"{name}.conf").parent.mkdir(parents=True)
     own.write_text(conf)
+
+
+@needs_bc
+def test_a_program_with_a_part_that_has_no_metrics(tree, tmp_path):
+    folder = tree / "bin/workloads/micro/dfsioe/hadoop"
+    shutil.copy(folder / "run_write.sh", folder / "run_append.sh")
+    (line,) = faults(tree, tmp_path, ("dfsioe", "tiny"))
+    assert line == (
+        'hibench: workload dfsioe: found a part "append" (run_append.sh), expected one run.sh, or write and read'
+    )
 
 
 def test_what_programs_of_other_projects_lack(tree, tmp_path):

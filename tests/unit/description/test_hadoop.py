@@ -80,6 +80,10 @@ FAULTS = {
     "heartbeats of NodeManagers": (
         lambda e: set_to(e, {"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 1000}),
         r'settings.a: found "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", expected no setting that'),
+    "a packet in words": (lambda e: set_to(e, {"dfs.client-write-packet-size": "128k"}),
+                          r'settings.a: found {"dfs.client-write-packet-size": "128k"}, expected a whole number, at'),
+    "no packets": (lambda e: set_to(e, {"dfs.client.write.max-packets-in-flight": 0}),
+                   r'settings.a: found {"dfs.client.write.max-packets-in-flight": 0}, expected a whole number, at'),
     "a rate in words": (lambda e: set_to(e, {"dfs.datanode.balance.bandwidthPerSec": "100m"}),
                         r'settings.a: found {"dfs.datanode.balance.bandwidthPerSec": "100m"}, expected a number of'),
     "a second command": (lambda e: set_to(e, {"x": "y\nFsShell\t-rm\t-r\t/"}),

@@ -414,6 +414,13 @@ def test_workers_that_run_tasks_move_more_than_others(times, own, workers, own_p
     assert durations.on_busiest(times, own, workers, own_parameters) == pytest.approx(share)
 
 
+def test_the_model_has_as_many_datanodes_as_the_cell():
+    """Not those of roles where the cell has a level of `nodes`."""
+    light = {"fabric": "1gbe", "clients": 1, "puts_per_client": 1}
+    cells = [durations.model_cell(LOADED, "put-grid", light | more, 1.0, 1e9) for more in ({}, {"nodes": 4})]
+    assert [cell.datanodes for cell in cells] == [LOADED.experiments["put-grid"]["roles"]["datanode"], 4]
+
+
 def test_the_drives_of_a_parallel_file_system_are_those_of_all_its_targets():
     testbed = load_testbed("emulated")
     loaded, row, scale = quick_run_of_xyratex(testbed, "testdfsio", "cephfs", "32g-qdr")

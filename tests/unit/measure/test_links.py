@@ -48,6 +48,19 @@ def test_datanodes_probe_their_neighbours_beside_the_clients_and_no_host_is_used
         assert any(source.name.startswith("datanode") for round_ in rounds for source, _ in round_)
 
 
+def test_a_pair_is_known_by_the_short_and_by_the_full_names_of_its_hosts(monkeypatch, tmp_path):
+    """Links were measured in a job that names hosts with their domain, or one of both, and a block's job does not."""
+    result = SimpleNamespace(goodput=3000.0, retransmits=0, rtt=math.nan)
+    monkeypatch.setattr(links, "send", lambda *_: links.Sent(result, 9400.0))
+    one, other = (SimpleNamespace(name=f"datanode{number}", target=f"node{number}") for number in (1, 2))
+    full = [f"node{number}.lab.example" for number in (1, 2)]
+    carried = {("1gbe", *full): 1.0, ("10gbe", *full[::-1]): 2.0, ("10gbe", "node11", "node2"): 3.0}
+    for known in (full, ["node1", full[1]]):
+        at = carried | {("10gbe", *known): 3010.0}
+        goodput, *_ = links._link(None, one, other, Fabric("10gbe", 1e4, 1e4), 1, 0.1, 0.05, tmp_path, at)
+        assert goodput["expected"] == 3010.0 and goodput["ok"]
+
+
 def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch):
     waited = []
     monkeypatch.setattr(links.time, "sleep", waited.append)

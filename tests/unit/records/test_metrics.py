@@ -125,6 +125,11 @@ def test_a_name_has_one_declaration_whichever_workloads_have_the_metric():
     assert {*workloads.metric_names()} == {*names_for_claims(METRICS.values())}
 
 
+def test_a_workload_names_each_metric_once():
+    """That of HiBench has the metrics of jobs by way of TestDFSIO too, and messages count them."""
+    assert all(len(set(each.metric_names)) == len(each.metric_names) for each in WORKLOADS.values())
+
+
 def test_a_metric_that_is_not_declared_is_named_with_where_to_declare_it(monkeypatch):
     monkeypatch.delitem(METRICS, "link_share")
     with pytest.raises(RuntimeError) as error:

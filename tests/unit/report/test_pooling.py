@@ -230,6 +230,15 @@ def test_messages_are_against_the_site_that_differs_from_fewest(sites):
     assert said == ["put-grid: k 1 in beta, 9 in alpha"]
 
 
+def test_other_sites_are_not_beside_one_without_a_design(sites):
+    usual, lacks = {"claims": [claim("C1", 4.0)]}, {"claims": [claim("C1", 4.0)], "design": ()}
+    other = usual | {"scale": [SCALE | {"k": 9}]}
+    said = [line["message"] for line in messages_of_sites(sites(lacks, lacks, usual, other))]
+    assert said == ["no design in alpha, so efforts and cells cannot be compared",
+                    "no design in beta, so efforts and cells cannot be compared",
+                    "put-grid: k 1 in gamma, 9 in delta"]  # fmt: skip
+
+
 def test_messages_say_what_is_not_known_of_a_site(sites):
     usual = [claim("C1", 4.0)]
     older = [{name: cell for name, cell in usual[0].items() if name != "control_failed"}]

@@ -94,6 +94,25 @@ def test_the_same_runs_with_other_startup_overheads_are_no_two_sites(tmp_path, m
     assert [site.unchecked for site in open_sites([x, z, w])] == [(), (), (PAPER,)]
 
 
+def test_runs_that_are_equal_in_what_all_sites_report_may_differ_in_more(tmp_path, monkeypatch):
+    """The tables of an earlier version have fewer metrics."""
+    monkeypatch.chdir(kept.project(tmp_path))
+    measured = {"x": {"user_bytes": 5, "maps": 2, "completion_time": 100},
+                "y": {"user_bytes": 5, "maps": 2, "completion_time": 101},
+                "z": {"user_bytes": 6, "maps": 2}}  # fmt: skip
+
+    def given():
+        for name, values in measured.items():
+            folder = write(tmp_path / name, claims=[claim("C1", 4.0)])
+            rows = [{"run_id": "a-1", "metric": metric, "value": value} for metric, value in values.items()]
+            pd.DataFrame(rows).assign(valid="true").to_csv(folder / PAPER / "tidy" / "runs.csv", index=False)
+            yield str(folder)
+
+    assert [site.name for site in open_sites([*given()])] == ["x", "y", "z"]
+    measured["y"]["completion_time"] = 100
+    assert refused(*given()).startswith(f"x and y: found the same runs in both (such as a of {PAPER})")
+
+
 @pytest.mark.parametrize(
     "text, says",
     [

@@ -407,6 +407,19 @@ def test_metrics_of_a_run_stay_what_they_were_to_the_last_digit(workload):
     assert made == kept
 
 
+@pytest.mark.parametrize(("workload", "key", "says"), [
+    ("hibench", "reports", "Unreadable: a row of 'append' in reports"),
+    ("testdfsio", "jobs", "ValueError: a job 'append', not of write or read"),
+    ("copy", "jobs", "no 'copy_in'"),
+])  # fmt: skip
+def test_a_part_of_a_run_that_has_no_metrics_is_one_line(workload, key, says):
+    record = json.loads((RUNS / workload / "run.json").read_text())
+    first = record[key][0]
+    other = record | {key: [first | {"name": "append"}, *(record[key][1:] or [first | {"name": "write"}])]}
+    with pytest.raises(UserError, match=f"run.json: found {says}"):
+        list(_of_each([(RUNS / workload, other)], lambda folder, record: metric_rows(folder, record, [])))
+
+
 def test_every_workload_has_such_a_run():
     like_another = {"wordcount", "sleep", "randomwriter", "randomtextwriter"}
     assert {*WORKLOADS, RECORD["workload"]} == {"hibench", *workloads.WORKLOADS} - like_another
