@@ -68,7 +68,8 @@ ONE_JOB_METRICS = (
     Metric.size("shuffle_wire_bytes", "`shuffle_bytes` × share of (map, reduce) pairs on different hosts: computed, "
                 "not counted"),
     Metric.number("wire_excess", "bytes into the workers, less the overhead run's, against what shuffle, remote reads "
-                  "and replicas must move; 0 between the least and the most possible"),
+                  "and replicas must move; 0 between the least and the most possible, and for an excess without "
+                  "an overhead run"),
 )  # fmt: skip
 """Metrics of `teragen`, `randomwriter`, `randomtextwriter`, `terasort`, `teravalidate`, `sort`, `wordcount`, and of
 `hibench`'s programs with one job."""
@@ -86,8 +87,8 @@ NET = {
 OF_OVERHEADS = (*NET, "job_floor", "wire_excess")
 """Metrics that rest on the overhead runs of the block besides the run itself."""
 
-NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net", "wire_excess")
-"""Metrics that no job has whose startup overhead is never measured."""
+NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
+"""Metrics that need a startup overhead."""
 LEAST_CARRIED = 0.2
 """Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
@@ -108,7 +109,7 @@ def job_metrics(record: RunRecord, samples: Samples, cpu: HostCpu, own: Found) -
     if record["floors"]:
         return found
     # HiBench's dfsioe and sleep have no startup overhead; for others (with a `floor`), no overhead run was valid.
-    without = OF_OVERHEADS if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
+    without = (*NET, "job_floor") if record.get("floor") else NEED_OVERHEAD if "program" in record else ()
     return {name: value for name, value in found.items() if name not in without}
 
 
@@ -252,11 +253,12 @@ def one_job(record: RunRecord) -> Found:
 def _excess(wire: float, least: float, most: float, record: RunRecord) -> float:
     """Share by which the workers' links carried less (negative) or more than a job must move.
 
-    NaN for a job that moves no more than its overhead run: its control traffic varies by as much.
+    NaN for a job that moves no more than its overhead run: its control traffic varies by as much. Without an overhead
+    run nobody knows the control traffic, which may be any excess.
     """
     if not record["user_bytes"] or least <= record.get("floor_wire", 0.0):
         return math.nan
-    return min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0)
+    return min(wire / least - 1, 0.0) + (max(wire / most - 1, 0.0) if record["floors"] else 0.0)
 
 
 def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:

@@ -329,14 +329,17 @@ def test_a_job_that_moves_as_little_as_its_overhead_is_judged_by_drops_alone():
 
 
 @pytest.mark.parametrize("kind", [{"floor": "terasort hdfs 1 3"}, {"program": "scan"}])
-def test_bytes_on_the_links_are_not_judged_while_control_traffic_is_unknown(kind):
+def test_only_too_few_bytes_on_the_links_count_while_control_traffic_is_unknown(kind):
     """No overhead run was valid, or none is made of such a program; the job moves 60 kB beside 400 kB of control."""
     record = sorted_run(wire=460_000) | kind | {"floors": {}, "user_bytes": 40_000}
     record["jobs"][0]["counters"] |= {"REDUCE_SHUFFLE_BYTES": 40_000, "HDFS_BYTES_WRITTEN": 20_000}
     found = of(record, samples(), CPU)
-    assert "wire_excess" not in found and workloads.run_faults(record, found, LIMITS) == []
+    assert found["wire_excess"] == 0 and workloads.run_faults(record, found, LIMITS) == []
     (fault,) = workloads.run_faults(record | {"queue_drops": 100_000}, found, LIMITS)
     assert "packets dropped in queues" in str(fault)
+    few = sorted_run(wire=20_000) | {name: record[name] for name in (*kind, "floors", "user_bytes", "jobs")}
+    (fault,) = workloads.run_faults(few, of(few, samples(), CPU), LIMITS)
+    assert "workers' links carried" in str(fault)
 
 
 def test_a_job_without_data_is_short_of_no_processors():
