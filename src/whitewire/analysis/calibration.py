@@ -219,21 +219,22 @@ def rates_beside_ratios(rows: Iterable[Cells], readings: Iterable[Mapping[str, s
 
 
 def assumptions(paper: str, raw: Mapping[str, Any]) -> Iterator[Cells]:
-    """Assumptions of a set: its set-up (`testbed.assumed`), its drives, and what its source leaves out.
+    """Assumptions of a set: its set-up (`testbed.assumed`), its drives and writers, and what its source leaves out.
 
-    The same assumption about a drive in several experiments counts once.
+    The same assumption in several experiments counts once.
     """
     found: dict[str, str] = dict(raw["testbed"].get("assumed", {}))
     alike: dict[tuple[str, str, str], list[str]] = {}
     for experiment in raw["experiments"]:
         hardware = experiment.get("hardware", {})
         named = {name: drive["sources"] for name, drive in hardware.get("drives", {}).items()}
-        for drive, sources in {"drive": hardware.get("sources", {}), **named}.items():
+        writer = {"writer": hardware["writer"]["sources"]} if "writer" in hardware else {}
+        for part, sources in {"drive": hardware.get("sources", {}), **named, **writer}.items():
             for name, source in sources.items():
                 if source.startswith(ASSUMED):
                     why = source.removeprefix(ASSUMED)
-                    alike.setdefault((drive, name, why), []).append(experiment["id"])
-    found |= {f"{', '.join(names)}: {drive}: {name}": why for (drive, name, why), names in alike.items()}
+                    alike.setdefault((part, name, why), []).append(experiment["id"])
+    found |= {f"{', '.join(names)}: {part}: {name}": why for (part, name, why), names in alike.items()}
     for name in raw["testbed"].get("not_stated", []):
         found.setdefault(name, "not stated by the source")
     yield from ({"paper": paper, "half": half_of(paper), "what": what, "why": why} for what, why in found.items())

@@ -13,10 +13,13 @@ import pytest
 from whitewire import statistics
 from whitewire.analysis import calibration
 from whitewire.analysis.calibration import RATES_TABLE, rates_beside_ratios, write_calibration_tables
+from whitewire.analysis.similitude import QUANTITIES, similitude_table
+from whitewire.cluster.yarn import Memory
 from whitewire.description.checks import load_paper
-from whitewire.description.paper import Paper
+from whitewire.description.paper import Paper, cells_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
+from whitewire.measure.groups import even_share
 from whitewire.paths import HOME
 from whitewire.records import checked
 
@@ -201,19 +204,20 @@ def test_no_set_makes_empty_shares():
     assert [row["measured"] for row in calibration._summary([])] == [0, 0, 0]
 
 
-def test_assumptions_are_those_of_set_up_and_drives_and_what_is_not_stated():
+def test_assumptions_are_those_of_set_up_drives_and_writers_and_what_is_not_stated():
     raw = {
         "testbed": {"assumed": {"copies": "three, Hadoop's own"}, "not_stated": ["runs"]},
         "experiments": [
             {"id": "a", "hardware": {"sources": {"count": "page", "rate_mb_per_s": "assumption: SATA"}}},
             {"id": "b", "hardware": {"drives": {"ssd": {"sources": {"count": "assumption: one"}}}}},
-            {"id": "c", "hardware": {"sources": {"rate_mb_per_s": "assumption: SATA"}}},
+            {"id": "c", "hardware": {"sources": {"rate_mb_per_s": "assumption: SATA"},
+                                     "writer": {"sources": {"rate_mb_per_s": "assumption: a put"}}}},
         ],
     }
     found = {row["what"]: row["why"] for row in calibration.assumptions("a", raw)}
     assert found == {
         "copies": "three, Hadoop's own", "a, c: drive: rate_mb_per_s": "SATA", "b: ssd: count": "one",
-        "runs": "not stated by the source",
+        "c: writer: rate_mb_per_s": "a put", "runs": "not stated by the source",
     }  # fmt: skip
 
 
@@ -302,6 +306,36 @@ def test_claims_have_their_ratio_and_the_tolerance_of_the_decision(path):
         else:
             assert test["relative"] in (0.2, 0.35), each["id"]
             assert not 0.95 < expected < 1.05, each["id"]
+
+
+SEVERAL_WRITE = {("cisco-ucs-tera", "teragen"), ("cisco-ucs-tera", "teragen-nodes"), ("portworx-2017", "bare"),
+                 ("portworx-2017", "volumes"), ("quantcast-qfs", "write"), ("osu-ccgrid-2011", "dfsio"), ("bigstep-2016", "dfsio"),
+                 ("bigstep-2016", "teragen"), ("osu-hibd", "dfsio-hdd"), ("osu-hibd", "dfsio-ssd"),
+                 ("osu-hibd", "teragen-hdd"), ("osu-hibd", "teragen-ssd"), ("craysun-iosig", "dfsio")}  # fmt: skip
+ONE_WRITES = {("jikelab-2016", "dfsio"), ("jikelab-2016", "put")}
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_writers_have_blocks_packets_and_buffers_by_the_amendment_of_the_decision(path):
+    """Decision 17: busiest worker's share, packets of a block, seconds that a port holds, tasks at once."""
+    testbed = load_testbed("emulated")
+    paper = load_paper(path, fabric_names(testbed))
+    table = similitude_table(paper, testbed, "quick")
+
+    def values(experiment, quantity, column):
+        rows = table[(table["experiment"] == experiment) & (table["quantity"] == QUANTITIES[quantity].text)]
+        assert len(rows), (experiment, quantity)
+        return rows[column].astype(float)
+
+    for experiment in (name for of, name in SEVERAL_WRITE | ONE_WRITES if of == path.stem):
+        assert (values(experiment, "packets_block", "emulated") >= 38).all(), experiment
+        assert (values(experiment, "port_time", "emulated") <= 0.1001).all(), experiment
+    for experiment in (name for of, name in SEVERAL_WRITE if of == path.stem):
+        shares = values(experiment, "busiest_link", "emulated") / values(experiment, "busiest_link", "full_scale")
+        assert (shares <= 1.1).all(), experiment
+        for levels in cells_of(paper.experiments[experiment]):
+            at_once = even_share(paper.parameters(experiment, levels), paper.roles(experiment, levels))
+            assert at_once <= Memory().most_slots, experiment
 
 
 def test_the_split_is_that_of_the_decision():
