@@ -135,7 +135,8 @@ test-timed:
 	@$(bound) $(tested) $(TIMED)
 
 test-all: setup-tests ## all tests, with the reports of all papers
-	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
+	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" \
+		$(bound) python -m pytest --hypothesis-profile others $(ARGS)
 
 chaos: setup-tests ## kill, fill, stop and cut what measures, for an hour at most: ARGS="--minutes 10 --kinds kill,disk"
 	@$(bound) python bench/chaos.py $(ARGS)
