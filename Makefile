@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help asked setup setup-report setup-tests hibench testbed trust calibrate papers claim report compare appendix crate docs reference \
-	test test-two-at-once test-timed test-reports test-all chaos lint doctor lab clean
+	test test-two-at-once test-timed test-all chaos lint doctor lab clean
 
 # The repository's own programs come first, then a conda environment if the set-up made one. /sbin is added for tc and
 # ethtool, because ordinary users of Debian do not have it on their PATH.
@@ -110,42 +110,33 @@ docs: setup-report ## write the generated pages of documentation to build/docs: 
 reference: setup-report ## keep the tables of a complete run in results/reference
 	@exec whitewire reference $${PRIVATE:+--private="$$PRIVATE"}
 
-# Tests without timing run two at once, the longest first. Tests of rates have the machine to themselves. The others look
-# at a run from a clone to its reports, which one of two processes makes while the other tests reports and commands.
-TWO_AT_ONCE := tests/integration/test_block.py tests/contract \
-	$(addprefix tests/integration/test_,small_jobs.py existing.py workflow.py workloads.py networks.py lab.py \
-	local_files.py prepare.py) \
-	$(addprefix tests/reports/test_,reference.py appendix.py compare_page.py trust.py few_rows.py calibration_page.py \
-	counts.py options.py) tests/containers
+# Tests without timing run two at once. The first process makes a run from a clone to its reports, while the second one
+# takes the longest others; those that look at the run's reports come after these, and short ones at the end. Tests of
+# rates have the machine to themselves.
+LONGEST := tests/reports/test_html.py tests/integration/test_block.py tests/contract \
+	$(addprefix tests/integration/test_,small_jobs.py existing.py workflow.py)
 TIMED := $(addprefix tests/integration/test_,cephfs.py drive.py page_cache.py segment.py slow_links.py survey.py)
-FIRST_HOUR := tests/reports/test_html.py
-BESIDE := tests/unit/report tests/unit/test_cli.py
-UNIT := $(filter-out $(BESIDE) tests/unit/__pycache__,$(patsubst %/,%,$(wildcard tests/unit/*/)) \
-	$(wildcard tests/unit/test_*.py))
-OTHERS := $(filter-out $(TWO_AT_ONCE) $(TIMED) $(FIRST_HOUR) tests/contract/% tests/containers/% tests/unit/%,\
-	$(wildcard tests/*/test_*.py))
+OTHERS := $(filter-out $(LONGEST) $(TIMED) tests/contract/% tests/unit/%,$(wildcard tests/*/test_*.py)) tests/unit
 tested := python -m pytest -m 'not slow' --durations 25
-two_at_once := --numprocesses 2 --dist loadscope
+two_at_once := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
-# --keep-going: further groups run even if tests of an earlier one fail.
+# --keep-going: tests of rates run even if others fail.
 test: setup-tests ## all tests but the slow ones
 ifeq ($(ARGS),)
-	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-timed test-reports
+	@$(bound) $(MAKE) --no-print-directory --keep-going --jobs=1 test-two-at-once test-timed
 else
 	@$(bound) python -m pytest -m 'not slow' $(ARGS)
 endif
 
 test-two-at-once:
-	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(TWO_AT_ONCE) $(UNIT)
+	@$(bound) $(tested) $(two_at_once) $(LONGEST) $(OTHERS)
 
 test-timed:
 	@$(bound) $(tested) $(TIMED)
 
-test-reports:
-	@$(bound) $(tested) $(two_at_once) --no-loadscope-reorder $(FIRST_HOUR) $(BESIDE) $(OTHERS)
-
 test-all: setup-tests ## all tests, with the reports of all papers
-	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" $(bound) python -m pytest $(ARGS)
+	@WHITEWIRE_PAPERS="$$(cd config/papers && echo *.yaml | sed 's/[.]yaml//g')" \
+		$(bound) python -m pytest --hypothesis-profile others $(ARGS)
 
 chaos: setup-tests ## kill, fill, stop and cut what measures, for an hour at most: ARGS="--minutes 10 --kinds kill,disk"
 	@$(bound) python bench/chaos.py $(ARGS)

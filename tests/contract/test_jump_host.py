@@ -88,7 +88,9 @@ def behind(ssh_site, ssh_config, tmp_path, servers):
     return make
 
 
-@pytest.mark.parametrize("limit", [f"{_AT_ONCE - 1}:100:{_AT_ONCE - 1}", "3:60:6"])
+@pytest.mark.parametrize(
+    "limit", [f"{_AT_ONCE - 1}:100:{_AT_ONCE - 1}", pytest.param("3:60:6", marks=pytest.mark.slow)]
+)
 def test_a_jump_host_that_limits_new_connections(ssh_site: SshSite, behind, limit, capfd):
     jump = ssh_site.testbed.host("namenode")
     popen = serve(ssh_site, jump, JUMP_PORT, MaxStartups=limit)

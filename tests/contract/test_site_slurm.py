@@ -1,6 +1,5 @@
 """What a testbed in a Slurm job has to stand: too few nodes, steps that die, and the end of the job."""
 
-import contextlib
 import json
 import os
 import signal
@@ -123,58 +122,47 @@ class plan:
     testbed = "lab"
 localrules: all
 rule all:
-    input: "out.txt"
+    input: "out.txt", "long.txt"
 rule measure:
-    output: "out.txt"
+    output: "{{name}}.txt"
+    params: program=lambda wildcards: {programs!r}[wildcards.name]
     threads: workflow.cores
     resources: measuring=1, mpi="srun", nodes=3, tasks=3, runtime=5
-    shell: "exec setpriv --pdeathsig KILL {program} > {{output}}"
+    shell: "exec setpriv --pdeathsig KILL {{params.program}} > {{output}}"
 """
 
 
-@contextlib.contextmanager
-def snakemake(program, **files):
-    """Snakemake with the profile, on a folder that nodes see: /tmp is each node's own."""
-    with tempfile.TemporaryDirectory(dir=HOME / ".cache") as folder:
-        for name, text in {"Snakefile": SNAKEFILE.format(home=HOME, program=program), **files}.items():
-            (Path(folder) / name).write_text(text)
-        argv = [sys.executable, "-m", "snakemake", "--profile", HOME / "profiles/slurm", "--directory", folder,
-                "--snakefile", f"{folder}/Snakefile", "--slurm-init-seconds-before-status-checks", "2",
-                "--seconds-between-status-checks", "2"]  # fmt: skip
-        outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
-        with subprocess.Popen(argv, env=outside | EXECUTOR, stderr=subprocess.PIPE, text=True) as popen:
-            yield popen, Path(folder)
-
-
 @SEEN_BY_NODES
-def test_the_profile_measures_in_a_job_of_its_own(slurm_site, slurm_config):
-    """A rule that asks for nodes as `measure` does, on a job that Snakemake submits with profiles/slurm."""
+def test_the_profile_measures_in_jobs_of_their_own_and_says_which_was_cancelled(slurm_site, slurm_config):
+    """A rule that asks for nodes as `measure` does, on two jobs that Snakemake submits with profiles/slurm."""
+    programs = {"out": f"{sys.executable} program.py", "long": "sh -c 'echo $SLURM_JOB_ID; exec sleep 300'"}
+    files = {
+        "Snakefile": SNAKEFILE.format(home=HOME, programs=programs),
+        "program.py": PROGRAM.format(config=json.dumps(slurm_config)),
+    }
     slurm_site.slurm("scancel", slurm_site.job)
-    program = PROGRAM.format(config=json.dumps(slurm_config))
     try:
-        with snakemake(f"{sys.executable} program.py", **{"program.py": program}) as (popen, folder):
-            said = popen.communicate(timeout=240)[1]
-            assert popen.returncode == 0, said[-3000:]
+        with tempfile.TemporaryDirectory(dir=HOME / ".cache") as name:  # nodes see it: /tmp is each node's own
+            folder = Path(name)
+            for file, text in files.items():
+                (folder / file).write_text(text)
+            argv = [sys.executable, "-m", "snakemake", "--profile", HOME / "profiles/slurm", "--directory", folder,
+                    "--snakefile", folder / "Snakefile", "--slurm-init-seconds-before-status-checks", "2",
+                    "--seconds-between-status-checks", "2"]  # fmt: skip
+            outside = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
+            with subprocess.Popen(argv, env=outside | EXECUTOR, stderr=subprocess.PIPE, text=True) as popen:
+                long = folder / "long.txt"
+                assert within(60, lambda: long.exists() and long.read_text())
+                cancelled = long.read_text().strip()
+                slurm_site.slurm("scancel", cancelled)
+                said = popen.communicate(timeout=240)[1]
+            assert popen.returncode == 1
+            assert f"measure: SLURM-job '{cancelled}' failed, SLURM status is: 'CANCELLED'" in said
             job, *nodes = (folder / "out.txt").read_text().split()
-        assert job != slurm_site.job
+            assert f"SLURM-job '{job}' failed" not in said
+        assert job not in (slurm_site.job, cancelled)
         assert len(set(nodes)) == 3
         assert "Requeue=0" in slurm_site.slurm("scontrol", "show", "job", job).stdout
-    finally:
-        slurm_site.rejoin()
-
-
-@SEEN_BY_NODES
-def test_a_cancelled_job_ends_the_workflow_and_says_so(slurm_site):
-    slurm_site.slurm("scancel", slurm_site.job)
-    try:
-        with snakemake("sleep 300") as (popen, _):
-            running = "--noheader", "--format=%i", "--states=RUNNING"
-            assert within(60, lambda: slurm_site.slurm("squeue", *running).stdout)
-            job = slurm_site.slurm("squeue", *running).stdout.strip()
-            slurm_site.slurm("scancel", job)
-            said = popen.communicate(timeout=120)[1]
-        assert popen.returncode == 1
-        assert f"measure: SLURM-job '{job}' failed, SLURM status is: 'CANCELLED'" in said
     finally:
         slurm_site.rejoin()
 

@@ -240,8 +240,15 @@ def one_second_of_iperf3(hosts, client, server, fabric, log):
     return iperf3_result(raw).goodput, sent, received
 
 
-@pytest.mark.parametrize("name", ["1gbe", "10gbe"])
-@pytest.mark.parametrize("way", ["to a host", "from a host"])
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("1gbe", "to a host"),
+        ("10gbe", "from a host"),
+        pytest.param("1gbe", "from a host", marks=pytest.mark.slow),
+        pytest.param("10gbe", "to a host", marks=pytest.mark.slow),
+    ],
+)
 def test_fabric_shapes_both_directions_and_counters_count(hosts, tmp_path, name, way):
     fabric = hosts.fabric(name)
     client, server = hosts.by_role("client")[0], hosts.by_role("datanode")[0]
@@ -309,17 +316,7 @@ def test_leaving_leaves_nothing(kind, tmp_path):
     assert not set(kind.leftovers()) - before[1]
 
 
-def test_an_exception_leaves_nothing(kind):
-    before = descendants(os.getpid()), set(kind.leftovers())
-    with pytest.raises(RuntimeError, match="boom"), kind.make() as testbed:
-        inside = descendants(os.getpid()) - before[0]
-        assert len(inside) > len(testbed.hosts)
-        raise RuntimeError("boom")
-    assert not still_alive(inside)
-    assert not set(kind.leftovers()) - before[1]
-
-
-# SIGTERM, of which the program takes no notice, ends it as SIGKILL does.
+# SIGINT is an exception within the program. SIGTERM, of which it takes no notice, ends it as SIGKILL does.
 SIGNALS = [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 
 

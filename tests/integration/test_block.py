@@ -198,7 +198,8 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     assert not still_alive(descendants(os.getpid()) - before)
 
 
-def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emulate, tmp_path):
+@pytest.mark.parametrize("all_starts", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emulate, tmp_path, all_starts):
     def of_two_cells():
         block = small_block(tmp_path / "quick-1", "quick", 3)
         block.rows = [row for row in block.rows if row["fabric"] == "10gbe" and row["experiment"] == "put-grid"]
@@ -233,9 +234,10 @@ def test_what_no_open_claim_needs_is_not_measured_and_a_budget_ends_it(can_emula
     assert len(done["left"]) == 2
     assert len(records(folder)) == 4
     assert judged_with(folder, block) is None, "no start has added a run to what an earlier one had judged"
-    of_two_cells().measure()
-    assert len(records(folder)) == 6
-    assert judged_with(folder, block) == 1, "the cell that was left out had one run by then"
+    if all_starts:
+        of_two_cells().measure()
+        assert len(records(folder)) == 6
+        assert judged_with(folder, block) == 1, "the cell that was left out had one run by then"
 
 
 def judged_with(folder, block):

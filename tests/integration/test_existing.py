@@ -32,17 +32,6 @@ def site(can_emulate, tmp_path_factory):
         yield stack
 
 
-@pytest.fixture
-def guest(site, tmp_path):
-    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
-    stack = Stack(there, there)
-    try:
-        stack.start()
-        yield stack
-    finally:
-        stack.stop()
-
-
 def run_of(workload: str, size: int, **parameters) -> Run:
     row = {"run_id": "r", "block": "b", "order": 1, "experiment": "e", "workload": workload, "replicate": 1, "seed": 0}
     return Run(row, {}, {"fabric": "10gbe", "replication": 2, **parameters}, {}, Scale(100, 1.0, BLOCK, size), 10.0)
@@ -52,62 +41,62 @@ def listing(site: Stack) -> list[str]:
     return [line.split()[-1] for line in site.hdfs.shell("-ls", "-R", "/user").output.splitlines() if line[:1] in "-d"]
 
 
-def test_puts_run_in_a_folder_of_their_own(site, guest):
-    result = workload_of("hdfs_put").run(StackBench(guest, run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2)))
+def copied(site: Stack, folder: str, insert: str = "") -> str:
+    """A copy of the site's configuration on its clients; `insert` comes first in core-site.xml."""
+    for host in site.testbed.by_role("client"):
+        host.run(["rm", "-rf", folder]).check()
+        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
+        host.run(["sed", "-i", f"s|<configuration[^>]*>|&{insert}|", f"{folder}/core-site.xml"]).check()
+    return folder
+
+
+def test_puts_run_in_a_folder_of_their_own_and_nothing_else_is_touched(site, tmp_path):
+    before = listing(site)
+    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
+    guest = Stack(there, there)
+    try:
+        guest.start()
+        run = run_of("hdfs_put", 3 * BLOCK, clients=2, puts_per_client=2)
+        result = workload_of("hdfs_put").run(StackBench(guest, run))
+        folder, during = there.folder, listing(site)
+    finally:
+        guest.stop()
     assert sorted(o["operation"] for o in result.record["operations"]) == ["put1", "put1", "put2", "put2"]
     assert all(o["end"] >= o["start"] > 1e9 for o in result.record["operations"])
     values = run_metrics(result.record, result.files)
     assert values["user_bytes"] == 4 * 3 * BLOCK
     assert values["replicas_distinct_min"] == 2
     assert values["client_wire_bytes"] > 4 * 3 * BLOCK
-    own = guest.hdfs.folder.partition("9000")[2]
-    assert [path for path in listing(site) if path.endswith("put1")]
-    assert all(path.startswith((own, "/user/me", "/user/someone")) for path in listing(site))
+    assert [path for path in during if path.endswith("put1")]
+    own = folder.partition("9000")[2]
+    assert all(path.startswith((own, "/user/me", "/user/someone")) for path in during)
+    after = listing(site)
+    assert folder.rpartition("/")[2] not in " ".join(after)
+    assert [path for path in after if path != "/user/me"] == [path for path in before if path != "/user/me"]
+    assert site.hdfs.shell("-cat", "/user/someone/hosts").output
 
 
-def test_jobs_run_on_the_sites_own_yarn(site, guest):
-    run = run_of("teragen", 1_000_000, maps=2)
-    result = workload_of("teragen").run(StackBench(guest, run))
-    (job,) = result.record["jobs"]
-    assert job["state"] == "SUCCEEDED"
-    assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
-
-
-@pytest.mark.parametrize("says", ["log4j.rootLogger=WARN,console", None])
-def test_jobs_are_known_whatever_the_site_logs(site, tmp_path, says):
-    clients, folder = site.testbed.by_role("client"), "/tmp/quiet-site"
+def test_jobs_run_on_the_sites_own_yarn_and_are_known_though_the_site_logs_warnings_alone(site, tmp_path):
+    clients, folder = site.testbed.by_role("client"), copied(site, "/tmp/quiet-site")
+    lines = (
+        "log4j.rootLogger=WARN,console",
+        "log4j.appender.console=org.apache.log4j.ConsoleAppender",
+        "log4j.appender.console.layout=org.apache.log4j.SimpleLayout",
+    )
     for host in clients:
-        host.run(["rm", "-rf", folder]).check()
-        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
-        host.run(["rm", "-f", f"{folder}/log4j.properties"]).check()
-        if says:
-            appender = "log4j.appender.console=org.apache.log4j.ConsoleAppender"
-            layout = "log4j.appender.console.layout=org.apache.log4j.SimpleLayout"
-            host.put(f"{says}\n{appender}\n{layout}\n".encode(), f"{folder}/log4j.properties")
+        host.put("\n".join(lines).encode() + b"\n", f"{folder}/log4j.properties")
     there = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path)
-    stack = Stack(there, there)
+    guest = Stack(there, there)
     try:
-        stack.start()
-        made = workload_of("teragen").run(StackBench(stack, run_of("teragen", 1_000_000, maps=2)))
+        guest.start()
+        made = workload_of("teragen").run(StackBench(guest, run_of("teragen", 1_000_000, maps=2)))
         (job,) = made.record["jobs"]
     finally:
-        stack.stop()
+        guest.stop()
     assert job["state"] == "SUCCEEDED"
+    assert len([task for task in job["tasks"] if task["type"] == "MAP"]) == 2
     # The site's folder is as it was.
-    assert clients[0].run(["test", "-e", f"{folder}/log4j.properties"]).status == (0 if says else 1)
-
-
-def test_nothing_is_left_and_nothing_else_was_touched(site, tmp_path):
-    before = listing(site)
-    there = Existing(site.testbed, software.installation(), site.hdfs.installation.configuration, "/user/me", tmp_path)
-    stack = Stack(there, there)
-    stack.start()
-    folder = there.folder
-    assert there.shell("-put", "/etc/hosts", "/data").status == 0
-    stack.stop()
-    assert folder.rpartition("/")[2] not in " ".join(listing(site))
-    assert [path for path in listing(site) if path != "/user/me"] == [path for path in before if path != "/user/me"]
-    assert site.hdfs.shell("-cat", "/user/someone/hosts").output
+    assert clients[0].get(f"{folder}/log4j.properties").decode().splitlines() == [*lines]
 
 
 def test_nothing_is_left_where_a_client_has_died(site, tmp_path, capsys):
@@ -119,15 +108,6 @@ def test_nothing_is_left_where_a_client_has_died(site, tmp_path, capsys):
     there.stop()
     assert folder not in " ".join(listing(site))
     assert not capsys.readouterr().err
-
-
-def copied(site: Stack, folder: str, insert: str = "") -> str:
-    """A copy of the site's configuration on its clients; `insert` comes first in core-site.xml."""
-    for host in site.testbed.by_role("client"):
-        host.run(["rm", "-rf", folder]).check()
-        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
-        host.run(["sed", "-i", f"s|<configuration[^>]*>|&{insert}|", f"{folder}/core-site.xml"]).check()
-    return folder
 
 
 def test_a_final_file_system_of_the_site_is_not_the_clients_root(site, tmp_path):
@@ -149,10 +129,8 @@ def test_a_final_file_system_of_the_site_is_not_the_clients_root(site, tmp_path)
 
 
 def test_a_history_server_that_cannot_be_reached_stops_jobs_before_they_run(site, tmp_path):
-    folder, key = "/tmp/elsewhere", "mapreduce.jobhistory.webapp.address"
+    folder, key = copied(site, "/tmp/elsewhere"), "mapreduce.jobhistory.webapp.address"
     for host in site.testbed.by_role("client"):
-        host.run(["rm", "-rf", folder]).check()
-        host.run(["cp", "-R", "-L", site.hdfs.installation.configuration, folder]).check()
         host.run(["sed", "-i", "s/:19888</:9</", f"{folder}/site.xml"]).check()
     before = listing(site)
     there = Existing(site.testbed, software.installation(), folder, "/user/me", tmp_path)

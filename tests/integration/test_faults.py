@@ -21,6 +21,7 @@ from whitewire.design.rows import make_design
 from whitewire.measure.block import Block
 from whitewire.testbed.emulated.software import ROOT
 from whitewire.workloads.copy import Copy
+from whitewire.workloads.terasort import TeraSort
 from whitewire.workloads.testdfsio import TestDfsio
 
 
@@ -62,6 +63,16 @@ def causes(block: Block) -> list[str]:
 
 def recovered(block: Block) -> bool:
     return {record["run_id"] for _, record in records(block)} == {row["run_id"] for row in block.rows}
+
+
+@pytest.mark.slow
+def test_a_lost_nodemanager(can_emulate, tmp_path, monkeypatch):
+    block = small_block(tmp_path / "smoke-1", ("terasort",))
+    crash = once(lambda stack: threading.Timer(4.0, stack.yarn.daemons["nodemanager-datanode2"].kill).start())
+    monkeypatch.setattr(TeraSort, "run", crash(TeraSort.run))
+    block.measure()
+    assert any("nodemanager-datanode2 ended" in cause for cause in causes(block)), causes(block)
+    assert recovered(block)
 
 
 @pytest.mark.slow

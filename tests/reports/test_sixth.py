@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.reports.conftest import OFFLINE, ROOT, WIDE, snakemake
+from tests.reports.conftest import OFFLINE, ROOT, snakemake
+from tests.support.limits import wide
 
 NAME = "made-up-2026"
 TEMPLATE = ROOT / "docs" / "template"
@@ -73,7 +74,7 @@ def sixth(tmp_path_factory) -> Iterator[Path]:
         shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
     testbed = top / "config" / "testbeds" / "emulated.yaml"
     description = yaml.safe_load(testbed.read_text())
-    description["limits"] |= {bound: float(wide) for bound, wide in WIDE.items()}
+    description["limits"] = wide(description["limits"])
     description["memory"]["storage_gib"] = 2
     testbed.write_text(yaml.safe_dump(description))
     for target, source in ADDED.items():

@@ -111,6 +111,7 @@ def test_runs_over_two_transports_are_in_one_figure_with_perftest_and_iperf3(tmp
     assert rows[0] == "layer,way,kind,what,value,run_id" and sum(row.startswith("TeraSort,rdma") for row in rows) >= 6
 
 
+@pytest.mark.slow  # the sentence: tests/testthat/test-transports.R
 def test_a_transport_whose_runs_are_all_invalid_is_named_with_the_reason(tmp_path):
     folder = results(tmp_path, SITE, {"rdma": FELL_BACK}, LINKS)
     _, text = section(folder)

@@ -65,6 +65,7 @@ def test_a_changed_document_renders_only_itself(project):
     assert jobs_run(done) == {"paper", "all"}
 
 
+@pytest.mark.slow  # likewise, and verdicts by other rules: test_reference.py
 def test_a_changed_claim_judges_again_and_measures_nothing(project):
     path = project / "config" / "papers" / "emulex-2012.yaml"
     path.write_text(path.read_text().replace("up to four times faster than 1GbE", "up to 4 times faster than 1GbE", 1))

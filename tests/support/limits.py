@@ -29,10 +29,14 @@ def wide(limits: Mapping[str, float], kind: str = "emulated") -> dict[str, float
     return of_kind(limits, kind) | WIDE
 
 
+OF_OTHERS = ((idle, "IDLE"), (processors, "OVERHEAD_SHARE"))
+"""What other programs may use of the processors when a run begins, and during overhead runs: module, constant."""
+
+
 @contextmanager
 def beside_others() -> Iterator[None]:
     """Let blocks of this process begin, and their overhead runs count, beside any load."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(idle, "IDLE", math.inf)
-        patch.setattr(processors, "OVERHEAD_SHARE", math.inf)
+        for module, name in OF_OTHERS:
+            patch.setattr(module, name, math.inf)
         yield

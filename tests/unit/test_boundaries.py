@@ -1,12 +1,9 @@
-"""Boundaries that import-linter does not check: names of Snakemake's, public names, and the functions of documents."""
+"""Boundaries that import-linter does not check: public names, and the functions of documents."""
 
-import ast
 import re
 import symtable
 from collections import Counter, defaultdict
 from pathlib import Path
-
-import pytest
 
 from whitewire.report import generated
 
@@ -20,12 +17,6 @@ PROTOCOLS = {
     "PAGE": GENERATED_PAGES, "page": GENERATED_PAGES,  # `whitewire docs` writes each in turn
 }  # fmt: skip
 """Names that several modules have because they are used in place of each other."""
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_snakemake_appears_nowhere_in_the_package(path):
-    names = {n.id for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Name)}
-    assert "snakemake" not in names
 
 
 def _public_names(path):

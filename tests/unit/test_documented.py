@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import documented
-from tests.support.documented import CODE, DOCUMENTS, HOME, blocks, distinct, not_on_the_path
+from tests.support.documented import CODE, DOCUMENTS, HOME, distinct, not_on_the_path
 from tests.support.repository import environment, repository
 from whitewire.cli import parser
 from whitewire.description.reading import load_yaml
@@ -31,27 +30,9 @@ def test_commands_are_found():
     assert {("--sdm", "apptainer"), ("--dry-run",)} <= set(distinct("snakemake"))
 
 
-def test_blocks():
-    text = "`a` is\n\n    b --x \\\n        y  # z\n\n```sh\nc\n```\n\ndone\n"
-    code, prose = blocks(text)
-    assert [line.split() for line in code] == [["b", "--x", "y", "#", "z"], ["c"]]
-    assert prose.split() == ["`a`", "is", "done"]
-
-
 def test_commands_can_be_typed_as_they_stand():
     """Nothing of the set-up is on a user's PATH."""
     assert not_on_the_path() == []
-
-
-def test_a_command_that_is_not_on_the_path_is_found(monkeypatch, tmp_path):
-    page = tmp_path / "README.md"
-    page.write_text(
-        "`whitewire` and `.venv/bin/whitewire plan` are fine, `whitewire\nplan` is not\n\n    snakemake -n\n"
-    )
-    for name in ("DOCUMENTS", "TYPED"):
-        monkeypatch.setattr(documented, name, [page])
-    monkeypatch.setattr(documented, "HOME", tmp_path)
-    assert not_on_the_path() == ["README.md: snakemake -n", "README.md: whitewire plan"]
 
 
 @pytest.mark.parametrize("arguments", distinct("make"), ids=" ".join)
@@ -65,7 +46,7 @@ def test_make(arguments):
 def test_help_and_its_page_have_every_target_and_variable():
     said = subprocess.run(["make", "help"], cwd=HOME, capture_output=True, text=True, check=True).stdout
     page = (HOME / "docs" / "use" / "measure.md").read_text()
-    inner = {"PATH", "PYTHONPATH", "CURDIR", "MAKE", "TWO_AT_ONCE", "TIMED", "FIRST_HOUR", "BESIDE", "UNIT", "OTHERS"}
+    inner = {"PATH", "PYTHONPATH", "CURDIR", "MAKE", "LONGEST", "TIMED", "OTHERS"}
     for text, where in ((said, "the help of the Makefile"), (page, "docs/use/measure.md")):
         lacking = [name for name in NAMES - inner if not re.search(rf"\b{name}=", text)]
         assert lacking == [], f"{where} does not name these variables"

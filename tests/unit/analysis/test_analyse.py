@@ -310,9 +310,14 @@ def test_every_estimand_is_described():
             assert estimand_of(claim["test"]).describe()
 
 
-def test_the_stage_writes_every_table_of_the_contract(tmp_path, complete, monkeypatch):
+@pytest.fixture
+def few_simulations(monkeypatch):
+    """The model in brief, for tests of tables and not of what it predicts."""
     monkeypatch.setattr(analyse, "CURVE", np.array([1.0, 10.0]))
     monkeypatch.setattr(analyse, "_DRAWS", 1)
+
+
+def test_the_stage_writes_every_table_of_the_contract(few_simulations, tmp_path, complete):
     with pytest.raises(UserError, match="no such file"):
         write_analysis(LOADED, TESTBED, tmp_path, 1)
     (tmp_path / "tidy").mkdir()
@@ -489,7 +494,7 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
     assert none.low is None
 
 
-def test_all_tables_are_there_where_no_run_was_made(tmp_path):
+def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     """A budget may end before a paper's first run: its claims are open, and its report can be made."""
     (tmp_path / "tidy").mkdir()
     pd.DataFrame(columns=columns.of_runs(LOADED.factors)).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
