@@ -21,8 +21,8 @@ from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 # Before other modules take it from there.
 checks.load_paper = once.loading(checks.load_paper)
 
-# A busy machine is no reason for a failure. `make test` tries the same inputs each time, `make test-all` twice as many
-# and others.
+# A busy machine is no reason for a failure. `make test` tries the same inputs each time, `make test-all` others, and
+# twice as many where a test does not say how many.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("others", deadline=None)
 settings.load_profile("same")

@@ -415,3 +415,9 @@ def test_stopping_ends_the_whole_group_and_its_temporary_files(tmp_path, signal)
 def test_a_start_has_all_of_the_machine_to_share():
     profile = yaml.safe_load((HOME / "profiles" / "default" / "config.yaml").read_text())
     assert profile["resources"] == {"measuring": MACHINE}
+
+
+def test_code_and_environments_of_rules_measure_nothing_again():
+    for name in ("default", "slurm"):
+        profile = yaml.safe_load((HOME / "profiles" / name / "config.yaml").read_text())
+        assert set(profile["rerun-triggers"]) == {"mtime", "params", "input"}, name

@@ -19,7 +19,7 @@ from whitewire.report import provenance
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]  # the first hour is its first set-up
 
 
 class Opened:

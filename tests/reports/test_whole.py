@@ -39,7 +39,6 @@ def test_measured_rates_obey_the_links(project):
         if row["metric"] == "link_share" and row["valid"] == "true"
     }
     assert all(0 < share < 1 for share in shares.values())
-    assert shares["1gbe", "1", "8"] > 0.6  # one client's slow link is the limit
     assert shares["10gbe", "1", "8"] < shares["1gbe", "1", "8"]
 
 

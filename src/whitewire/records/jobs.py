@@ -313,7 +313,7 @@ def _moves_data(record: RunRecord) -> bool:
     return bool(record["user_bytes"]) and all_wire(record) >= LEAST_CARRIED * record["user_bytes"]
 
 
-def _segment(record: RunRecord) -> float:
+def segment(record: RunRecord) -> float:
     """Bytes of payload in a full TCP segment of a run."""
     mtu = record.get("fabric", {}).get("mtu")
     return mtu - HEADERS if mtu else SEGMENT
@@ -326,7 +326,7 @@ def losses(record: RunRecord, limits: Mapping[str, float], carried: float, bulk:
     small then, and most retransmits are probes for answers that were late but not lost.
     """
     found = []
-    segments = max(1.0, carried / _segment(record))
+    segments = max(1.0, carried / segment(record))
     # Datagrams of cross traffic are dropped in the same queues, by design.
     beside = record.get("asked", {}).get("cross_traffic", 0)
     counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
