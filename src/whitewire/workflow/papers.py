@@ -1,4 +1,4 @@
-"""`make papers`: checks, the workflow, and a second turn, with the time that is left, for papers that may use it."""
+"""`make papers`: checks, the workflow, and a second turn for papers whose budget ended, with the time that is left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
 from whitewire.records.reasons import BUDGET
-from whitewire.records.scale_candidate import SCALE_FILE
 from whitewire.workflow.plan import GOES_ON, Plan
 from whitewire.workflow.start import run_workflow
 from whitewire.workflow.validation import validated
@@ -35,11 +34,10 @@ def run_papers(options: Sequence[str]) -> int:
     status = run_workflow(options, again(plan))
     seconds = budget.seconds_of(plan.budget)
     left = seconds - (time.monotonic() - clock)
-    if status or left < _LEAST_S or not (blocks := {**reopened(plan, began), **cut_short(plan, began)}):
+    if status or not _LEAST_S <= left < math.inf or not (blocks := cut_short(plan, began)):
         return status
     papers = dict.fromkeys(block.partition("/")[0] for block in blocks)
-    within = f"{time_in_words(left)} of the budget are left: " if math.isfinite(left) else ""
-    print(f"papers: {within}going on with {', '.join(papers)}", file=sys.stderr)
+    print(f"papers: {time_in_words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
     handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds)
     os.environ |= {GOES_ON: "yes", BUDGET_VARIABLE: handed_on.text()}
     return run_workflow(options, [_file(plan, block) for block in blocks])
@@ -56,27 +54,15 @@ def again(plan: Plan) -> list[str]:
     return [*plan.outdated, *found]
 
 
-def _budget(plan: Plan, blocks: Mapping[str, BlockRecord | None], ends: float, seconds: float) -> Budget:
+def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds: float) -> Budget:
     """The budget of a start that goes on with blocks: the first block has all the time left, if it needs it."""
-    whole, finished = plan.whole(), {block: record for block, record in blocks.items() if record}
+    whole = plan.whole()
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
-        {block: record["seconds"] for block, record in finished.items()},
-        {block: record.get("spent", {}) for block, record in finished.items()},
+        {block: record["seconds"] for block, record in blocks.items()},
+        {block: record.get("spent", {}) for block, record in blocks.items()},
     )  # fmt: skip
-
-
-def reopened(plan: Plan, began: float) -> dict[str, BlockRecord | None]:
-    """Blocks (`<paper>/<block>`) that have no block.json any more, because a later block of the paper took a larger k
-    since a start `began`."""
-    found = []
-    for block in plan.blocks("{paper}/{block}"):
-        path = root() / _file(plan, block)
-        scale = path.parents[1] / SCALE_FILE
-        if path.parent.is_dir() and not path.exists() and scale.exists() and scale.stat().st_mtime >= began:
-            found.append(block)
-    return dict.fromkeys(found)
 
 
 def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:

@@ -1,4 +1,4 @@
-"""`make papers` goes on with papers whose budget had ended, where others left time, and with those of a new k."""
+"""`make papers` goes on where papers left time, with those whose budget had ended."""
 
 import json
 import os
@@ -33,7 +33,7 @@ FILE = "results/emulated/{}/raw/quick-1/block.json"
 def started(monkeypatch):
     """What Snakemake is started with, once or twice; `within`: the budget, of which some seconds are `spent`."""
 
-    def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",), outdated=(), reopened=()):
+    def started(within="100m", spent=4000.0, statuses=(0, 0), late=("emulex-2012",), outdated=()):
         calls, clock, left = [], chain([0.0], repeat(spent)), iter(statuses)
         monkeypatch.setenv(GOES_ON, "")
         monkeypatch.setenv(BUDGET_VARIABLE, "")
@@ -43,7 +43,6 @@ def started(monkeypatch):
         monkeypatch.setattr(papers.Plan, "load", lambda again: MADE)
         records = {f"{name}/quick-1": BLOCK | {"seconds": 300.0, "spent": {"runs": 200.0}} for name in late}
         monkeypatch.setattr(papers, "cut_short", lambda *_: records)
-        monkeypatch.setattr(papers, "reopened", lambda *_: dict.fromkeys(f"{name}/quick-1" for name in reopened))
         monkeypatch.setattr(papers, "run_workflow", lambda *given: calls.append(given) or next(left))
         return run_papers(["--cores", "2"]), calls
 
@@ -72,35 +71,12 @@ def test_what_is_outdated_is_made_again_in_the_first_turn_alone(started):
 
 @pytest.mark.parametrize(
     "case",
-    [{"statuses": (1, 0)}, {"spent": 6000 - papers._LEAST_S + 1}, {"spent": 7000.0}, {"late": ()}],
+    [{"statuses": (1, 0)}, {"within": "none"}, {"spent": 6000 - papers._LEAST_S + 1}, {"spent": 7000.0}, {"late": ()}],
 )
 def test_nothing_goes_on_after_a_fault_or_where_nothing_is_left(started, case, capsys):
     status, calls = started(**case)
     assert calls == [(["--cores", "2"], [])] and status == case.get("statuses", (0,))[0]
     assert capsys.readouterr().err == ""
-
-
-def test_blocks_of_an_earlier_k_are_measured_again_first_and_in_any_budget(started, capsys):
-    _, calls = started(reopened=("mellanox-mapr",))
-    assert calls[1][1] == [FILE.format("mellanox-mapr"), FILE.format("emulex-2012")]
-    assert Budget.read(os.environ[BUDGET_VARIABLE]).earlier == {"emulex-2012/quick-1": 300.0}
-    capsys.readouterr()
-    _, calls = started(within="none", late=(), reopened=("mellanox-mapr",))
-    assert calls[1][1] == [FILE.format("mellanox-mapr")]
-    assert capsys.readouterr().err == "papers: going on with mellanox-mapr\n"
-
-
-def test_a_block_is_measured_again_if_a_later_one_of_this_start_took_a_larger_k(monkeypatch, tmp_path):
-    monkeypatch.setattr(papers, "root", lambda: tmp_path)
-    plan = replace(MADE, designs={"emulex-2012": [{"block": f"full-{number}"} for number in (1, 2, 3)]})
-    raw = tmp_path / "results/emulated/emulex-2012/raw"
-    for name in ("full-1", "full-2"):
-        (raw / name).mkdir(parents=True)
-    (raw / "full-2" / "block.json").write_text("{}")
-    assert papers.reopened(plan, 0.0) == {}
-    (raw / "scale.json").write_text("{}")
-    assert [*papers.reopened(plan, 0.0)] == ["emulex-2012/full-1"], "the third block was never begun"
-    assert papers.reopened(plan, time.time() + 3600) == {}
 
 
 def judged(name):
