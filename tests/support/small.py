@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.limits import beside_others, of_kind
+from tests.support.limits import beside_others, wide
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hdfs import hdfs_settings
 from whitewire.cluster.stack import Stack
@@ -107,7 +107,7 @@ def small_block(
 ) -> Block:
     """Five runs, each so many times; bounds that depend on how busy this machine is lie open, but for `limits`."""
     testbed = load_testbed("emulated")
-    limits = wide(of_kind(testbed["limits"], "emulated")) | dict(limits or {})
+    limits = wide(testbed["limits"]) | dict(limits or {})
     testbed = testbed | {"limits": limits, "memory": testbed["memory"] | {"storage_gib": 2}}
     paper, name = small_paper(effort, replicates), f"{effort}-1"
     rows = [row for row in make_design(paper, testbed, effort, 7) if row["block"] == name]

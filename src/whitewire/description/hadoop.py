@@ -59,8 +59,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9 ._/:@%+,=-]*")
 shell starts tasks with the text of some settings (options of JVMs, variables)."""
 PACKETS_IN_FLIGHT = "dfs.client.write.max-packets-in-flight", 80
 """Setting for the number of packets that a client sends without acknowledgement, and Hadoop's default."""
-_COUNTS = (PACKET_SIZE, PACKETS_IN_FLIGHT[0])
-"""Settings of clients that scales and similitude are computed from."""
+_LEAST = {PACKET_SIZE: 512, PACKETS_IN_FLIGHT[0]: 1}
+"""Settings of clients that scales and similitude are computed from, with their least value: of a packet one checksum
+chunk."""
 SettingFault = tuple[object, str, Sequence[str]]
 """(what was found, what was expected, known names) of a setting."""
 OF_PLACES = ("fs.defaultFS", "fs.default.name", "fs.viewfs.")
@@ -128,8 +129,9 @@ def _settings(workload: Workload, experiment: Mapping[str, Any]) -> Iterator[Pro
 def _of_clients(workload: Workload, name: str, value: object) -> SettingFault | None:
     if not workload.settings_of_clients:
         return name, f"a setting of daemons: {workload.name} measures no client", ()
-    if name in _COUNTS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        return {name: value}, "a whole number, at least 1", ()
+    least = _LEAST.get(name)
+    if least and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        return {name: value}, f"a whole number, at least {least}", ()
     return None
 
 

@@ -68,8 +68,7 @@ ONE_JOB_METRICS = (
     Metric.size("shuffle_wire_bytes", "`shuffle_bytes` × share of (map, reduce) pairs on different hosts: computed, "
                 "not counted"),
     Metric.number("wire_excess", "bytes into the workers, less the overhead run's, against what shuffle, remote reads "
-                  "and replicas must move; 0 between the least and the most possible, and for an excess without "
-                  "an overhead run"),
+                  "and replicas must move; 0 between the least and the most possible"),
 )  # fmt: skip
 """Metrics of `teragen`, `randomwriter`, `randomtextwriter`, `terasort`, `teravalidate`, `sort`, `wordcount`, and of
 `hibench`'s programs with one job."""
@@ -253,12 +252,11 @@ def one_job(record: RunRecord) -> Found:
 def _excess(wire: float, least: float, most: float, record: RunRecord) -> float:
     """Share by which the workers' links carried less (negative) or more than a job must move.
 
-    NaN for a job that moves no more than its overhead run: its control traffic varies by as much. Without an overhead
-    run nobody knows the control traffic, which may be any excess.
+    NaN for a job that moves no more than its overhead run: its control traffic varies by as much.
     """
     if not record["user_bytes"] or least <= record.get("floor_wire", 0.0):
         return math.nan
-    return min(wire / least - 1, 0.0) + (max(wire / most - 1, 0.0) if record["floors"] else 0.0)
+    return min(wire / least - 1, 0.0) + max(wire / most - 1, 0.0)
 
 
 def crossing_bytes(record: RunRecord, job: Job) -> tuple[float, float, float]:
@@ -302,7 +300,10 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
         if share > limits["compute_share"]:
             why.append(Reason("busy", {"share": share, "bound": limits["compute_share"]}))
     excess = found.get("wire_excess", math.nan)
-    if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= limits["job_wire_high"]:
+    most = (
+        limits["job_wire_high"] if record["floors"] else math.inf
+    )  # an excess may be control traffic, which is unknown
+    if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= most:
         why.append(Reason("job_wire", {"excess": excess}))
     bulk = not math.isnan(excess) if "wire_excess" in found else _moves_data(record)
     return why + losses(record, limits, all_wire(record), bulk)

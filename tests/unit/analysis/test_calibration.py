@@ -210,8 +210,13 @@ def test_assumptions_are_those_of_set_up_drives_and_writers_and_what_is_not_stat
         "experiments": [
             {"id": "a", "hardware": {"sources": {"count": "page", "rate_mb_per_s": "assumption: SATA"}}},
             {"id": "b", "hardware": {"drives": {"ssd": {"sources": {"count": "assumption: one"}}}}},
-            {"id": "c", "hardware": {"sources": {"rate_mb_per_s": "assumption: SATA"},
-                                     "writer": {"sources": {"rate_mb_per_s": "assumption: a put"}}}},
+            {
+                "id": "c",
+                "hardware": {
+                    "sources": {"rate_mb_per_s": "assumption: SATA"},
+                    "writer": {"sources": {"rate_mb_per_s": "assumption: a put"}},
+                },
+            },
         ],
     }
     found = {row["what"]: row["why"] for row in calibration.assumptions("a", raw)}

@@ -334,7 +334,7 @@ def test_only_too_few_bytes_on_the_links_count_while_control_traffic_is_unknown(
     record = sorted_run(wire=460_000) | kind | {"floors": {}, "user_bytes": 40_000}
     record["jobs"][0]["counters"] |= {"REDUCE_SHUFFLE_BYTES": 40_000, "HDFS_BYTES_WRITTEN": 20_000}
     found = of(record, samples(), CPU)
-    assert found["wire_excess"] == 0 and workloads.run_faults(record, found, LIMITS) == []
+    assert found["wire_excess"] > 1 and workloads.run_faults(record, found, LIMITS) == []
     (fault,) = workloads.run_faults(record | {"queue_drops": 100_000}, found, LIMITS)
     assert "packets dropped in queues" in str(fault)
     few = sorted_run(wire=20_000) | {name: record[name] for name in (*kind, "floors", "user_bytes", "jobs")}

@@ -101,5 +101,7 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
 
 def _end_at_once() -> None:
     rest = f"the hosts end them by themselves, within {shell.WATCH_PATIENCE_S} s"
-    print(f"whitewire: commands still run after {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True)
+    print(
+        f"whitewire: stopping commands on hosts took longer than {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True
+    )
     os._exit(1)
