@@ -50,7 +50,8 @@ def test_what_is_decided_open_and_left_is_reported_with_what_to_do(results):
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
         "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
-        "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
+        "1 runs were not made, because its cluster failed: the services do not start: no answer; logs: logs; "
+        "make papers tries them again",
         "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
     ]
