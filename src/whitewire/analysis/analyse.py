@@ -91,6 +91,7 @@ _VERDICT_COLUMNS = [
     "minutes",
     "chance",
     "command",
+    "effort_needed",
     "claim_command",
     "audit",
     "control",

@@ -148,9 +148,10 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     except UserError:
         return  # reported in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
+    if "effort_needed" not in still:  # old tables
+        still = still.assign(effort_needed=still["command"].str.rpartition("=")[2])
     likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
-    for command, claims in likely.groupby("command", sort=False):
-        other = str(command).rpartition("=")[2]
+    for (command, other), claims in likely.groupby(["command", "effort_needed"], sort=False):
         minutes = int(pd.to_numeric(claims["minutes"]).max())
         if other != effort:  # which makes all of them anew
             testbed = load_testbed(results.name)
