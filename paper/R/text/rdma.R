@@ -1,6 +1,6 @@
 # RDMA between two hosts in words and as a table.
 
-rdma_reasons <- function(table = read_rdma()) unique(table$why[!is.na(table$why) & table$why != ""])
+rdma_reasons <- function(table) unique(table$why[!is.na(table$why) & table$why != ""])
 
 rdma_sentence <- function() {
   table <- read_rdma()

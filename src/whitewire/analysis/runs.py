@@ -298,8 +298,8 @@ def on_testbed(
 ) -> Runs:  # fmt: skip
     """The runs of a paper at an effort (empty: there are none) on the testbed that `testbed` describes.
 
-    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv; `unavailable`: why this machine cannot make a
-    cell. `ended`: no more runs will be measured.
+    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv; `unavailable`: why this machine
+    cannot make a cell. `ended`: no more runs will be measured.
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None

@@ -119,14 +119,17 @@ def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
 def unasked_waves(paper: Paper, experiment: str, testbed: Mapping[str, Any]) -> list[str]:
     """Jobs of an experiment without `tasks_per_worker` that run in waves all the same, because a worker's memory does
     not hold its even share of the tasks; a line each."""
-    spec, most = paper.experiments[experiment], Memory(**testbed.get("yarn", {})).most_slots
-    found: dict[str, None] = {}
-    for levels in cells_of(spec) if workload_of(spec["workload"]).native and "cluster" not in testbed else ():
+    spec, most, found = paper.experiments[experiment], Memory(**testbed.get("yarn", {})).most_slots, []
+    if not workload_of(spec["workload"]).native or "cluster" in testbed:
+        return []
+    for levels in cells_of(spec):
         parameters = paper.parameters(experiment, levels)
         tasks, workers = _tasks(parameters), _workers(paper, experiment, levels, parameters)
         waves = math.ceil(tasks / (workers * most))
         if waves > 1 and "tasks_per_worker" not in parameters:
-            found[f"{tasks} tasks on {workers} workers, each with memory for {most} at once (yarn of the testbed), run in "
-                  f"{waves} waves, the last of {tasks - (waves - 1) * workers * most}; set tasks_per_worker where waves are meant"
-                  ] = None  # fmt: skip
-    return list(found)
+            found.append(
+                f"{tasks} tasks on {workers} workers, each with memory for {most} at once (yarn of the testbed), run "
+                f"in {waves} waves, the last of {tasks - (waves - 1) * workers * most}; set tasks_per_worker where "
+                "waves are meant"
+            )
+    return list(dict.fromkeys(found))

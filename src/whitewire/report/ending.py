@@ -156,7 +156,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
         if other != effort:  # which makes all of them anew
             testbed = load_testbed(results.name)
             paper = load_paper(paper_path(name), fabric_names(testbed))
-            minutes = prospects.minutes_to_first_interim(paper, testbed, other)
+            minutes = prospects.minutes_to_first_interim(paper, testbed, str(other))
         yield f"about {minutes} more minutes may decide {_names(list(claims['claim']))} of {name}: {command}"
     if hopeless := list(still["claim"][still["command"] == ""]):
         yield f"no effort is known to decide {_names(hopeless)} of {name} (why: the report)"
