@@ -149,7 +149,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
         return  # reported in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
     if "effort_needed" not in still:  # old tables
-        still = still.assign(effort_needed=still["command"].str.rpartition("=")[2])
+        still = still.assign(effort_needed=[command.rpartition("=")[2] for command in still["command"]])
     likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
     for (command, other), claims in likely.groupby(["command", "effort_needed"], sort=False):
         minutes = int(pd.to_numeric(claims["minutes"]).max())
