@@ -27,6 +27,8 @@ test_that("a testbed without RDMA says so in one line", {
   })
   none <- data.frame(fabric = "10gbe", why = c("no RDMA device on client1", "no RDMA device on datanode1"))
   with_rdma(none, expect_equal(rdma_sentence(), "Not testable here: no RDMA device on this testbed."))
+  coded <- data.frame(fabric = "10gbe", why = "client1 has none", why_code = "no_rdma_device")
+  with_rdma(coded, expect_equal(rdma_sentence(), "Not testable here: no RDMA device on this testbed."))
 })
 
 test_that("another reason is shown as it is", {

@@ -2,7 +2,8 @@ library(ggplot2)
 functions_of()
 
 # Evaluates `code` on results of a paper that compares transports: runs (tidy), medians (analysis) and tests of links.
-with_results <- function(runs = NULL, estimates = NULL, ports = NULL, tests = NULL, code, left = NULL, kind = "ssh") {
+with_results <- function(runs = NULL, estimates = NULL, ports = NULL, tests = NULL, code, left = NULL, kind = "ssh",
+                         unavailable = NULL) {
   top <- tempfile()
   old <- Sys.getenv(c("WHITEWIRE_RESULTS", "WHITEWIRE_PAPER", "WHITEWIRE_CONFIG"))
   Sys.setenv(WHITEWIRE_RESULTS = file.path(top, "results"), WHITEWIRE_PAPER = "p",
@@ -22,6 +23,7 @@ with_results <- function(runs = NULL, estimates = NULL, ports = NULL, tests = NU
                  data_fraction = 1), "p", "tidy", "scale.csv")
   put(runs, "p", "tidy", "runs.csv")
   put(left, "p", "tidy", "left.csv")
+  put(unavailable, "p", "tidy", "unavailable.csv")
   put(estimates, "p", "analysis", "estimates.csv")
   put(ports, "links", "tables", "rdma.csv")
   put(tests, "links", "tables", "transports.csv")
@@ -131,6 +133,11 @@ test_that("runs over one transport alone compare nothing", {
   with_results(runs_over("tcp", over_tcp), medians_over("tcp", over_tcp), left = left, code = {
     expect_match(transports_sentence("ways"), "None counts over rdma (rdma: no port counts on datanode2).",
                  fixed = TRUE)
+  })
+  lacking <- cbind(data.frame(run_id = "1"), left)
+  with_results(runs_over("tcp", over_tcp), medians_over("tcp", over_tcp), unavailable = lacking, code = {
+    expect_equal(why_no_run("ways", "rdma"), "no port counts on datanode2")
+    expect_equal(why_no_run("ways", "rd"), "")
   })
 })
 

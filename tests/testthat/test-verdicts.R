@@ -22,6 +22,7 @@ test_that("an open claim says the minutes, the chance and the command", {
     "These runs take about 4\u00a0min here; all runs of that effort decide the claim with a chance of 70\u00a0%:",
     "`make claim CLAIM=E-C06 EFFORT=quick`."
   ), fixed = TRUE)
+  expect_no_match(text, "more runs of each cell") # verdicts say them in their reason
   expect_no_match(reason_text(row(minutes = NA, claim_command = NA)), "These runs take")
   expect_match(reason_text(row(claim_command = NA, chance = NA)), "These runs take about 4\u00a0min here.", fixed = TRUE)
 })

@@ -8,6 +8,12 @@
 #   by                  factor names; the column `level` has their levels in words, in a fixed order
 # Both are empty tables where nothing was measured. Values are in `shown`: full-scale equivalents where they scale.
 
+# The level of a factor in each cell of a table, whose levels are JSON; NA where it has none.
+level_in <- function(cells, factor) {
+  level <- function(cell) as.character(c(jsonlite::fromJSON(cell)[[factor]], NA)[[1]])
+  vapply(as.character(cells), level, character(1), USE.NAMES = FALSE)
+}
+
 same_level <- function(column, wanted) {
   number <- as_value(wanted)
   tolower(as.character(column)) %in% tolower(as.character(wanted)) | (!is.na(as_value(column)) &

@@ -1,13 +1,15 @@
 # RDMA between two hosts, measured by perftest.
 
 rdma_columns <- c("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
-                  "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why")
+                  "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")
 
 # One row a measured value; one with an empty metric and a reason for what gave none.
 read_rdma <- function(paper = paper_id()) {
   table <- read_stage("tidy", "rdma.csv", rdma_columns, paper)
   for (column in c("message_bytes", "iterations", "value", "limit")) table[[column]] <- as_value(table[[column]])
-  for (column in c("test", "metric", "why")) table[[column]] <- as.character(table[[column]])
+  for (column in c("test", "metric", "why", "why_code")) table[[column]] <- as.character(table[[column]])
+  old <- startsWith(table$why, "no RDMA device") # a table without codes
+  table$no_device <- ifelse(is.na(table$why_code), old %in% TRUE, table$why_code == "no_rdma_device")
   table$operation <- factor(sub("^ib_([a-z]+)_.*$", "\\1", table$test), names(rdma_colours))
   table$pair <- sprintf("%s to %s, %s over %s", table$source, table$destination, fabric_name(table$fabric),
                         table$transport)

@@ -1,14 +1,12 @@
 # RDMA between two hosts in words and as a table.
 
-rdma_reasons <- function() {
-  why <- read_rdma()$why
-  unique(why[!is.na(why) & why != ""])
-}
+rdma_reasons <- function(table) unique(table$why[!is.na(table$why) & table$why != ""])
 
 rdma_sentence <- function() {
-  reasons <- rdma_reasons()
+  table <- read_rdma()
+  reasons <- rdma_reasons(table)
   if (!rdma_measured()) {
-    others <- reasons[!startsWith(reasons, "no RDMA device")]
+    others <- rdma_reasons(table[!table$no_device, ])
     return(if (length(others) == 0) {
       "Not testable here: no RDMA device on this testbed."
     } else {

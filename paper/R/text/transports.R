@@ -30,11 +30,12 @@ transports_sentence <- function(experiment) {
 why_no_run <- function(experiment, level) {
   runs <- read_runs()
   runs <- runs[runs$experiment %in% experiment & same_level(runs$transport, level) & !runs$valid, ]
-  not_made <- read_stage("tidy", "unavailable.csv", c("run_id", "reason"))
-  not_made <- not_made[startsWith(as.character(not_made$run_id), paste0(experiment, "-", level, "-r")), ]
-  left <- read_left()
-  left <- left[left$experiment %in% experiment & grepl(paste0('"', level, '"'), left$cell, fixed = TRUE), ]
-  why <- unique(c(as.character(runs$why_invalid), as.character(not_made$reason), as.character(left$reason)))
+  of_level <- function(table) {
+    own <- table[table$experiment %in% experiment, ]
+    as.character(own$reason[same_level(level_in(own$cell, "transport"), level)])
+  }
+  not_made <- read_stage("tidy", "unavailable.csv", c("run_id", "experiment", "cell", "reason"))
+  why <- unique(c(as.character(runs$why_invalid), of_level(not_made), of_level(read_left())))
   paste(safe(utils::head(why[!is.na(why) & why != ""], 3)), collapse = "; ")
 }
 

@@ -92,9 +92,6 @@ going_on <- function(table) {
 }
 
 reason_text <- function(table) {
-  more <- ifelse(is.na(table$runs_needed), "", paste0(" About ", trimmed(table$runs_needed),
-                                                     " more runs of each cell would decide."))
-  said <- grepl("further run|more run", table$reason)
   likely <- ifelse(is.na(table$chance), "", sprintf(
     "; all runs of that effort decide the claim with a chance of %.0f\u00a0%%", 100 * table$chance
   ))
@@ -102,7 +99,7 @@ reason_text <- function(table) {
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
   reason <- sub("[.;]?\\s*$", ".", safe(with_minus(own_reason(table))))
-  paste0(ifelse(reason == ".", "", reason), ifelse(said, "", more), how, audit)
+  paste0(ifelse(reason == ".", "", reason), how, audit)
 }
 
 # The first clause of a reason, which says what was compared; a semicolon in brackets ends none.

@@ -36,10 +36,10 @@ from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import effort_of, levels_of, read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell, cell_ids, level_text
+from whitewire.levels import Cell, CellId, cell_id, cell_ids, level_text
 from whitewire.models import MODELS, maxmin
 from whitewire.models.maxmin import PutCell
 from whitewire.paths import shown, start_command
@@ -91,6 +91,7 @@ _VERDICT_COLUMNS = [
     "minutes",
     "chance",
     "command",
+    "effort_needed",
     "claim_command",
     "audit",
     "control",
@@ -489,10 +490,7 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
     table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
     status = status_on(testbed)
     paper = paper.on(_candidate(paper, results / "tidy" / "scale.csv"))
-    missing = results / "tidy" / "unavailable.csv"
-    lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
     fabrics = testbed["fabrics"]
-    lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
     measured = results / "tidy" / "floors.csv"
     overheads = _read(measured, {"job": str}) if measured.is_file() else None
     not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
@@ -503,7 +501,7 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
         raise UserError(
             f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}"
         )
-    runs = on_testbed(paper, testbed, effort, table, overheads, lost_runs, seed, ended=True)
+    runs = on_testbed(paper, testbed, effort, table, overheads, _unavailable(paper, results), seed, ended=True)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=SIMILITUDE_COLUMNS)
     if effort:
@@ -545,6 +543,19 @@ def _candidate(paper: Paper, path: Path) -> int:
     if why := candidate_fault(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {_AGAIN}")
     return found
+
+
+def _unavailable(paper: Paper, results: Path) -> dict[CellId, str]:
+    """Why this machine cannot make a cell; of an old table, which has no cells, by the design."""
+    path = results / "tidy" / "unavailable.csv"
+    table = _read(path) if path.is_file() else pd.DataFrame()
+    if table.empty:
+        return {}
+    if "cell" in table:
+        return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
+    why = dict(zip(table["run_id"], table["reason"], strict=True))
+    return {cell_id(row["experiment"], levels_of(paper, row)): why[row["run_id"]]
+            for row in read_csv(results / "design.csv") if row["run_id"] in why}  # fmt: skip
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:

@@ -9,23 +9,22 @@ from typing import Any
 from whitewire.description import transports
 from whitewire.description.paper import Paper, cells_of
 from whitewire.description.transports import TRANSPORT_NEEDED
-from whitewire.design.rows import counts, stem, stem_of
+from whitewire.design.rows import counts
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell
+from whitewire.levels import Cell, CellId, cell_id
 
 
 class CellsOfRuns:
     """The cells of a paper that are made here.
 
-    `efforts`: those of the runs; `unavailable`: why this machine cannot make a run, by id; `fabrics` and `ways`: the
+    `efforts`: those of the runs; `unavailable`: why this machine cannot make a cell; `fabrics` and `ways`: the
     testbed's networks and transports (None: every paper's).
     """
 
-    def __init__(self, paper: Paper, efforts: Collection[str], unavailable: Mapping[str, str] | None,
+    def __init__(self, paper: Paper, efforts: Collection[str], unavailable: Mapping[CellId, str] | None,
                  fabrics: Collection[str] | None, ways: Collection[str] | None) -> None:  # fmt: skip
         self._paper, self._efforts, self._fabrics, self._ways = paper, set(efforts), fabrics, ways
-        self._unavailable = {stem_of(run_id): why for run_id, why in (unavailable or {}).items()}
-        """Why this machine cannot make a cell, by the stem of its runs' ids."""
+        self._unavailable = unavailable or {}
 
     def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
         """Cells with a level of every factor that match the given levels."""
@@ -35,7 +34,7 @@ class CellsOfRuns:
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
         """Cells that match the given levels, belong to the effort, and can be made on this machine."""
         found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
-        return [cell for cell in found if stem(*cell) in self._made] if self._made else found
+        return [cell for cell in found if cell_id(*cell) in self._made] if self._made else found
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
@@ -53,7 +52,7 @@ class CellsOfRuns:
             return TRANSPORT_NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
         if fabric and self._fabrics is not None and fabric not in self._fabrics:
             return f"this testbed has no network {fabric}"
-        own = stem(experiment, levels)
+        own = cell_id(experiment, levels)
         if why := self._unavailable.get(own):
             return why
         # Of a cell that the effort does not make nobody has tried whether it can be made: but its file system cannot be
@@ -61,15 +60,14 @@ class CellsOfRuns:
         kind = self._paper.store(experiment, levels)["kind"]
         if own in self._made or kind == "hdfs":
             return ""
-        same = [name for name, store in self._made.items() if store == kind]
-        alike = [self._unavailable.get(name, "") for name in same]
+        same = [cell for cell, store in self._made.items() if store == kind]
+        alike = [self._unavailable.get(cell, "") for cell in same]
         return alike[0] if alike and all(alike) else ""
 
     @cached_property
-    def _made(self) -> dict[str, str]:
-        """Stems of the ids of all runs that the efforts make → kind of their file system; empty if no effort is
-        known."""
+    def _made(self) -> dict[CellId, str]:
+        """Cells that the efforts make → kind of their file system; empty if no effort is known."""
         efforts = self._efforts & set(self._paper.raw.get("replicates", ()))
-        return {stem(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"]
+        return {cell_id(experiment["id"], levels): self._paper.store(experiment["id"], levels)["kind"]
                 for effort in efforts
                 for experiment, levels, count in counts(self._paper, effort) if count}  # fmt: skip

@@ -43,7 +43,7 @@ class Interim:
 
 def at_tables(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
-    unavailable: Mapping[str, str] | None = None, seed: int = 1, only: str = "",
+    unavailable: Mapping[CellId, str] | None = None, seed: int = 1, only: str = "",
 ) -> Interim:  # fmt: skip
     """The interim analysis of the tables so far (as runs.on_testbed takes them), for all claims or for one `only`."""
     runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)

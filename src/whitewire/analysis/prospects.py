@@ -97,7 +97,7 @@ def _clear(mean: float, spread: float, half: float, bounds: Sequence[float]) -> 
 
 def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mapping[str, Any], row: Mapping[str, Any],
             had: str = budget.NONE) -> dict[str, Any]:  # fmt: skip
-    """Columns `minutes`, `chance`, `command` and `claim_command` of an open claim in verdicts.csv.
+    """Columns `minutes`, `chance`, `command`, `effort_needed` and `claim_command` of an open claim in verdicts.csv.
 
     `minutes`: time of the further runs that decide if they scatter as those so far; `chance`: that all runs of the
     effort decide. The present effort is proposed if its most runs may decide; a larger effort makes all runs anew. If
@@ -124,6 +124,7 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}{asked_testbed()}"
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
                 "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",
+                "effort_needed": each,
                 "claim_command": one if start_command().startswith(MAKE_PAPERS) else None}  # fmt: skip
     took = _START_S + needed * seconds(paper, testbed, effort, cells)
     return {"beyond": (max(makes.values()), max(1, round(took / 60)))}

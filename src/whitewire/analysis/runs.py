@@ -23,7 +23,7 @@ from whitewire.description.transports import transport_levels
 from whitewire.design.rows import effort_of
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
-from whitewire.levels import Cell, cell_name, level_text
+from whitewire.levels import Cell, CellId, cell_name, level_text
 from whitewire.records.jobs import NET, WHOLE_RUN
 from whitewire.rule import ALPHA
 from whitewire.tidy.columns import LANE
@@ -63,7 +63,7 @@ class Runs:
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
-                 unavailable: Mapping[str, str] | None = None,
+                 unavailable: Mapping[CellId, str] | None = None,
                  fabrics: Collection[str] | None = None,
                  overheads: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
@@ -294,12 +294,12 @@ def status_on(testbed: Mapping[str, Any]) -> str:
 
 def on_testbed(
     paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
-    unavailable: Mapping[str, str] | None = None, seed: int = 1, ended: bool = False,
+    unavailable: Mapping[CellId, str] | None = None, seed: int = 1, ended: bool = False,
 ) -> Runs:  # fmt: skip
     """The runs of a paper at an effort (empty: there are none) on the testbed that `testbed` describes.
 
-    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv; `unavailable`: reason by run id.
-    `ended`: no more runs will be measured.
+    `table` and `overheads` have the columns of tidy/runs.csv and tidy/floors.csv; `unavailable`: why this machine
+    cannot make a cell. `ended`: no more runs will be measured.
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None

@@ -13,16 +13,17 @@ from whitewire.analysis import interim
 from whitewire.description import project
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
+from whitewire.levels import CellId
 from whitewire.tidy import columns, tables
 
 
 def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
-                 unavailable: Mapping[str, str], only: str = "") -> interim.Interim:  # fmt: skip
+                 unavailable: Mapping[CellId, str], only: str = "") -> interim.Interim:  # fmt: skip
     """The interim analysis of a paper's claims (or of one, `only`) by the existing runs of this block and those beside
     it.
 
     `designed`: run id → block; `paper` has the k of these runs, and runs of another k do not count; `testbed` is its
-    description; `unavailable`: run id → why this machine cannot make it.
+    description; `unavailable`: cell → why this machine cannot make it.
     """
     ids: dict[str, set[str]] = {block.name: set()}
     for run_id, name in designed.items():

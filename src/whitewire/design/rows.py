@@ -204,7 +204,7 @@ def _row(
     defines = defining(paper, experiment["id"], effort, levels, testbed) | {"replicate": replicate}
     digest = hashlib.sha256(canonical(defines).encode()).hexdigest()
     return {
-        "run_id": f"{stem(experiment['id'], levels)}-r{replicate}-{digest[:6]}",
+        "run_id": f"{_stem(experiment['id'], levels)}-r{replicate}-{digest[:6]}",
         "experiment": experiment["id"],
         "workload": experiment["workload"],
         "replicate": replicate,
@@ -213,15 +213,10 @@ def _row(
     }
 
 
-def stem(experiment: str, levels: Mapping[str, Any]) -> str:
-    """Beginning of the ids of a cell's runs; `levels` in the order of cells_of()."""
+def _stem(experiment: str, levels: Mapping[str, Any]) -> str:
+    """Beginning of the ids of a cell's runs, for readers; `levels` in the order of cells_of()."""
     text = "-".join(re.sub(r"[^A-Za-z0-9.]+", "_", levels_text(level)) for level in levels.values())
     return f"{experiment}-{text}" if text else experiment
-
-
-def stem_of(run_id: str) -> str:
-    """The stem of a run's id, which lacks its number and digest."""
-    return run_id.rsplit("-", 2)[0]
 
 
 def defining(paper: Paper, experiment: str, effort: str, levels: Mapping[str, Any],

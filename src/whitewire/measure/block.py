@@ -264,7 +264,10 @@ class Block:
         return campaign
 
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
-        """Make runs, grouped by the services that they share."""
+        """Make runs, grouped by the services that they share.
+
+        Raises CannotMake if a cluster failed and the block has no valid run, also from earlier starts.
+        """
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
         alone, folder = self.only.claim if self.only else "", self.journal.folder
@@ -285,7 +288,7 @@ class Block:
                 except CannotMake as failure:
                     campaign.fail(runs, str(failure))
                     failures.append(failure)
-            if failures and not any(self.journal.has(run.row["run_id"]) for run in missing):
+            if failures and not any(self.journal.has(row["run_id"]) for row in self.rows):
                 raise failures[0]
         campaign.keep(ASKED_FILE, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")

@@ -19,6 +19,7 @@ from whitewire.measure.cross_traffic import ROLE
 from whitewire.measure.run import Run
 from whitewire.paths import shown
 from whitewire.text import quoted
+from whitewire.workloads import workload_of
 
 
 def clusters(paper: Paper, runs: Sequence[Run], testbed: Mapping[str, Any]) -> dict[str, list[Run]]:
@@ -84,8 +85,17 @@ def slots(run: Run, roles: Mapping[str, int]) -> int | None:
 
 def even_share(parameters: Mapping[str, Any], roles: Mapping[str, int]) -> int:
     """A worker's even share of a job's map or reduce tasks, whichever are more."""
-    tasks = max(parameter(parameters, "maps"), parameter(parameters, "reduces"))
-    return math.ceil(tasks / max(1, roles.get("datanode", 0)))
+    return math.ceil(_tasks(parameters) / max(1, roles.get("datanode", 0)))
+
+
+def _tasks(parameters: Mapping[str, Any]) -> int:
+    """A job's map or reduce tasks, whichever are more."""
+    return int(max(parameter(parameters, "maps"), parameter(parameters, "reduces")))
+
+
+def _workers(paper: Paper, experiment: str, levels: Mapping[str, Any], parameters: Mapping[str, Any]) -> int:
+    """Number of workers that run a cell's tasks."""
+    return int(parameters.get("task_workers", paper.roles(experiment, levels)["datanode"]))
 
 
 def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
@@ -97,11 +107,29 @@ def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
             wanted = parameters.get("tasks_per_worker")
             if wanted is None:
                 continue
-            roles = paper.roles(name, levels)
-            share = even_share(parameters, {"datanode": parameters.get("task_workers", roles["datanode"])})
+            share = even_share(parameters, {"datanode": _workers(paper, name, levels, parameters)})
             where = f"{shown(paper.path)}: experiment {name}: tasks_per_worker: found {quoted(wanted)}, expected"
             if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= share:
                 raise UserError(f"{where} a whole number from 1 to {share}, a worker's even share of the tasks")
             if wanted > memory.most_slots:
                 most = f"at most {memory.most_slots}, which a worker's memory holds (yarn of the testbed)"
                 raise UserError(f"{where} {most}")
+
+
+def unasked_waves(paper: Paper, experiment: str, testbed: Mapping[str, Any]) -> list[str]:
+    """Jobs of an experiment without `tasks_per_worker` that run in waves all the same, because a worker's memory does
+    not hold its even share of the tasks; a line each."""
+    spec, most, found = paper.experiments[experiment], Memory(**testbed.get("yarn", {})).most_slots, []
+    if not workload_of(spec["workload"]).native or "cluster" in testbed:
+        return []
+    for levels in cells_of(spec):
+        parameters = paper.parameters(experiment, levels)
+        tasks, workers = _tasks(parameters), _workers(paper, experiment, levels, parameters)
+        waves = math.ceil(tasks / (workers * most))
+        if waves > 1 and "tasks_per_worker" not in parameters:
+            found.append(
+                f"{tasks} tasks on {workers} workers, each with memory for {most} at once (yarn of the testbed), run "
+                f"in {waves} waves, the last of {tasks - (waves - 1) * workers * most}; set tasks_per_worker where "
+                "waves are meant"
+            )
+    return list(dict.fromkeys(found))

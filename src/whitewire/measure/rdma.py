@@ -20,7 +20,7 @@ from typing import Any
 
 from whitewire import atomic
 from whitewire.measure.engine import LOST, TEST_FAILURES
-from whitewire.records.checked import RDMA_ALL
+from whitewire.records.checked import NO_DEVICE, NO_DEVICE_SAID, RDMA_ALL
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
 from whitewire.tools import Unreadable, perftest
 from whitewire.tools.ibv_devinfo import DevicePort, device_ports
@@ -50,7 +50,16 @@ _METRICS: dict[type, dict[str, tuple[str, str]]] = {
 
 
 class NoRdma(Exception):
-    """Why a host has no RDMA port on its fabric, in one line."""
+    """Why a host has no RDMA port on its fabric, in one line; `code`: NO_DEVICE if it has no RDMA device."""
+
+    def __init__(self, why: str, code: str = "") -> None:
+        super().__init__(why)
+        self.code = code
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The reason's cells in a row of RDMA_ALL."""
+        return {"why": str(self), "why_code": self.code}
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ def find_endpoint(host: Host) -> Endpoint:
     try:
         names = host.run(perftest.device_names(), timeout=30)
         if names.status != 0 or not names.stdout.split():
-            raise NoRdma(f"no RDMA device on {host.name}")
+            raise NoRdma(f"{NO_DEVICE_SAID} on {host.name}", NO_DEVICE)
         listed = host.run(perftest.devices(), timeout=30)
         if listed.status != 0:
             raise NoRdma(f"ibv_devinfo on {host.name}: {last_line(listed.stderr or listed.stdout)}")
@@ -150,7 +159,7 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
     try:
         ends = find_endpoint(source), find_endpoint(destination)
     except NoRdma as why:
-        return [row(base, why=str(why))]
+        return [row(base, **why.cells)]
     return list(_pair(*ends, base, folder / "perftest", tests, sizes, iterations))
 
 

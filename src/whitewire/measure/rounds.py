@@ -36,10 +36,10 @@ class Seen(Protocol):
     def place(self) -> Mapping[CellId, int]: ...
 
 
-InterimAnalysis = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[str, str]], Seen]
+InterimAnalysis = Callable[[Paper, Mapping[str, Any], Path, Mapping[str, str], Mapping[CellId, str]], Seen]
 """An interim analysis. Arguments: a paper at the k of its runs, the testbed's description, a block's folder, the runs
-to analyse by the design (id to block; an earlier design may have left others), and the runs that the machine cannot
-make (id to reason).
+to analyse by the design (id to block; an earlier design may have left others), and the cells that the machine cannot
+make, with the reason.
 """
 
 

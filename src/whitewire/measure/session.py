@@ -212,9 +212,10 @@ class Session:
         """Judge the claims by `count` runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
         assert campaign.interim is not None, "there is an interim analysis only where something makes it"
-        designed = campaign.paper_runs.seen(count)
+        designed, cells = campaign.paper_runs.seen(count), self.turns.rounds.rows
+        unavailable = {cells[run_id]: why for run_id, why in campaign.unavailable.items()}
         with campaign.holding(1.0), campaign.spending("looks"):
-            return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, campaign.unavailable)
+            return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, unavailable)
 
     def _analyse_claims(self, run: Run) -> None:
         """Make the interim analysis before a run, and leave out runs that no open claim needs any more."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whitewire.measure import rdma, schedule
 from whitewire.measure.engine import TIME_UP, Unit, make_units
-from whitewire.measure.rdma import find_endpoint, nothing_measured, write_rdma_rows
+from whitewire.measure.rdma import NoRdma, find_endpoint, nothing_measured, write_rdma_rows
 from whitewire.measure.schedule import Pair
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
@@ -42,9 +42,9 @@ def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:
     hosts, work = survey.testbed.hosts, survey.work
     survey.testbed.fabric(fabric)
     ports = on_each(hosts, _port, len(hosts))
-    with_port = [host for host, why in zip(hosts, ports, strict=True) if not why]
-    rows = [rdma.row(fabric=fabric, source=host.name, why=why)
-            for host, why in zip(hosts, ports, strict=True) if why]  # fmt: skip
+    with_port = [host for host, lack in zip(hosts, ports, strict=True) if not lack]
+    rows = [rdma.row(fabric=fabric, source=host.name, **lack.cells)
+            for host, lack in zip(hosts, ports, strict=True) if lack]  # fmt: skip
     if len(with_port) < 2:
         return rows or [rdma.row(fabric=fabric, why="no pair of hosts to measure")]
     work.progress.say(f"RDMA on {fabric}: {len(with_port)} hosts have a port")
@@ -71,10 +71,10 @@ def _short(hosts: Sequence[Host], pair: Pair, fabric: str, folder: Path) -> list
     return [row for rows in found for row in rows]
 
 
-def _port(host: Host) -> str:
-    """Why a host has no RDMA port on the fabric in use; empty: it has one."""
+def _port(host: Host) -> NoRdma | None:
+    """Why a host has no RDMA port on the fabric in use; None: it has one."""
     try:
         find_endpoint(host)
-    except rdma.NoRdma as why:
-        return str(why)
-    return ""
+    except NoRdma as lack:
+        return lack
+    return None

@@ -112,9 +112,11 @@ class DriveRows(TypedDict):
 RDMA_COLUMNS = ("fabric", "source", "destination", "metric", "value", "unit")
 """Required columns of rdma.csv."""
 RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
-            "iterations", "attempt", "metric", "value", "unit", "limit", "why")  # fmt: skip
+            "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")  # fmt: skip
 """All possible columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including
 headers."""
+NO_DEVICE, NO_DEVICE_SAID = "no_rdma_device", "no RDMA device"
+"""Code of a host without RDMA devices, the only one in `why_code`, and the beginning of its sentence."""
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -351,6 +353,8 @@ def read_rdma_rows(path: Path, columns: Iterable[str] = RDMA_COLUMNS) -> list[di
     """Rows of rdma.csv, which must have `columns`. Raises Broken or Torn, also for an unknown column."""
     rows = parse_table(read_bounded(path), columns)
     within(rows[:1], RDMA_ALL, "line 1: {1}")
+    for row in rows:  # old ones have the sentence alone
+        row.setdefault("why_code", NO_DEVICE if row.get("why", "").startswith(NO_DEVICE_SAID) else "")
     return rows
 
 

@@ -152,10 +152,14 @@ def disturbed(folder: Path, record: BlockRecord) -> list[str]:
     return left + [name for name in record["given_up"] if reasons.short(_last_codes(folder, name))]
 
 
-def not_made(folder: Path, record: BlockRecord) -> Counter[str]:
-    """Number of missing runs of a finished block that another start can make, by code; for OTHERS see disturbed()."""
-    codes = Counter(why.code for why in left_of(record).values())
-    return Counter({BUDGET: codes[BUDGET], FAILED: codes[FAILED], OTHERS: len(disturbed(folder, record))})
+def not_made(folder: Path, record: BlockRecord) -> Counter[Reason]:
+    """Number of missing runs of a finished block that another start can make, by reason; of clusters that failed with
+    the sentence, and for OTHERS see disturbed()."""
+    left = left_of(record).values()
+    found = Counter(why for why in left if why.code == FAILED)
+    found[Reason(BUDGET)] = sum(why.code == BUDGET for why in left)
+    found[Reason(OTHERS)] = len(disturbed(folder, record))
+    return found
 
 
 def _last_codes(folder: Path, run_id: str) -> list[str]:

@@ -98,6 +98,11 @@ def recorded_reason(said: str, code: str = "", among: Mapping[str, Code] = NOT_M
     return Reason(code or next(found, _OTHER), said=said)
 
 
+def failures(found: Iterable[Reason]) -> list[Reason]:
+    """Those of these reasons that say why a cluster failed."""
+    return [why for why in found if why.code == FAILED]
+
+
 def codes_of(record: RunRecord) -> list[str]:
     """Codes of the reasons why an attempt is invalid; empty if it is valid."""
     said = record.get("why_invalid", "")

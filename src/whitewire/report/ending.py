@@ -21,7 +21,7 @@ from whitewire.errors import UserError
 from whitewire.paths import root, shown, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
-from whitewire.records.reasons import BUDGET, FAILED, NOT_MADE, OTHERS
+from whitewire.records.reasons import BUDGET, OTHERS, Reason, failures
 from whitewire.records.run import DesignRow
 from whitewire.report import comparison, one_claim
 from whitewire.report.one_claim import verdict_lines
@@ -46,18 +46,18 @@ def lines() -> Iterator[str]:
         yield f"testbed: {shown(own)}"
         if not any((results / paper).is_dir() for paper in config["papers"]):
             return  # nothing but the testbed was asked for
-    short = Counter[str]()
+    short = Counter[Reason]()
     unfinished: list[str] = []
     for paper in config["papers"]:
         yield f"{paper}: {_of_paper(results, paper, config['effort'], short, unfinished)}"
     more = _command(f"BUDGET={prospects.longer(config['budget'])}")
-    if short[BUDGET]:
-        yield f"the budget of {config['budget']} ended before {short[BUDGET]} runs: {more} goes on"
-    if short[OTHERS]:
+    if late := short[Reason(BUDGET)]:
+        yield f"the budget of {config['budget']} ended before {late} runs: {more} goes on"
+    if busy := short[Reason(OTHERS)]:
         again = _command("AGAIN=busy")
-        yield f"a busy machine disturbed {short[OTHERS]} runs: stop other programs, and {again} goes on"
-    if short[FAILED]:
-        yield f"{NOT_MADE[FAILED].begins} before {short[FAILED]} runs (why: the report): {more} goes on"
+        yield f"a busy machine disturbed {busy} runs: stop other programs, and {again} goes on"
+    for why in failures(short):
+        yield f"{short[why]} runs were not made, because {why}; {_command()} tries them again"
     if unfinished:
         yield f"not finished: {', '.join(unfinished)}; what was measured is kept, and {_command()} goes on"
     for paper in config["papers"]:
@@ -98,7 +98,7 @@ def _finished(folder: Path, effort: str) -> list[Path]:
     return sorted(path for path in (folder / "raw").glob("*/block.json") if effort_of(path.parent.name) == effort)
 
 
-def _of_paper(results: Path, paper: str, effort: str, short: Counter[str], unfinished: list[str]) -> str:
+def _of_paper(results: Path, paper: str, effort: str, short: Counter[Reason], unfinished: list[str]) -> str:
     folder = results / paper
     verdicts, report = folder / "analysis" / "verdicts.csv", results / "reports" / f"{paper}.html"
     blocks = _finished(folder, effort)
@@ -148,14 +148,15 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     except UserError:
         return  # reported in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
+    if "effort_needed" not in still:  # old tables
+        still = still.assign(effort_needed=[command.rpartition("=")[2] for command in still["command"]])
     likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
-    for command, claims in likely.groupby("command", sort=False):
-        other = str(command).rpartition("=")[2]
+    for (command, other), claims in likely.groupby(["command", "effort_needed"], sort=False):
         minutes = int(pd.to_numeric(claims["minutes"]).max())
         if other != effort:  # which makes all of them anew
             testbed = load_testbed(results.name)
             paper = load_paper(paper_path(name), fabric_names(testbed))
-            minutes = prospects.minutes_to_first_interim(paper, testbed, other)
+            minutes = prospects.minutes_to_first_interim(paper, testbed, str(other))
         yield f"about {minutes} more minutes may decide {_names(list(claims['claim']))} of {name}: {command}"
     if hopeless := list(still["claim"][still["command"] == ""]):
         yield f"no effort is known to decide {_names(hopeless)} of {name} (why: the report)"

@@ -37,7 +37,7 @@ from whitewire.records.checked import (
     read_rdma_rows,
 )
 from whitewire.records.jobs import worker_wire
-from whitewire.records.journal import BlockRecord, left_of, read_overheads, read_runs
+from whitewire.records.journal import left_of, read_overheads, read_runs
 from whitewire.records.metrics import Metric
 from whitewire.records.overhead import job_seconds
 from whitewire.records.reasons import codes_of
@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[str, ...]] = {
                    "valid", "why_invalid"),
     "phases.csv": ("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end"),
     "treatments.csv": ("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid"),
-    "unavailable.csv": ("run_id", "reason"),
+    "unavailable.csv": ("run_id", "experiment", "cell", "reason"),
     "left.csv": ("run_id", "experiment", "cell", "reason", "why_code"),
     "marks.csv": ("block", "mark"),
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
@@ -129,7 +129,7 @@ def tidy_paper(paper: str, results: Path) -> None:
         "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
         "phases.csv": _of_each(valid, _phases),
         "treatments.csv": _of_each(runs, _treatments),
-        "unavailable.csv": [row for block in read.values() for row in _unavailable(block.finished)],
+        "unavailable.csv": _unavailable(loaded, read, rows),
         "left.csv": _left(loaded, read, rows),
         "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
         "asked.csv": asked_rows,
@@ -358,10 +358,18 @@ def _level(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, int | float) else str(value)
 
 
-def _unavailable(finished: BlockRecord | None) -> Iterable[Cells]:
-    """Runs that this machine cannot make at all, and why."""
-    for run_id, reason in (finished["unavailable"] if finished else {}).items():
-        yield {"run_id": run_id, "reason": reason}
+def _unavailable(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignRow]) -> Iterable[Cells]:
+    """Runs of the design that this machine cannot make at all, and why."""
+    designed = {row["run_id"]: row for row in rows}
+    for block in read.values():
+        for run_id, reason in (block.finished["unavailable"] if block.finished else {}).items():
+            if row := designed.get(run_id):
+                yield {**_named(paper, row), "reason": reason}
+
+
+def _named(paper: Paper, row: DesignRow) -> Cells:
+    """A run's id and cell."""
+    return {"run_id": row["run_id"], "experiment": row["experiment"], "cell": canonical(levels_of(paper, row))}
 
 
 def _operations(_: Path, record: RunRecord) -> Iterable[Cells]:
@@ -416,9 +424,7 @@ def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignR
                for run_id, why in left_of(block.finished).items()}  # fmt: skip
     for row in rows:
         if (why := reasons.get(row["run_id"])) and row["run_id"] not in made:
-            levels = canonical(levels_of(paper, row))
-            yield {"run_id": row["run_id"], "experiment": row["experiment"], "cell": levels, "reason": str(why),
-                   "why_code": why.code}  # fmt: skip
+            yield {**_named(paper, row), "reason": str(why), "why_code": why.code}
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:

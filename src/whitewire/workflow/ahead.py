@@ -17,10 +17,10 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design.rows import effort_of, hosts_of_rows
-from whitewire.paths import root
+from whitewire.paths import root, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
-from whitewire.records.reasons import BUDGET, FAILED, OTHERS
+from whitewire.records.reasons import BUDGET, OTHERS, Reason, failures
 from whitewire.records.run import DesignRow
 from whitewire.report import comparison
 from whitewire.workflow import speed
@@ -118,11 +118,13 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
     """Runs that remain although this start has none to make, and the variable that makes them."""
     named = [results / block for block in plan.blocks("{paper}/raw/{block}")]
     records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
-    found = sum((not_made(folder, record) for folder, record in records), Counter[str]())
-    if short := found[BUDGET] + found[FAILED]:
+    found = sum((not_made(folder, record) for folder, record in records), Counter[Reason]())
+    if short := found[Reason(BUDGET)]:
         yield f"time was short for {short} more: another BUDGET makes them"
-    if busy := found[OTHERS]:
+    if busy := found[Reason(OTHERS)]:
         yield f"a busy machine disturbed {busy} more: AGAIN=busy makes them"
+    for why in failures(found):
+        yield f"{found[why]} more were not made, because {why}; {start_command()} tries them again"
 
 
 def _here(plan: Plan, name: str, rows: Sequence[DesignRow], testbed: Mapping[str, Any],

@@ -15,7 +15,7 @@ from whitewire.measure.overheads import OVERHEAD_RUNS
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
-from whitewire.records.reasons import ELSE
+from whitewire.records.reasons import ELSE, FAILED
 from whitewire.records.run import DesignRow
 
 START_UP_S = 60.0
@@ -27,8 +27,7 @@ def lacking(results: Path, rows: Sequence[DesignRow], again: bool = False, secon
     """Rows whose runs are still to be made, by a start with a budget in seconds.
 
     A finished block with all rows of the design lacks none. Exceptions are the runs that it left to another start: with
-    `again`, if AGAIN asks for disturbed runs and the block has some, or if the last start had another budget or was for
-    one claim.
+    `again`, if AGAIN asks for disturbed runs and the block has some, or if goes_on_with() says so.
     """
     found = []
     for block in dict.fromkeys(row["block"] for row in rows):
@@ -49,12 +48,12 @@ def _journalled(results: Path, row: DesignRow) -> bool:
 
 
 def goes_on_with(record: BlockRecord, seconds: float | None) -> bool:
-    """Whether a start goes on with a finished block, because the last start was for a single claim or had another
-    budget, which old records do not contain."""
+    """Whether a start goes on with a finished block, because in the last start a cluster failed, or because that start
+    was for a single claim or had another budget, which old records do not contain."""
     left = [why for why in left_of(record).values() if why.kind.again]
     had = record.get("start_budget_seconds", seconds)
     other = seconds is not None and seconds != (math.inf if had is None else had)
-    return bool(left) and (other or any(why.code == ELSE for why in left))
+    return bool(left) and (other or any(why.code in (ELSE, FAILED) for why in left))
 
 
 def by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None

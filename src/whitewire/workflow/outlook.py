@@ -17,6 +17,7 @@ from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
 from whitewire.factors import parameter
 from whitewire.levels import level_in_words
+from whitewire.measure.groups import unasked_waves
 from whitewire.records.run import DesignRow
 from whitewire.units import gbit_per_s
 from whitewire.workloads import workload_of
@@ -46,6 +47,7 @@ def outlook_lines(
         if capabilities_of(testbed).scales_rates:
             yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed, cores or os.cpu_count() or 1)
             yield from (f"    caution: {words}" for words in cautions_of_experiment(paper, name))
+        yield from (f"    caution: {words}" for words in unasked_waves(paper, name, testbed))
 
 
 def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:

@@ -95,13 +95,15 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
     # Cells of no claim come last, and no interim analysis waits for them.
     judged = claimed_cells(paper) | compared_cells(paper)
+    cells = {row["run_id"]: cell_id(row["experiment"], levels_of(paper, row)) for row in plan.designs[name]}
     late = [(cell, row["replicate"]) for row in plan.designs[name] if row["run_id"] in ended
-            and (cell := cell_id(row["experiment"], levels_of(paper, row))) in judged]  # fmt: skip
+            and (cell := cells[row["run_id"]]) in judged]  # fmt: skip
     if not late:
         return 0.0
     first = min(number for _, number in late)
     seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
     designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
     folder = (root() / _file(plan, block)).parent
-    interim = judge_so_far(paper, load_testbed(plan.testbed), folder, designed, record["unavailable"])
+    lost = {cells[run_id]: why for run_id, why in record["unavailable"].items() if run_id in cells}
+    interim = judge_so_far(paper, load_testbed(plan.testbed), folder, designed, lost)
     return interim.worth if any(cell in interim.near for cell, _ in late) else 0.0

@@ -171,8 +171,8 @@ class Plan:
 
     @property
     def outdated(self) -> list[str]:
-        """Files to make again, by their content: designs with other rows, and blocks whose last start had another
-        budget or was for one claim.
+        """Files to make again, by their content: designs with other rows, and blocks whose last start left runs to this
+        one.
 
         Snakemake compares parameters too, but only with records of its own, which copied results lack.
         """

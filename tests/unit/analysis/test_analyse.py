@@ -23,7 +23,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_names, paper_path
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import FIRST, make_design
+from whitewire.design.rows import FIRST, levels_of, make_design, write_csv
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -31,10 +31,10 @@ from whitewire.estimands.curve_fit import aic_difference
 from whitewire.estimands.evidence import Sample
 from whitewire.estimands.maximum_ratio import MaximumRatio
 from whitewire.factors import FACTORS
-from whitewire.levels import level_text
+from whitewire.levels import cell_id, level_text
 from whitewire.paths import HOME
 from whitewire.text import canonical
-from whitewire.tidy import columns
+from whitewire.tidy import columns, tables
 
 LOADED = paper()
 EMULATED = load_testbed("emulated")
@@ -515,6 +515,23 @@ def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     assert verdicts["E-C06"] == "inconclusive"
     open_ = judged.loc["E-C06"]
     assert open_["minutes"] > 0 and open_["command"].endswith("make papers PAPERS=emulex-2012 EFFORT=smoke")
+
+
+def test_a_table_of_what_cannot_be_made_has_its_cells_and_of_an_old_one_the_design_says_them(tmp_path):
+    rows = make_design(LOADED, EMULATED, "smoke", 1)
+    lost = [row for row in rows if row["experiment"] == "put-grid"][:2]
+    blocks = {"smoke-1": SimpleNamespace(finished={"unavailable": {row["run_id"]: "no mount" for row in lost}})}
+    made = list(tables._unavailable(LOADED, blocks, rows))
+    (tmp_path / "tidy").mkdir()
+    path = tmp_path / "tidy" / "unavailable.csv"
+    path.write_bytes(tables.as_csv(tables.TABLES[path.name], made, path.name))
+    cells = {cell_id(row["experiment"], levels_of(LOADED, row)): "no mount" for row in lost}
+    assert analyse._unavailable(LOADED, tmp_path) == cells
+    write_csv(rows, LOADED, tmp_path / "design.csv")
+    pd.DataFrame(made)[["run_id", "reason"]].to_csv(path, index=False)
+    assert analyse._unavailable(LOADED, tmp_path) == cells
+    path.write_text("run_id,reason\n")
+    assert analyse._unavailable(LOADED, tmp_path) == {}
 
 
 BROKEN = {

@@ -53,6 +53,7 @@ def test_runs_that_are_all_made_anew_may_come_out_otherwise():
 def test_a_command_makes_the_runs_that_are_needed(effort, have, needed, command):
     found = prospects.outlook(LOADED, TESTBED, effort, CLAIM, OPEN | {"n": have, "runs_needed": needed})
     assert found.get("command") == command
+    assert found.get("effort_needed") == (command and command.rpartition("=")[2])
     assert ("beyond" in found) == (command is None)
 
 

@@ -10,7 +10,8 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import make_design
+from whitewire.design.rows import levels_of, make_design
+from whitewire.levels import cell_id
 
 CEPHFS = "CephFS: missing: ceph-mds"
 
@@ -54,7 +55,8 @@ def test_what_cannot_be_made_here_keeps_no_claim_open_and_no_other_closed(monkey
         Paper, "store", lambda self, name, _: {"kind": "cephfs" if self.origin(name) == "put-grid" else "hdfs"}
     )
     rows = make_design(loaded, TESTBED, "quick", 1)
-    missing = {row["run_id"]: CEPHFS for row in rows if loaded.origin(row["experiment"]) == lost}
+    missing = {cell_id(row["experiment"], levels_of(loaded, row)): CEPHFS
+               for row in rows if loaded.origin(row["experiment"]) == lost}  # fmt: skip
     table = runs(loaded, most=3)
     table = table[~table["experiment"].isin([*loaded.family("put-grid"), "rereplicate"])]
     monkeypatch.setattr(so_far, "as_read", lambda *_: (table, None))
@@ -72,10 +74,11 @@ def test_what_the_effort_does_not_make_is_not_testable_only_where_nothing_on_its
     rows = make_design(loaded, testbed, "quick", 1)
     there = {"segment": lambda row: row["fabric"] == "1gbe-shared",
              "cephfs": lambda row: loaded.store(row["experiment"], row)["kind"] == "cephfs"}  # fmt: skip
-    missing = {row["run_id"]: lost for row in rows if there[lost](row)}
+    gone = [row for row in rows if there[lost](row)]
+    missing = {cell_id(row["experiment"], levels_of(loaded, row)): lost for row in gone}
     assert missing
     made = same_of(loaded, pd.DataFrame(rows))
-    seen = Runs(made[~made["run_id"].isin(missing)], loaded, unavailable=missing)
+    seen = Runs(made[~made["run_id"].isin([row["run_id"] for row in gone])], loaded, unavailable=missing)
     assert "testdfsio-rest" not in {row["experiment"] for row in rows}  # made at full effort only
     test = next(claim["test"] for claim in loaded.claims if claim["id"] == "X-C07")
     assert seen.here.why_missing(test) == ("" if lost == "segment" else lost)

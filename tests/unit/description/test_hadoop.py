@@ -13,8 +13,10 @@ from whitewire.description.checks import load_paper
 from whitewire.description.claim_checks import check_metric
 from whitewire.description.project import paper_path
 from whitewire.description.testbed import load_testbed
+from whitewire.design.rows import make_design
 from whitewire.errors import UserError
 from whitewire.measure import groups
+from whitewire.workflow.outlook import outlook_lines
 from whitewire.workloads import workload_of
 
 TESTBED = load_testbed("emulated")
@@ -176,6 +178,27 @@ def test_tasks_at_once_that_a_workers_memory_does_not_hold(tmp_path):
 
     with pytest.raises(UserError, match="found 5, expected at most 4, which a worker's memory holds"):
         groups.check_slots(read(tmp_path, change), TESTBED)
+
+
+@pytest.mark.parametrize(("own", "says"), [
+    ({}, "15 tasks on 3 workers, each with memory for 4 at once (yarn of the testbed), run in 2 waves, the last of 3; "
+         "set tasks_per_worker where waves are meant"),
+    ({"tasks_per_worker": 4}, None),
+    ({"maps": 12}, None),
+    ({"maps": 10}, None),
+])  # fmt: skip
+def test_waves_that_nobody_asked_for_are_in_the_plan(tmp_path, own, says):
+    def change(experiment):
+        experiment["roles"] = {"namenode": 1, "datanode": 3, "client": 1}
+        experiment["parameters"] |= {"maps": 15, "reduces": 3, **own}
+
+    paper = read(tmp_path, change)
+    groups.check_slots(paper, TESTBED)
+    assert groups.unasked_waves(paper, "more", TESTBED) == ([says] if says else [])
+    assert groups.unasked_waves(paper, "more", TESTBED | {"yarn": {"node_mib": 2048}, "cluster": {}}) == []
+    assert groups.unasked_waves(paper, "more", TESTBED | {"yarn": {"node_mib": 2048}}) == []
+    lines = list(outlook_lines(paper, make_design(paper, TESTBED, "quick", 1), TESTBED, 2))
+    assert (f"    caution: {says}" in lines) == bool(says)
 
 
 @pytest.mark.parametrize(("like", "own", "says"), [

@@ -109,7 +109,10 @@ def two_clusters(tmp_path, monkeypatch):
     runs = {name: [run(name)] for name in "ab"}
     campaign = campaign_of(tmp_path / "quick-1", [each for own in runs.values() for each in own])
 
-    def measure(*made, error=CannotMake):
+    def measure(*made, error=CannotMake, earlier=()):
+        for run_id in earlier:
+            campaign.journal.write(run_id, {"valid": True}, {}, valid=True)
+
         def make(self, runs, number, task):
             if task.shared not in made:
                 raise error("the services do not start: no answer from datanode3; logs: logs")
@@ -122,8 +125,8 @@ def two_clusters(tmp_path, monkeypatch):
         paper = SimpleNamespace(candidate=0, claims=[])
         own.journal, own.config, own.effort = campaign.journal, DESCRIBED, "quick"
         own.candidates, own.only = SimpleNamespace(paper=paper), None
-        own.source, own.before, own.workers = "testbed", Before(), []
-        own._make(campaign, runs)
+        own.source, own.before, own.workers, own.rows = "testbed", Before(), [], campaign.rows
+        own._make(campaign, {name: each for name, each in runs.items() if name not in earlier})
         return campaign
 
     return measure
@@ -135,6 +138,12 @@ def test_runs_of_a_cluster_that_does_not_start_are_left_for_the_next_start(two_c
     why = "its cluster failed: the services do not start: no answer from datanode3; logs: logs"
     assert [*map(str, campaign.left.values())] == [why]
     assert campaign.left["a"].kind.again
+
+
+def test_a_block_with_runs_of_an_earlier_start_ends_with_them_though_every_cluster_fails(two_clusters, capsys):
+    campaign = two_clusters(earlier=["b"])
+    assert [*campaign.left] == ["a"]
+    assert "finished; 1 runs not made: its cluster failed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("made", "error"), [("", CannotMake), ("a", UserError)])

@@ -574,6 +574,7 @@ def test_no_rdma_is_a_reason_and_no_exception(tmp_path, answers, says):
     (row,) = rows
     assert set(row) == set(RDMA_ALL) and row["metric"] == row["test"] == ""
     assert re.search(says, row["why"]), row["why"]
+    assert (row["why_code"] == "no_rdma_device") == says.startswith("no RDMA device")
     assert nothing_measured(rows) == row["why"] and "\n" not in row["why"]
     assert datanode.servers == []
 

@@ -205,6 +205,7 @@ def test_tables_have_the_hosts_and_what_their_links_are(tmp_path):
     assert (link["driver"], link["firmware"]) == ("mlx4_en (MT_0DD0120009_CX3)", "2.30.3000")
     assert [row["why"] for row in rows_of(folder, "rdma.csv")][:2] == [
         "no RDMA device on namenode", "no RDMA device on datanode1"]  # fmt: skip
+    assert {row["why_code"] for row in rows_of(folder, "rdma.csv")} == {"no_rdma_device"}
     (fit,) = rows_of(folder, "fit.csv")
     assert (fit["paper"], fit["fit"]) == ("mellanox-mapr", "no")
     assert "4 datanode of 5" in fit["reason"] and "no network 40gbe" in fit["reason"]

@@ -247,7 +247,7 @@ def test_an_interim_analysis_takes_time_from_its_own_cluster_only(tmp_path):
     deadline = Deadline.after(1000)
     allowance = Allowance(further=lambda: 100.0, spare=lambda: 50.0)
     made = campaign(tmp_path, rows, analyses=(1, 2), interim=interim, deadline=deadline, allowance=allowance)
-    made.unavailable["9"] = "CephFS: none"
+    made.unavailable["3"] = "CephFS: none"
     one = session(made, runs)
     one.turns.next()
     one.turns.next()
@@ -261,7 +261,7 @@ def test_an_interim_analysis_takes_time_from_its_own_cluster_only(tmp_path):
             made.plan.config,
             made.journal.folder,
             dict.fromkeys("01", "quick-1"),  # of the first round
-            made.unavailable,
+            {B: "CephFS: none"},
         )
     ]
     assert made.deadline == deadline

@@ -437,6 +437,14 @@ def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path
             assert ('did you mean "streams"?' in fault) == (row is PROBE)
 
 
+def test_an_old_row_without_an_rdma_device_has_the_code_of_today(tmp_path):
+    row = {name: "" for name in checked.RDMA_ALL if name != "why_code"}
+    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no RDMA device on a"}))
+    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == checked.NO_DEVICE
+    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no perftest on a: not found"}))
+    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == ""
+
+
 def test_check_of_no_results_is_one_line(tmp_path, capsys):
     assert cli.main(["check", str(tmp_path)]) == 2
     assert "found no results" in capsys.readouterr().err

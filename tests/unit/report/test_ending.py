@@ -50,7 +50,8 @@ def test_what_is_decided_open_and_left_is_reported_with_what_to_do(results):
         "b: 3 runs; 1 of 1 claims that runs judge are decided; results/emulated/reports/b.html",
         "the budget of 30m ended before 2 runs: BUDGET=2h make papers goes on",
         "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
-        "its cluster failed before 1 runs (why: the report): BUDGET=2h make papers goes on",
+        "1 runs were not made, because its cluster failed: the services do not start: no answer; logs: logs; "
+        "make papers tries them again",
         "no effort is known to decide A-C2 of a (why: the report)",
         "start page: results/emulated/reports/index.html",
     ]
@@ -115,15 +116,19 @@ def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content,
     ]
 
 
-def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results):
+@pytest.mark.parametrize("old", [False, True])
+def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results, old):
     monkeypatch.setattr(ending, "load_config", lambda: {"papers": ["emulex-2012"], "testbed": "emulated",
                                                         "effort": "smoke", "budget": "30m"})  # fmt: skip
     (results / "emulex-2012" / "analysis").mkdir(parents=True)
-    command = "make papers PAPERS=emulex-2012 EFFORT=quick"
+    command = "make papers PAPERS=emulex-2012 EFFORT=quick" + ("" if old else " TESTBED=emulated")
     rows = [f"E-C08,emulated,inconclusive,3,0.9,{command}", f"E-C15,emulated,inconclusive,4,,{command}",
             f"E-C24,emulated,inconclusive,5,0.1,{command}", "E-C06,emulated,reproduced,,,",
             "E-C12,emulated,inconclusive,,,", "E-C01,arithmetic,inconclusive,,,"]  # fmt: skip
-    table = "\n".join(["claim,route,verdict,minutes,chance,command", *rows, ""])
+    columns = "claim,route,verdict,minutes,chance,command"
+    if not old:
+        columns, rows = f"{columns},effort_needed", [f"{row},{'quick' if command in row else ''}" for row in rows]
+    table = "\n".join([columns, *rows, ""])
     (results / "emulex-2012" / "analysis" / "verdicts.csv").write_text(table)
     (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
     assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5

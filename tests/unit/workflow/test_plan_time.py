@@ -209,8 +209,7 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
     assert lacking(changes) == []
     assert lacking(changes, again=True) == [second]
     failed = changes | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
-    assert lacking(failed) == []
-    assert lacking(failed, again=True) == [second]
+    assert lacking(failed) == [second], "the next start tries the cluster again, whatever its budget"
     disturbed = changes | {
         "left": {second: "other programs used the processors", third: "the budget ended"},
         "given_up": [],
@@ -242,6 +241,19 @@ def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path
     assert ahead.outlook_of(planned(two), testbed) == said
 
 
+def test_a_claim_whose_runs_are_made_says_which_clusters_of_other_runs_failed(two, tmp_path, monkeypatch):
+    plan = planned(two, claim="E-C06")
+    block = tmp_path / "emulex-2012" / "raw" / "quick-1"
+    block.mkdir(parents=True)
+    left = {"a": "its cluster failed: no answer from datanode3", "b": "its cluster failed: no answer from datanode3",
+            "c": "the budget ended"}  # fmt: skip
+    (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    assert list(ahead._not_made(plan, tmp_path)) == [
+        "time was short for 1 more: another BUDGET makes them",
+        "2 more were not made, because its cluster failed: no answer from datanode3; make papers tries them again",
+    ]
+
+
 def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, monkeypatch, capsys):
     _, _, designs = two
     below(tmp_path, monkeypatch)
@@ -266,6 +278,7 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     ({"left": "the budget ended"}, []),
     ({"left": "decided after 3 runs of each cell", "start_budget_seconds": 1200.0}, []),
     ({"left": "measuring ended with claim C-C01", "start_budget_seconds": 6000.0}, ["block"]),
+    ({"left": "its cluster failed: no answer from datanode3", "start_budget_seconds": 6000.0}, ["block"]),
     ({"design": "smoke"}, ["design"]),
     ({"design": "older"}, []),
 ])  # fmt: skip
