@@ -300,9 +300,7 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
         if share > limits["compute_share"]:
             why.append(Reason("busy", {"share": share, "bound": limits["compute_share"]}))
     excess = found.get("wire_excess", math.nan)
-    most = (
-        limits["job_wire_high"] if record["floors"] else math.inf
-    )  # an excess may be control traffic, which is unknown
+    most = limits["job_wire_high"] if record["floors"] else math.inf  # an excess may be control traffic
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= most:
         why.append(Reason("job_wire", {"excess": excess}))
     bulk = not math.isnan(excess) if "wire_excess" in found else _moves_data(record)

@@ -313,10 +313,12 @@ def test_claims_have_their_ratio_and_the_tolerance_of_the_decision(path):
             assert not 0.95 < expected < 1.05, each["id"]
 
 
-SEVERAL_WRITE = {("cisco-ucs-tera", "teragen"), ("cisco-ucs-tera", "teragen-nodes"), ("portworx-2017", "bare"),
-                 ("portworx-2017", "volumes"), ("quantcast-qfs", "write"), ("osu-ccgrid-2011", "dfsio"),
-                 ("bigstep-2016", "dfsio"), ("bigstep-2016", "teragen"), ("osu-hibd", "dfsio-hdd"),
-                 ("osu-hibd", "dfsio-ssd"), ("osu-hibd", "teragen-hdd"), ("osu-hibd", "teragen-ssd"), ("craysun-iosig", "dfsio")}  # fmt: skip
+SEVERAL_WRITE = {
+    ("cisco-ucs-tera", "teragen"), ("cisco-ucs-tera", "teragen-nodes"), ("portworx-2017", "bare"),
+    ("portworx-2017", "volumes"), ("quantcast-qfs", "write"), ("osu-ccgrid-2011", "dfsio"), ("bigstep-2016", "dfsio"),
+    ("bigstep-2016", "teragen"), ("osu-hibd", "dfsio-hdd"), ("osu-hibd", "dfsio-ssd"), ("osu-hibd", "teragen-hdd"),
+    ("osu-hibd", "teragen-ssd"), ("craysun-iosig", "dfsio"),
+}  # fmt: skip
 ONE_WRITES = {("jikelab-2016", "dfsio"), ("jikelab-2016", "put")}
 
 

@@ -376,7 +376,7 @@ def test_commands_that_go_on_hold_the_end_up_for_a_bounded_time():
     argv = [sys.executable, "-c", bounded.replace("with within", "job.CLEAN_UP_S = 1\nwith within")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=40)
     assert (done.returncode, done.stdout) == (1, "up\n")
-    assert "whitewire: stopping commands on hosts took longer than 1 s: the hosts end them by themselves, within " in done.stderr
+    assert "stopping commands on hosts took longer than 1 s: the hosts end them by themselves, within " in done.stderr
 
 
 def test_elsewhere_signals_are_what_they_were():
