@@ -46,7 +46,7 @@ from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tidy import columns
-from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names, kind_of_column
+from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names
 from whitewire.workloads import METRICS, run_proofs, workload_of
 from whitewire.workloads.base import Workload
 
@@ -139,7 +139,7 @@ def tidy_paper(paper: str, results: Path) -> None:
     made = {name: as_csv(own[name], content, name) for name, content in tables.items()}
     for name, content in made.items():
         atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, factors, made)))
+    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, made)))
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
@@ -530,17 +530,16 @@ def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def package(title: str, own: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]) -> dict:
+def package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
     """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest.
 
     `own`: their columns; `made`: their content.
     """
 
     def field(table: str, name: str) -> dict:
-        kind = kind_of_column(table, name)
-        otherwise = f"level of the factor {name}" if name in factors else name.replace("_", " ")
-        text = columns.of(name).meaning or otherwise
-        return {"name": name, "type": kind if kind in COLUMN_TYPES else "string", "description": text}
+        column = columns.of(table, name)
+        kind = column.kind if column.kind in COLUMN_TYPES else "string"
+        return {"name": name, "type": kind, "description": column.meaning}
 
     resources = []
     for name, names in own.items():
