@@ -483,26 +483,17 @@ def analyse_paper(paper: str, testbed: str, results: Path | str) -> None:
 
 def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, had: str = budget.NONE) -> None:
     """All tables of the analysis of one paper on one testbed; `had`: the budget of the start."""
-    if faults := table_faults(results / "tidy"):
+    tidy = results / "tidy"
+    if faults := table_faults(tidy):
         raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
-    source = results / "tidy" / "runs.csv"
-    table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
-    status = status_on(testbed)
-    paper = paper.on(_candidate(paper, results / "tidy" / "scale.csv"))
-    missing = results / "tidy" / "unavailable.csv"
-    lost = _read(missing) if missing.is_file() else pd.DataFrame(columns=["run_id", "reason"])
-    fabrics = testbed["fabrics"]
-    lost_runs = dict(zip(lost["run_id"], lost["reason"], strict=True))
-    measured = results / "tidy" / "floors.csv"
-    overheads = _read(measured, {"job": str}) if measured.is_file() else None
-    not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
-    left = _read(not_made) if not_made.is_file() else None
-    effort = effort_of(table["block"].iloc[0]) if len(table) else ""
-    if effort and effort not in (efforts := paper.raw.get("replicates", {})):
-        expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
-        raise UserError(
-            f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}"
-        )
+    table = _read(tidy / "runs.csv", dict.fromkeys(("run_id", "block", *paper.factors), str))
+    status, fabrics = status_on(testbed), testbed["fabrics"]
+    paper = paper.on(_candidate(paper, tidy / "scale.csv"))
+    lost = _read_if_there(tidy / "unavailable.csv")
+    lost_runs = {} if lost is None else dict(zip(lost["run_id"], lost["reason"], strict=True))
+    overheads = _read_if_there(tidy / "floors.csv", {"job": str})
+    left = _read_if_there(tidy / "left.csv")
+    effort = _known_effort(table, paper, tidy / "runs.csv")
     runs = on_testbed(paper, testbed, effort, table, overheads, lost_runs, seed, ended=True)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=SIMILITUDE_COLUMNS)
@@ -511,12 +502,10 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
         scaled = similitude_table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    asked_table = _read(ledger) if ledger.is_file() else None
+    asked_table = _read_if_there(tidy / "asked.csv")
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table), had=had)
     judged, readings = _verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
                                  asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
-    folder = results / "analysis"
-    folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "estimates": _estimates(paper, runs, status),
         "verdicts": judged,
@@ -532,10 +521,25 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
     tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     if LANE in table:
         tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANE_COLUMNS))
+    _write(results / "analysis", tables)
+
+
+def _write(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables by name, and their manifest, once all are made."""
+    folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         atomic.write(folder / name, content)
     atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
+
+
+def _known_effort(table: pd.DataFrame, paper: Paper, path: Path) -> str:
+    """The effort of a table of runs, which `path` has; empty without any run. UserError if the paper has none such."""
+    effort = effort_of(table["block"].iloc[0]) if len(table) else ""
+    if effort and effort not in (efforts := paper.raw.get("replicates", {})):
+        expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
+        raise UserError(f"{shown(path)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}")
+    return effort
 
 
 def _candidate(paper: Paper, path: Path) -> int:
@@ -545,6 +549,11 @@ def _candidate(paper: Paper, path: Path) -> int:
     if why := candidate_fault(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {_AGAIN}")
     return found
+
+
+def _read_if_there(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame | None:
+    """A table that old results lack."""
+    return _read(path, types) if path.is_file() else None
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
