@@ -34,6 +34,12 @@ class Subcommand(Protocol):
     def __call__(self, args: argparse.Namespace, /) -> int | None: ...
 
 
+class AddCommand(Protocol):
+    """Adds a subcommand with its required options, and returns its parser."""
+
+    def __call__(self, function: Subcommand, *options: str) -> argparse.ArgumentParser: ...
+
+
 def validate(args: argparse.Namespace) -> None:
     """Check every file of a run and this machine, and print the outlook and the kinds of claims."""
     from whitewire.workflow.validation import validated
@@ -485,8 +491,6 @@ def _check_command(given: Sequence[str]) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
-
     top = argparse.ArgumentParser(
         prog="whitewire", description="Measure the claims of papers again and judge them.", epilog=_grouped(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -502,6 +506,15 @@ def parser() -> argparse.ArgumentParser:
             kind = Path if option in ("--design", "--output", "--results") else str
             sub.add_argument(option, required=True, type=kind)
         return sub
+
+    for add in (_stages, _set_up_and_starts, _of_results, _written_files):
+        add(command)
+    return top
+
+
+def _stages(command: AddCommand) -> None:
+    """Stages of the workflow, each alone."""
+    from whitewire.records.parts import OF_LINKS, PARTS, WITHIN
 
     command(validate)
     sub = command(links)
@@ -533,6 +546,10 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--start-page", action="store_true", help=more)
     command(citations)
     command(ending)
+
+
+def _set_up_and_starts(command: AddCommand) -> None:
+    """What this machine or a site has, and what starts the workflow."""
     sub = command(doctor)
     sub.add_argument("--testbed", default=None, help="a site's name: check all of its hosts")
     sub = command(lab)
@@ -543,6 +560,10 @@ def parser() -> argparse.ArgumentParser:
     command(plan)
     for function in (papers, claim):
         command(function).add_argument("options", nargs="*", metavar="OPTION", help="option of Snakemake, after --")
+
+
+def _of_results(command: AddCommand) -> None:
+    """What reads results that are there."""
     sub = command(check)
     sub.add_argument("folder", type=Path, metavar="FOLDER", help="results/<testbed>, or one paper of it")
     sub = command(compare)
@@ -564,6 +585,10 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--raw", action="store_true", help="include all raw output")
     sub.add_argument("--private", default="", metavar="WORD", help=names)
     sub.add_argument("--output", type=Path, metavar="FILE", help="default: results/crates/<testbed>.zip")
+
+
+def _written_files(command: AddCommand) -> None:
+    """Pages of documentation, and files of a new paper or testbed."""
     command(readme)
     command(docs)
     sub = command(new_paper)
@@ -575,7 +600,6 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--from", dest="given", type=Path, metavar="FILE", help="a list of hosts (default: this job's)")
     more = "ssh configuration file instead of your own; the testbed's file refers to it"
     sub.add_argument("--ssh-config", default="", metavar="FILE", help=more)
-    return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -60,7 +60,7 @@ def results(top: Path, testbed: Mapping, lost: Mapping[str, str], links: testbed
     (own / "tidy").mkdir()
     for table, content in made.items():
         atomic.write(own / "tidy" / table, content)
-    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(tables.package(PAPER, names, described.factors, made)))
+    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(tables.package(PAPER, names, made)))
     for block in {row["block"] for row in rows}:
         folder = own / "raw" / block
         folder.mkdir(parents=True)

@@ -84,7 +84,7 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
     for table, content in made.items():
         (own / "tidy").mkdir(exist_ok=True)
         atomic.write(own / "tidy" / table, content)
-    package = tables.package(PAPER, columns_of, paper.factors, made)
+    package = tables.package(PAPER, columns_of, made)
     atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(package))
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block

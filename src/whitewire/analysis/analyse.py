@@ -484,23 +484,15 @@ def analyse_paper(paper: str, testbed: str, results: Path | str) -> None:
 
 def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed: int, had: str = budget.NONE) -> None:
     """All tables of the analysis of one paper on one testbed; `had`: the budget of the start."""
-    if faults := table_faults(results / "tidy"):
+    tidy = results / "tidy"
+    if faults := table_faults(tidy):
         raise Faults([f"{fault}; make the tables anew with `.venv/bin/whitewire tidy`" for fault in faults])
-    source = results / "tidy" / "runs.csv"
-    table = _read(source, dict.fromkeys(("run_id", "block", *paper.factors), str))
-    status = status_on(testbed)
-    paper = paper.on(_candidate(paper, results / "tidy" / "scale.csv"))
-    fabrics = testbed["fabrics"]
-    measured = results / "tidy" / "floors.csv"
-    overheads = _read(measured, {"job": str}) if measured.is_file() else None
-    not_made, ledger = results / "tidy" / "left.csv", results / "tidy" / "asked.csv"
-    left = _read(not_made) if not_made.is_file() else None
-    effort = effort_of(table["block"].iloc[0]) if len(table) else ""
-    if effort and effort not in (efforts := paper.raw.get("replicates", {})):
-        expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
-        raise UserError(
-            f"{shown(source)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}"
-        )
+    table = _read(tidy / "runs.csv", dict.fromkeys(("run_id", "block", *paper.factors), str))
+    status, fabrics = status_on(testbed), testbed["fabrics"]
+    paper = paper.on(_candidate(paper, tidy / "scale.csv"))
+    overheads = _read_if_there(tidy / "floors.csv", {"job": str})
+    left = _read_if_there(tidy / "left.csv")
+    effort = _known_effort(table, paper, tidy / "runs.csv")
     runs = on_testbed(paper, testbed, effort, table, overheads, _unavailable(paper, results), seed, ended=True)
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=SIMILITUDE_COLUMNS)
@@ -509,12 +501,10 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
         scaled = similitude_table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    asked_table = _read(ledger) if ledger.is_file() else None
+    asked_table = _read_if_there(tidy / "asked.csv")
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table), had=had)
     judged, readings = _verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
                                  asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
-    folder = results / "analysis"
-    folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "estimates": _estimates(paper, runs, status),
         "verdicts": judged,
@@ -530,10 +520,25 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
     tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     if LANE in table:
         tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANE_COLUMNS))
+    _write(results / "analysis", tables)
+
+
+def _write(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables by name, and their manifest, once all are made."""
+    folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
     for name, content in made.items():
         atomic.write(folder / name, content)
     atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
+
+
+def _known_effort(table: pd.DataFrame, paper: Paper, path: Path) -> str:
+    """The effort of a table of runs, which `path` has; empty without any run. UserError if the paper has none such."""
+    effort = effort_of(table["block"].iloc[0]) if len(table) else ""
+    if effort and effort not in (efforts := paper.raw.get("replicates", {})):
+        expected = f"a block of an effort ({', '.join(efforts)}), such as quick-1"
+        raise UserError(f"{shown(path)}: block: found {quoted(table['block'].iloc[0])}, expected {expected}; {_AGAIN}")
+    return effort
 
 
 def _candidate(paper: Paper, path: Path) -> int:
@@ -547,15 +552,19 @@ def _candidate(paper: Paper, path: Path) -> int:
 
 def _unavailable(paper: Paper, results: Path) -> dict[CellId, str]:
     """Why this machine cannot make a cell; of an old table, which has no cells, by the design."""
-    path = results / "tidy" / "unavailable.csv"
-    table = _read(path) if path.is_file() else pd.DataFrame()
-    if table.empty:
+    table = _read_if_there(results / "tidy" / "unavailable.csv")
+    if table is None or table.empty:
         return {}
     if "cell" in table:
         return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
     why = dict(zip(table["run_id"], table["reason"], strict=True))
     return {cell_id(row["experiment"], levels_of(paper, row)): why[row["run_id"]]
             for row in read_csv(results / "design.csv") if row["run_id"] in why}  # fmt: skip
+
+
+def _read_if_there(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame | None:
+    """A table that old results lack."""
+    return _read(path, types) if path.is_file() else None
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:

@@ -41,25 +41,14 @@ def _answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappi
     A rate without a valid run, or with an unusable metric (hidden by the startup overhead, or tasks did not overlap),
     is no point of the curve. It is listed in `left_out`, because the effect may be there.
     """
-    experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
     effect = paper.evaluate(inverse["effect"])
     low, high = (paper.evaluate(value) for value in inverse["plausible"])
     row: dict[str, Any] = {
-        "experiment": experiment, "metric": metric, "from": inverse["from"], "effect": effect,
+        "experiment": inverse["experiment"], "metric": inverse["metric"], "from": inverse["from"], "effect": effect,
         "plausible_low": low, "plausible_high": high, "plausible_basis": inverse["plausible_basis"],
         "reached": False, "plausible": "cannot say", "n": 0, "left_out": "",
     }  # fmt: skip
-    samples, left_out = {}, []
-    for name in paper.experiments[experiment]["factors"][factor]:
-        levels = {**inverse.get("where", {}), factor: name}
-        if name not in fabrics:
-            continue
-        found = runs.sample(experiment, levels, metric)
-        if not len(found.values) or runs.why_unusable(experiment, levels, metric):
-            left_out.append(name)
-        else:
-            rate = fabrics[name]["rate_mbit_per_s"]
-            samples[rate] = found
+    samples, left_out = _curve(paper, runs, inverse, fabrics)
     row["left_out"] = " ".join(left_out)
     start = fabrics.get(inverse["from"], {}).get("rate_mbit_per_s")
     if start not in samples or len(samples) < 3:
@@ -90,6 +79,24 @@ def _answer(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mappi
         # Not even the fastest (or slowest) link measured has it.
         row["plausible"] = "no"
     return row
+
+
+def _curve(paper: Paper, runs: Runs, inverse: Mapping[str, Any], fabrics: Mapping[str, Mapping[str, float]]
+           ) -> tuple[dict[float, Sample], list[str]]:  # fmt: skip
+    """Runs by link rate in Mbit/s, and the fabrics that are no point of the curve."""
+    experiment, factor, metric = inverse["experiment"], inverse["factor"], inverse["metric"]
+    samples, left_out = {}, []
+    for name in paper.experiments[experiment]["factors"][factor]:
+        levels = {**inverse.get("where", {}), factor: name}
+        if name not in fabrics:
+            continue
+        found = runs.sample(experiment, levels, metric)
+        if not len(found.values) or runs.why_unusable(experiment, levels, metric):
+            left_out.append(name)
+        else:
+            rate = fabrics[name]["rate_mbit_per_s"]
+            samples[rate] = found
+    return samples, left_out
 
 
 def _noise(points: Sequence[Sample], seed: int) -> np.ndarray:

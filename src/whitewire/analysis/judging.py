@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -110,19 +110,7 @@ def judged(
 ) -> dict[str, Any]:
     """The row of a test in analysis/verdicts.csv or readings.csv, and whether further runs may decide it."""
     target, evidence, verdict, said = _decided(paper, test, route, runs)
-    reason = verdict.reason
-    if evidence.note:
-        reason += f"; {evidence.note}"
-    if said:
-        reason += f"; {said}"
-    theirs = _statistic_of(paper, test.get("expected", ""))
-    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
-        reason += f"; the paper's number is its {theirs}, ours a {ours}"
-    if evidence.source == "runs" and evidence.estimate is not None:
-        reason += "".join(f"; caution: {words}" for words in _cautions(runs, test))
-    if evidence.n_invalid:
-        attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
-        reason += f"; {evidence.n_invalid} invalid {attempts} left out"
+    reason = "; ".join((verdict.reason, *_notes(paper, test, runs, evidence, said)))
     counts = evidence.source in ("runs", "census")
     covering = controls_of_test(paper, checked, test) if counts else []
     failed = [control for control in covering if control.failed]
@@ -154,6 +142,22 @@ def judged(
         "control": controls.ids(covering),
         "control_failed": controls.ids(failed),
     }
+
+
+def _notes(paper: Paper, test: Mapping[str, Any], runs: Runs, evidence: Evidence, said: str) -> Iterator[str]:
+    """What a reader has to know beside the reason of a verdict; `said`: of the emulation's own error."""
+    if evidence.note:
+        yield evidence.note
+    if said:
+        yield said
+    theirs = _statistic_of(paper, test.get("expected", ""))
+    if evidence.source == "runs" and theirs and not theirs.startswith(ours := test.get("statistic", "geometric mean")):
+        yield f"the paper's number is its {theirs}, ours a {ours}"
+    if evidence.source == "runs" and evidence.estimate is not None:
+        yield from (f"caution: {words}" for words in _cautions(runs, test))
+    if evidence.n_invalid:
+        attempts = "attempt" if evidence.n_invalid == 1 else "attempts"
+        yield f"{evidence.n_invalid} invalid {attempts} left out"
 
 
 def _reported_by_none(runs: Runs, test: Mapping[str, Any]) -> str:

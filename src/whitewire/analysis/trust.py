@@ -133,7 +133,7 @@ def write_trust_tables(folder: Path, results: Path) -> None:
     target.mkdir(exist_ok=True)
     for name, content in made.items():
         atomic.write(target / name, content)
-    described = package(f"{record['testbed']}-trust", OF_TRUST, (), made)
+    described = package(f"{record['testbed']}-trust", OF_TRUST, made)
     atomic.write(target / checked.PACKAGE, atomic.as_json(described))
 
 

@@ -46,24 +46,13 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for key, text in _texts_in_tables(raw):
         if FORMULA.match(text):
             raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
-    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
-        seen: set[str] = set()
-        for index, entry in enumerate(raw.get(part, [])):
-            if entry["id"] in seen:
-                raise _fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
-            seen.add(entry["id"])
+    _check_ids(paper)
     exhibits = [e["id"] for e in raw["exhibits"]] + ["text"]
     for index, value in enumerate(raw["values"]):
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
             raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
-    needed = [*((part, "experiments") for part in ("scale", "replicates", "blocks")), ("blocks", "replicates")]
-    for part, since in needed:
-        if raw.get(since) and part not in raw:
-            raise _fault(paper, part, None, f"one, since there are {since}")
-    for key, ks in scale_candidates(paper.as_written or raw):
-        if any(left >= right for left, right in itertools.pairwise(ks)):
-            raise _fault(paper, key, ks, "a list of k that increases")
+    _check_parts(paper)
     _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
         _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
@@ -73,24 +62,8 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
         _check_bias(paper, f"biases[{index}]", bias)
         _check_bounds(paper, f"biases[{index}]", bias)
-    audits = [a["id"] for a in paper.audit]
     for index, claim in enumerate(paper.claims):
-        key = f"claims[{index}] ({claim['id']})"
-        for name in claim["exhibits"]:
-            if name not in exhibits:
-                raise _fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
-        if "audit" in claim and claim["audit"] not in audits:
-            raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
-        _check_routes(paper, key, claim)
-        if "inverse" in claim:
-            _check_inverse(paper, f"{key}.inverse", claim["inverse"])
-        _check_test(paper, f"{key}.test", claim["test"], fabrics)
-        for number, route in enumerate(claim["routes"]):
-            claim_checks.check_route(paper, f"{key}.routes[{number}]", route, claim["test"])
-        for number, reading in enumerate(claim.get("readings", [])):
-            below = f"{key}.readings[{number}]"
-            _check_test(paper, f"{below}.test", reading["test"], fabrics)
-            claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
+        _check_claim(paper, f"claims[{index}] ({claim['id']})", claim, exhibits, fabrics)
     ids = [claim["id"] for claim in paper.claims]
     for name in ("finding", "headline"):
         if raw.get(name, ids[0]) not in ids:
@@ -102,6 +75,48 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
     for key, why in problems_of_units(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
+
+
+def _check_ids(paper: Paper) -> None:
+    for part in ("exhibits", "values", "claims", "audit", "experiments", "controls", "sweeps"):
+        seen: set[str] = set()
+        for index, entry in enumerate(paper.raw.get(part, [])):
+            if entry["id"] in seen:
+                raise _fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
+            seen.add(entry["id"])
+
+
+def _check_parts(paper: Paper) -> None:
+    """Parts that others need are there, and lists of k increase."""
+    raw = paper.raw
+    needed = [*((part, "experiments") for part in ("scale", "replicates", "blocks")), ("blocks", "replicates")]
+    for part, since in needed:
+        if raw.get(since) and part not in raw:
+            raise _fault(paper, part, None, f"one, since there are {since}")
+    for key, ks in scale_candidates(paper.as_written or raw):
+        if any(left >= right for left, right in itertools.pairwise(ks)):
+            raise _fault(paper, key, ks, "a list of k that increases")
+
+
+def _check_claim(
+    paper: Paper, key: str, claim: Mapping[str, Any], exhibits: Collection[str], fabrics: Collection[str]
+) -> None:
+    for name in claim["exhibits"]:
+        if name not in exhibits:
+            raise _fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
+    audits = [entry["id"] for entry in paper.audit]
+    if "audit" in claim and claim["audit"] not in audits:
+        raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
+    _check_routes(paper, key, claim)
+    if "inverse" in claim:
+        _check_inverse(paper, f"{key}.inverse", claim["inverse"])
+    _check_test(paper, f"{key}.test", claim["test"], fabrics)
+    for number, route in enumerate(claim["routes"]):
+        claim_checks.check_route(paper, f"{key}.routes[{number}]", route, claim["test"])
+    for number, reading in enumerate(claim.get("readings", [])):
+        below = f"{key}.readings[{number}]"
+        _check_test(paper, f"{below}.test", reading["test"], fabrics)
+        claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
 
 
 def _check_amendments(paper: Paper, claims: Collection[str]) -> None:

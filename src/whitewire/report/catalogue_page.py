@@ -11,7 +11,6 @@ from whitewire.paths import GENERATED
 from whitewire.records.metrics import Metric
 from whitewire.records.reasons import INVALID, NOT_MADE
 from whitewire.tidy import columns
-from whitewire.tidy.columns import kind_of_column
 from whitewire.tidy.form import OWN
 from whitewire.tidy.tables import LINKS_COLUMNS
 from whitewire.workloads import METRICS, in_papers, workload_of
@@ -85,5 +84,5 @@ def _tables(title: str, tables: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def _column(table: str, name: str) -> str:
     if name == _FACTORS and table == "runs.csv":
         return "| one for each factor | text | level of the factor |"
-    meaning = columns.of(name).meaning or name.replace("_", " ")
-    return f"| `{name}` | {kind_of_column(table, name) or 'text'} | {meaning} |"
+    column = columns.of(table, name)
+    return f"| `{name}` | {column.kind or 'text'} | {column.meaning} |"

@@ -254,34 +254,18 @@ def described_as(
 ) -> dict[str, Any]:
     """ro-crate-metadata.json: what each file is, and the run of the workflow that made them."""
     try:
-        from rocrate.model.contextentity import ContextEntity
         from rocrate.rocrate import ROCrate
     except ImportError:
         raise UserError("the Python package rocrate is missing: `make setup-report` installs it") from None
 
     crate = ROCrate(version="1.1")  # which the profiles are made for
-
-    def add_entity(identifier: str, kind: str, **properties: Any) -> Any:
-        return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
-
     citation = load_yaml(HOME / "CITATION.cff")
-    authors = [add_entity(f"#author-{number}", "Organization", name=each["name"])
+    authors = [_add_entity(crate, f"#author-{number}", "Organization", name=each["name"])
                for number, each in enumerate(citation["authors"], start=1)]  # fmt: skip
-    papers = ", ".join(record["papers"])
     root = crate.root_dataset
-    root["name"] = f"Whitewire: {papers} on {record['testbed']}"
-    root["description"] = (
-        f"Re-measured benchmarks of the papers {papers}, on the testbed {record['testbed']}: design, tables, "
-        "verdicts by rule, reports, and the environment of the runs."
-    )
-    root["license"] = add_entity(LICENCE, "CreativeWork", name="Apache License 2.0", url=LICENCE)
-    root["author"] = authors
-    root["conformsTo"] = [
-        add_entity(profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
-        for profile, name in _PROFILES.items()
-    ]
+    _describe_whole(crate, record, authors)
     requirements = [
-        add_entity(f"#software-{number}", "SoftwareApplication", name=name, softwareVersion=version)
+        _add_entity(crate, f"#software-{number}", "SoftwareApplication", name=name, softwareVersion=version)
         for number, (name, version) in enumerate(_software(files), start=1)
     ]  # fmt: skip
     properties = {"name": "Whitewire's workflow", "license": root["license"], "author": authors,
@@ -291,35 +275,65 @@ def described_as(
         None, _MAIN, main=True, lang="snakemake",
         properties=properties | _entry(_MAIN, listed),
     )  # fmt: skip
-    raw_folders: dict[str, Any] = {}
-    parts = {}
-    for name in files:
-        if name == _MAIN:
-            continue
-        if folder := _raw_folder(name):
-            raw_folders.setdefault(folder, None)
-            continue
-        about = {"name": PurePosixPath(name).name, "encodingFormat": _format(name), "description": _description(name)}
-        parts[name] = crate.add_file(None, name, properties=about | _entry(name, listed))
-    about = {"name": MANIFEST_FILE, "encodingFormat": _FORMATS[".json"], "description": "size and digest of every file"}
-    crate.add_file(None, MANIFEST_FILE, properties=about)
-    for folder in raw_folders:
-        about = {"name": folder, "description": "output of runs and tools as it came"}
-        raw_folders[folder] = crate.add_dataset(None, folder, properties=about)
+    parts, raw_folders = _add_files(crate, files, listed)
     inputs = [entity for name, entity in parts.items() if name.startswith("config/") or name.endswith(TESTBED_FILE)]
     made = [entity for name, entity in parts.items() if name.startswith((_BUNDLE, "reports/"))]
     named = zip(("startTime", "endTime"), spent or (), strict=False)
     moments = {key: _moment(at).isoformat() for key, at in named}
-    action = add_entity(
-        "#run", "CreateAction", name=f"make papers, by commit {', '.join(record['commits'])}",
+    action = _add_entity(
+        crate, "#run", "CreateAction", name=f"make papers, by commit {', '.join(record['commits'])}",
         description="measures, judges and reports"
         + (", by a changed copy of that commit" if record["modified"] else ""),
-        instrument=workflow, object=inputs, result=[*made, *raw_folders.values()],
+        instrument=workflow, object=inputs, result=[*made, *raw_folders],
         actionStatus="http://schema.org/CompletedActionStatus", **moments,
     )  # fmt: skip
     root["mentions"] = [action]
     crate.datePublished = _moment(published(files, record, spent))
     return crate.metadata.generate()
+
+
+def _add_entity(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
+    """Add to an ROCrate something that is no file of it."""
+    from rocrate.model.contextentity import ContextEntity
+
+    return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
+
+
+def _describe_whole(crate: Any, record: bundle.BundleRecord, authors: list[Any]) -> None:
+    """Name, description, licence, authors and profiles of an ROCrate."""
+    root, papers = crate.root_dataset, ", ".join(record["papers"])
+    root["name"] = f"Whitewire: {papers} on {record['testbed']}"
+    root["description"] = (
+        f"Re-measured benchmarks of the papers {papers}, on the testbed {record['testbed']}: design, tables, "
+        "verdicts by rule, reports, and the environment of the runs."
+    )
+    root["license"] = _add_entity(crate, LICENCE, "CreativeWork", name="Apache License 2.0", url=LICENCE)
+    root["author"] = authors
+    root["conformsTo"] = [
+        _add_entity(crate, profile, "CreativeWork", name=name, version=profile.rpartition("/")[2])
+        for profile, name in _PROFILES.items()
+    ]
+
+
+def _add_files(crate: Any, files: Contents, listed: manifest.Manifest) -> tuple[dict[str, Any], list[Any]]:
+    """Add the files to an ROCrate, those of raw output as their folders; return files by name, and folders."""
+    raw_folders: dict[str, None] = {}
+    parts = {}
+    for name in files:
+        if name == _MAIN:
+            continue
+        if folder := _raw_folder(name):
+            raw_folders[folder] = None
+            continue
+        about = {"name": PurePosixPath(name).name, "encodingFormat": _format(name), "description": _description(name)}
+        parts[name] = crate.add_file(None, name, properties=about | _entry(name, listed))
+    about = {"name": MANIFEST_FILE, "encodingFormat": _FORMATS[".json"], "description": "size and digest of every file"}
+    crate.add_file(None, MANIFEST_FILE, properties=about)
+    added = []
+    for folder in raw_folders:
+        about = {"name": folder, "description": "output of runs and tools as it came"}
+        added.append(crate.add_dataset(None, folder, properties=about))
+    return parts, added
 
 
 def _entry(name: str, listed: manifest.Manifest) -> dict[str, str]:

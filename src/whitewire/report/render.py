@@ -87,38 +87,12 @@ def render_document(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    unknown = [name for name in formats if name not in (*EVERY_FORMAT, BRIEF)]
-    if unknown:
-        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
-    if not qmd.is_file():
-        raise UserError(f"no such document: {qmd}")
-    if not results_dir.is_dir():
-        raise UserError(f"no results in {results_dir}: run the measure, tidy and analysis stages first")
-    verdicts = sorted(results_dir.glob("*/analysis/verdicts.csv"))
-    if is_paper(qmd.stem):
-        verdicts = [results_dir / qmd.stem / "analysis" / "verdicts.csv"]
-        if not verdicts[0].is_file():
-            again = f"{paths.start_command()} PAPERS={qmd.stem}"
-            raise UserError(f"no verdicts on {qmd.stem} in {results_dir}: `{again}` makes them")
-    own = results_dir / qmd.stem
-    if qmd.stem == TESTBED:
-        verdicts = []
-        _check_links(results_dir)
-    if faults := [*(table_faults(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
-        raise Faults([f"{fault}; {_ANEW}" for fault in faults])
-    sound: dict[str, comparison.Results] = {}
-    damaged: dict[str, list[str]] = {}
-    if qmd.stem == INDEX:
-        sound, damaged = _papers_of(results_dir)
-    else:
-        for path in verdicts:
-            check_verdicts(path)
-    config = paths.root() / "config"
-    papers = _papers_as_read(config, qmd.stem)
+    _check_sources(qmd, results_dir, formats)
+    sound, damaged = _papers_of(results_dir) if qmd.stem == INDEX else ({}, {})
+    papers = _papers_as_read(paths.root() / "config", qmd.stem)
     if pages is None:
         pages = _beside(results_dir, qmd.stem, (name.removesuffix(".yaml") for name in papers))
     output_dir.mkdir(parents=True, exist_ok=True)
-    why_not = quarto_lacks()
     environment = {
         **os.environ,
         "WHITEWIRE_RESULTS": str(results_dir),
@@ -127,43 +101,87 @@ def render_document(
         "WHITEWIRE_START": paths.start_command(),
     }
     pulse = Pulse(qmd.stem)
-    with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as scratch, pulse.going():
-        _write_papers(papers, Path(scratch) / "config")
-        _write_drafts(config, Path(scratch) / "config")
-        cited = Path(scratch) / "citations.bib"
-        cited.write_text(citation.entries(papers.values()), "utf-8")
-        environment["WHITEWIRE_CITATIONS"] = str(cited)
+    with tempfile.TemporaryDirectory(prefix="render-", dir=paths.temporary()) as folder, pulse.going():
+        scratch = Path(folder)
+        environment |= _inputs(qmd.stem, papers, scratch)
         own = paths.root().resolve() / "paper"
         if own != _PAPER and own.is_dir() and qmd.parent in (own, _PAPER):
-            qmd = _beside_ours(own, Path(scratch) / "sources") / qmd.name
-        environment["WHITEWIRE_REPORTS"] = str(Path(scratch) / "reports")
-        environment["WHITEWIRE_CONFIG"] = str(Path(scratch) / "config")
+            qmd = _beside_ours(own, scratch / "sources") / qmd.name
         if qmd.stem == INDEX:
-            beside = agreement.beside_reference(results_dir, Path(scratch) / "reference", sound)
+            beside = agreement.beside_reference(results_dir, scratch / "reference", sound)
             (beside / DAMAGED).write_text(json.dumps(damaged), encoding="utf-8")
             environment["WHITEWIRE_REFERENCE"] = str(beside)
-        environment["WHITEWIRE_METRICS"] = str(_metrics_file(papers.get(f"{qmd.stem}.yaml", {}), Path(scratch)))
-        if why_not and shutil.which("quarto"):
-            pulse.say(f"not with Quarto: {why_not}")
-        if why_not:
-            made = _with_pandoc(qmd, Path(scratch), formats, environment, pulse)
-        else:
-            made = _with_quarto(qmd, Path(scratch), [name for name in formats if name != BRIEF], environment, pulse)
-            if BRIEF in formats:
-                (Path(scratch) / "brief").mkdir()
-                made |= _with_pandoc(qmd, Path(scratch) / "brief", [BRIEF], environment, pulse)
+        made = _rendered(qmd, scratch, formats, environment, pulse)
         if "html" in made:
-            _with_sources(made["html"], qmd.stem, Path(scratch) / "reports")
+            _with_sources(made["html"], qmd.stem, scratch / "reports")
         if qmd.stem != INDEX:
-            _publish_folder(Path(scratch) / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
-        _publish_folder(_figures(Path(scratch)), output_dir / "figures" / qmd.stem)
+            _publish_folder(scratch / "reports" / "data" / qmd.stem, output_dir / "data" / qmd.stem)
+        _publish_folder(_figures(scratch), output_dir / "figures" / qmd.stem)
         if is_paper(qmd.stem):
-            write_badges(verdicts[0], papers.get(f"{qmd.stem}.yaml", {}), Path(scratch) / "badges")
-            _publish_folder(Path(scratch) / "badges", output_dir / "badges" / qmd.stem)
+            write_badges(_verdicts_of(results_dir, qmd.stem), papers.get(f"{qmd.stem}.yaml", {}), scratch / "badges")
+            _publish_folder(scratch / "badges", output_dir / "badges" / qmd.stem)
         published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
     if damaged:
         raise LeftOut([fault for faults in damaged.values() for fault in faults])
     return published
+
+
+def _check_sources(qmd: Path, results: Path, formats: Sequence[str]) -> None:
+    """UserError for an unknown format, a missing document, or tables that are missing or damaged; the start page leaves
+    out papers with damaged verdicts."""
+    unknown = [name for name in formats if name not in (*EVERY_FORMAT, BRIEF)]
+    if unknown:
+        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
+    if not qmd.is_file():
+        raise UserError(f"no such document: {qmd}")
+    if not results.is_dir():
+        raise UserError(f"no results in {results}: run the measure, tidy and analysis stages first")
+    own = results / qmd.stem
+    verdicts = [] if qmd.stem in (INDEX, TESTBED) else sorted(results.glob("*/analysis/verdicts.csv"))
+    if is_paper(qmd.stem):
+        verdicts = [_verdicts_of(results, qmd.stem)]
+        if not verdicts[0].is_file():
+            again = f"{paths.start_command()} PAPERS={qmd.stem}"
+            raise UserError(f"no verdicts on {qmd.stem} in {results}: `{again}` makes them")
+    if qmd.stem == TESTBED:
+        _check_links(results)
+    if faults := [*(table_faults(own / "tidy") or ()), *(checked.analysis(own / "analysis") or ())]:
+        raise Faults([f"{fault}; {_ANEW}" for fault in faults])
+    for path in verdicts:
+        check_verdicts(path)
+
+
+def _verdicts_of(results: Path, paper: str) -> Path:
+    return results / paper / "analysis" / "verdicts.csv"
+
+
+def _inputs(document: str, papers: Mapping[str, dict[str, Any]], scratch: Path) -> dict[str, str]:
+    """Write what a document reads besides tables; return the variables of its environment that name it."""
+    _write_papers(papers, scratch / "config")
+    _write_drafts(paths.root() / "config", scratch / "config")
+    cited = scratch / "citations.bib"
+    cited.write_text(citation.entries(papers.values()), "utf-8")
+    return {
+        "WHITEWIRE_CITATIONS": str(cited),
+        "WHITEWIRE_REPORTS": str(scratch / "reports"),
+        "WHITEWIRE_CONFIG": str(scratch / "config"),
+        "WHITEWIRE_METRICS": str(_metrics_file(papers.get(f"{document}.yaml", {}), scratch)),
+    }
+
+
+def _rendered(
+    qmd: Path, scratch: Path, formats: Sequence[str], environment: dict[str, str], pulse: Pulse
+) -> dict[str, Path]:
+    """The file of each format, by Quarto or, where it cannot render, by pandoc, which makes every brief."""
+    if why_not := quarto_lacks():
+        if shutil.which("quarto"):
+            pulse.say(f"not with Quarto: {why_not}")
+        return _with_pandoc(qmd, scratch, formats, environment, pulse)
+    made = _with_quarto(qmd, scratch, [name for name in formats if name != BRIEF], environment, pulse)
+    if BRIEF in formats:
+        (scratch / "brief").mkdir()
+        made |= _with_pandoc(qmd, scratch / "brief", [BRIEF], environment, pulse)
+    return made
 
 
 class LeftOut(Faults):

@@ -50,7 +50,7 @@ def write_links_tables(folder: Path) -> None:
     target.mkdir(exist_ok=True)
     for name, content in made.items():
         atomic.write(target / name, content)
-    described = package(f"{record['plan']['testbed']}-links", LINKS_COLUMNS, (), made)
+    described = package(f"{record['plan']['testbed']}-links", LINKS_COLUMNS, made)
     atomic.write(target / checked.PACKAGE, atomic.as_json(described))
 
 

@@ -46,7 +46,7 @@ from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import canonical, quoted, suggestion
 from whitewire.tidy import columns
-from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names, kind_of_column
+from whitewire.tidy.columns import BY_ITSELF, COLUMN_TYPES, JUDGED, LANE, column_names
 from whitewire.workloads import METRICS, run_proofs, workload_of
 from whitewire.workloads.base import Workload
 
@@ -107,9 +107,7 @@ def tidy_paper(paper: str, results: Path) -> None:
     settled = loaded.on(_candidate(read, loaded, results / "raw"))
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
-    blocks = list(read)
     runs = _with_all_overheads(read, _wanted(read, rows))
-    valid = [each for each in runs if each[1]["valid"]]
     target = results / "tidy"
     target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
@@ -119,27 +117,41 @@ def tidy_paper(paper: str, results: Path) -> None:
     own = {"runs.csv": columns.of_runs(factors, lanes), **TABLES, "asked.csv": (*TABLES["asked.csv"], *more)}
     tables: dict[str, Iterable[Cells]] = {
         "runs.csv": _of_each(runs, lambda folder, record: metric_rows(folder, record, factors, lanes)),
-        "series.csv.gz": _of_each(valid, _series),
-        "operations.csv": _of_each(valid, _operations),
-        "probes.csv": [row for block in blocks for row in _probes(results / "raw" / block)],
-        "drives.csv": [row for block in blocks for row in _drives(results / "raw" / block)],
-        "rdma.csv": [row for block in blocks for row in _rdma(results / "raw" / block)],
-        "topology.csv": _topology(results / "raw", blocks),
-        "placement.csv": _of_each(valid, _placement),
-        "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
-        "phases.csv": _of_each(valid, _phases),
         "treatments.csv": _of_each(runs, _treatments),
         "unavailable.csv": _unavailable(loaded, read, rows),
+        **_of_valid([each for each in runs if each[1]["valid"]]),
+        **_of_blocks(results / "raw", read),
         "left.csv": _left(loaded, read, rows),
-        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
         "asked.csv": asked_rows,
         "scale.csv": _scale(settled, testbed, description, rows),
     }
     # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
-    made = {name: as_csv(own[name], content, name) for name, content in tables.items()}
+    made = {name: as_csv(names, tables[name], name) for name, names in own.items()}
     for name, content in made.items():
         atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, factors, made)))
+    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, made)))
+
+
+def _of_valid(runs: Sequence[tuple[Path, RunRecord]]) -> dict[str, Iterable[Cells]]:
+    """Tables of valid runs alone."""
+    return {
+        "series.csv.gz": _of_each(runs, _series),
+        "operations.csv": _of_each(runs, _operations),
+        "placement.csv": _of_each(runs, _placement),
+        "phases.csv": _of_each(runs, _phases),
+    }
+
+
+def _of_blocks(raw: Path, read: Mapping[str, CheckedBlock]) -> dict[str, Iterable[Cells]]:
+    """Tables of what blocks have besides runs."""
+    return {
+        "probes.csv": [row for name in read for row in _probes(raw / name)],
+        "drives.csv": [row for name in read for row in _drives(raw / name)],
+        "rdma.csv": [row for name in read for row in _rdma(raw / name)],
+        "topology.csv": _topology(raw, list(read)),
+        "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
+        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
+    }
 
 
 def so_far(paper: Paper, block: Path, designed: Collection[str] | None = None, testbed: Mapping[str, Any] | None = None
@@ -536,17 +548,16 @@ def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def package(title: str, own: Mapping[str, Sequence[str]], factors: Sequence[str], made: Mapping[str, bytes]) -> dict:
+def package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
     """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest.
 
     `own`: their columns; `made`: their content.
     """
 
     def field(table: str, name: str) -> dict:
-        kind = kind_of_column(table, name)
-        otherwise = f"level of the factor {name}" if name in factors else name.replace("_", " ")
-        text = columns.of(name).meaning or otherwise
-        return {"name": name, "type": kind if kind in COLUMN_TYPES else "string", "description": text}
+        column = columns.of(table, name)
+        kind = column.kind if column.kind in COLUMN_TYPES else "string"
+        return {"name": name, "type": kind, "description": column.meaning}
 
     resources = []
     for name, names in own.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -469,66 +469,75 @@ def _quoted(text: str) -> str:
 
 def ask() -> Answers:
     """The answers, asked one by one. An empty answer takes the value in brackets, or ends a list."""
-
-    def one(question: str, default: str = "", pattern: str = r".+", among: Collection[str] = ()) -> str:
-        while True:
-            try:
-                said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
-            except EOFError:
-                raise UserError("new-paper: the answers ended before all was asked") from None
-            if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
-                return said
-            expected = ", ".join(among) or f"text like {pattern}"
-            print(f"  found {quoted(said)}, expected {expected}{suggestion(said, among)}")
-
-    answers: Answers = {"id": one("Id (lower case, digits and hyphens)", pattern="[a-z0-9][a-z0-9-]*")}
-    answers |= {"title": one("Title as published"), "publisher": one("Publisher")}
-    year = one("Year, or nothing", pattern="")
+    answers: Answers = {"id": _one("Id (lower case, digits and hyphens)", pattern="[a-z0-9][a-z0-9-]*")}
+    answers |= {"title": _one("Title as published"), "publisher": _one("Publisher")}
+    year = _one("Year, or nothing", pattern="")
     answers["year"] = int(year) if re.fullmatch(r"\d{4}", year) else None
-    authors = one("Authors, as Family, Given; Family, Given; or nothing", pattern="")
-    source = {"url": one("Address, or nothing", pattern=""), "doi": one("DOI, or nothing", pattern="")}
-    source = {key: value for key, value in source.items() if value}
-    if source:
-        source["accessed"] = one("Read there on (year-month-day)", pattern=r"\d{4}-\d{2}-\d{2}")
-    listed = [name.strip() for name in authors.split(";") if name.strip()]
-    if listed or source:
-        answers["source"] = ({"authors": listed} if listed else {}) | source
+    answers |= _asked_source()
     answers["exhibits"] = []
-    while len(answers["exhibits"]) == 0 or (name := one("Next exhibit (fig1, table1), or nothing", pattern="")):
+    while len(answers["exhibits"]) == 0 or (name := _one("Next exhibit (fig1, table1), or nothing", pattern="")):
         if not answers["exhibits"]:
-            name = one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
-        answers["exhibits"].append({"id": name, "caption": one("  What it shows")})
+            name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
+        answers["exhibits"].append({"id": name, "caption": _one("  What it shows")})
     exhibits = [exhibit["id"] for exhibit in answers["exhibits"]] + ["text"]
     fabrics = fabric_names(load_testbed(_TESTBED))
     answers["claims"] = []
-    while len(answers["claims"]) == 0 or (statement := one("Next claim in one sentence, or nothing", pattern="")):
+    while len(answers["claims"]) == 0 or (statement := _one("Next claim in one sentence, or nothing", pattern="")):
         if not answers["claims"]:
-            statement = one("First claim in one sentence")
-        claim = {"statement": statement, "form": one("  Its form: ratio, value or not_testable", among=list(_NEEDED))}
-        claim["exhibit"] = one("  Exhibit that shows it", "text", among=exhibits)
-        if claim["form"] == "not_testable":
-            claim["missing"] = one("  What the testbed lacks")
-        else:
-            claim["workload"] = one(f"  Its workload ({', '.join(FIRST_EXPERIMENTS)})", among=list(FIRST_EXPERIMENTS))
-            claim |= _asked(one, claim)
-            claim["fabric"] = one("  On which network", "10gbe", among=fabrics)
-            if claim["form"] == "ratio":
-                claim["over"] = one("  Over which network", "1gbe", among=fabrics)
-        answers["claims"].append(claim)
+            statement = _one("First claim in one sentence")
+        answers["claims"].append({"statement": statement, **_asked_claim(exhibits, fabrics)})
     return answers
 
 
-def _asked(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
+def _one(question: str, default: str = "", pattern: str = r".+", among: Collection[str] = ()) -> str:
+    """One answer, asked until it has the pattern and is among the words that are allowed. Raises UserError."""
+    while True:
+        try:
+            said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
+        except EOFError:
+            raise UserError("new-paper: the answers ended before all was asked") from None
+        if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
+            return said
+        expected = ", ".join(among) or f"text like {pattern}"
+        print(f"  found {quoted(said)}, expected {expected}{suggestion(said, among)}")
+
+
+def _asked_source() -> Answers:
+    """The key `source`; nothing where neither authors nor an address are known."""
+    authors = _one("Authors, as Family, Given; Family, Given; or nothing", pattern="")
+    source = {"url": _one("Address, or nothing", pattern=""), "doi": _one("DOI, or nothing", pattern="")}
+    source = {key: value for key, value in source.items() if value}
+    if source:
+        source["accessed"] = _one("Read there on (year-month-day)", pattern=r"\d{4}-\d{2}-\d{2}")
+    listed = [name.strip() for name in authors.split(";") if name.strip()]
+    return {"source": ({"authors": listed} if listed else {}) | source} if listed or source else {}
+
+
+def _asked_claim(exhibits: Collection[str], fabrics: Collection[str]) -> Answers:
+    """What a claim is besides its sentence."""
+    claim: Answers = {"form": _one("  Its form: ratio, value or not_testable", among=list(_NEEDED))}
+    claim["exhibit"] = _one("  Exhibit that shows it", "text", among=exhibits)
+    if claim["form"] == "not_testable":
+        return claim | {"missing": _one("  What the testbed lacks")}
+    claim["workload"] = _one(f"  Its workload ({', '.join(FIRST_EXPERIMENTS)})", among=list(FIRST_EXPERIMENTS))
+    claim |= _asked_number(claim)
+    claim["fabric"] = _one("  On which network", "10gbe", among=fabrics)
+    if claim["form"] == "ratio":
+        claim["over"] = _one("  Over which network", "1gbe", among=fabrics)
+    return claim
+
+
+def _asked_number(claim: Mapping[str, Any]) -> Answers:
     """A printed number and its meaning, asked until they have a reading, which is confirmed."""
     metrics = list(FIRST_EXPERIMENTS[claim["workload"]].metrics)
     while True:
-        said = one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
+        said = _one("  The number as printed, with its unit (6x, 50 % faster, 118 MiB/s)")
         likely = next(
             (metric for metric in metrics if _has_reading({**claim, "printed": said, "metric": metric})), metrics[0]
         )
-        given = {"printed": said, "metric": one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
+        given = {"printed": said, "metric": _one(f"  Of what: {', '.join(metrics)}", likely, among=metrics)}
         try:
-            return given | _confirmed(one, {**claim, **given})
+            return given | _confirmed({**claim, **given})
         except ValueError as error:
             print(f"  {error}")
 
@@ -541,7 +550,7 @@ def _has_reading(claim: Mapping[str, Any]) -> bool:
     return False
 
 
-def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
+def _confirmed(claim: Mapping[str, Any]) -> Answers:
     """`reads_as` for a number with several readings or an unusual one. Raises ValueError if none is meant."""
     again = ValueError("then as 1.6x, 60 % faster or 60 % less time, as the paper means it")
     found: list[PrintedRatio] = []
@@ -550,11 +559,11 @@ def _confirmed(one: Callable[..., str], claim: Mapping[str, Any]) -> Answers:
     else:
         found = printed.ratios(claim["printed"], _kind_of(claim["metric"]))
     if not found or (len(found) == 1 and not unusual(found[0])):
-        chosen, reads_as = one(f"  {_reading(claim)}, right?", "yes", among=("yes", "no")), {}
+        chosen, reads_as = _one(f"  {_reading(claim)}, right?", "yes", among=("yes", "no")), {}
     else:
         listed = {str(place): str(each) for place, each in enumerate(found, start=1)}
         named = ", ".join(f"{place}: {each}" for place, each in listed.items())
-        chosen = one(f"  {quoted(claim['printed'])} may read as {named}; which, or no?", among=[*listed, "no"])
+        chosen = _one(f"  {quoted(claim['printed'])} may read as {named}; which, or no?", among=[*listed, "no"])
         reads_as = {"reads_as": listed.get(chosen, "")}
     if chosen == "no":
         raise again

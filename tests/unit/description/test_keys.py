@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import jsonschema
 import pytest
 
+from whitewire.analysis.trust import OF_TRUST
 from whitewire.cli import main
 from whitewire.description import files, keys
 from whitewire.description.names import paper_names
 from whitewire.factors import FACTORS
 from whitewire.paths import HOME
+from whitewire.records.checked import PACKAGE
 from whitewire.records.reasons import INVALID, NOT_MADE
 from whitewire.report.generated import PAGES
 from whitewire.tidy.form import OWN
@@ -33,9 +36,12 @@ def test_make_docs_writes_an_entry_for_each_key_factor_metric_and_paper(monkeypa
     assert [key.name for _, key in ALL if f"\n| `{key.name}`" not in text["keys.md"]] == []
     own = [factor.name for factor in FACTORS.values() if not factor.part_of]
     assert [name for name in own if f"\n| `{name}` |" not in text["factors.md"]] == []
-    tables = [*OWN.values(), *LINKS_COLUMNS.values()]
+    tables = [*OWN.values(), *LINKS_COLUMNS.values(), *OF_TRUST.values()]
     listed = [*METRICS, *NOT_MADE, *INVALID, *(column for names in tables for column in names)]
     assert [name for name in listed if f"\n| `{name}` |" not in text["catalogue.md"]] == []
+    packages = [json.loads(path.read_bytes()) for path in (HOME / "results" / "reference").rglob(PACKAGE)]
+    written = {each["path"].removesuffix(".gz") for package in packages for each in package["resources"]}
+    assert written and [name for name in written if f"\n### {name}" not in text["catalogue.md"]] == []
     assert [name for name in paper_names() if f"\n## {name}\n" not in text["similitude.md"]] == []
     for page in ("keys", "similitude"):
         led = re.findall(r"\]\(#([^)]+)\)", text[f"{page}.md"])

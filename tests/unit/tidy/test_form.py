@@ -53,8 +53,22 @@ def test_columns_are_declared_once_and_in_a_known_kind():
     runs = columns.of_runs((), lanes=True)
     elsewhere = [name for names in columns.ELSEWHERE.values() for name in names]
     assert len(columns.COLUMNS) == len(runs) - 1 + len(elsewhere)  # the column of lanes is of hosts.csv too
-    assert {column.kind for column in columns.COLUMNS.values()} == {*CELL_KINDS, ""}
+    of_tables = [column for own in columns.OF_TABLES.values() for column in own]
+    assert {column.kind for column in [*columns.COLUMNS.values(), *of_tables]} == {*CELL_KINDS, ""}
     assert columns.factors_of(columns.of_runs(["fabric", "k"], lanes=True)) == ["fabric", "k"]
+
+
+def test_every_column_of_a_written_table_has_a_description_of_its_own_table():
+    written = [*form.OWN.items(), *LINKS_COLUMNS.items(), *OF_TRUST.items()]
+    assert [(table, name) for table, names in written for name in names if not columns.of(table, name).meaning] == []
+    there = {(table, name) for table, names in written for name in names}
+    judged = ("verdicts.csv", "estimates.csv")  # of the analysis, and checked in what travels
+    own = [(table, column.name) for table, of in columns.OF_TABLES.items() for column in of if table not in judged]
+    assert len({*own}) == len(own) and {*own} <= there
+    assert columns.of("phases.csv", "start").meaning == "seconds since the job's submission"
+    assert columns.of("runs.csv", "fabric").meaning == "level of the factor fabric"
+    with pytest.raises(KeyError):
+        columns.of("phases.csv", "begin")
 
 
 @pytest.mark.parametrize("name", NEEDED_COLUMNS)
