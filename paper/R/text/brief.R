@@ -32,7 +32,7 @@ brief_claims <- function(table, paper = paper_id()) {
   ), widths = c(46, 15, 17, 22))
 }
 
-# "**9 claims are consistent** with the paper's own numbers: X-C01, X-C02, ..."
+# One sentence: how many claims agree with the paper's own numbers, and their ids.
 brief_consistent <- function(table) {
   if (nrow(table) == 0) {
     return("")

@@ -43,7 +43,7 @@ def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:
     survey.testbed.fabric(fabric)
     ports = on_each(hosts, _port, len(hosts))
     with_port = [host for host, lack in zip(hosts, ports, strict=True) if not lack]
-    rows = [rdma.row(fabric=fabric, source=host.name, **lack.cells)
+    rows = [rdma.row({"fabric": fabric, "source": host.name, **lack.cells})
             for host, lack in zip(hosts, ports, strict=True) if lack]  # fmt: skip
     if len(with_port) < 2:
         return rows or [rdma.row(fabric=fabric, why="no pair of hosts to measure")]
