@@ -257,6 +257,9 @@ OF_TABLES: dict[str, tuple[Column, ...]] = {
         Column("asked", "line", "what the run should have had, on the testbed's scale; settings and stores as JSON"),
         Column("unit", "unit", "unit of what was asked and seen"),
     ),
+    "unavailable.csv": (
+        Column("cell", "line", "levels of the run's cell as JSON"),
+    ),
     "left.csv": (
         Column("cell", "line", "levels of the run's cell as JSON"),
         Column("why_code", "line", "code of the reason"),
