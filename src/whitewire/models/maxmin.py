@@ -37,7 +37,8 @@ FREE, _AGAIN = 0.99, 0.5
 which drives stop writing back. Without this hysteresis, each byte around the limits would be an event."""
 LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
 """Shares of a DataNode's data: the least free memory before a full one accepts data at any rate again (if 1 - FREE of
-the limit is less), and the least memory that is not ignored. Without them, a small memory causes endless events."""
+the limit is less) or drives wait before they write back, and the least memory that is not ignored. Without them, a small
+memory causes endless events."""
 MOST_PUTS, _MOST_DRIVES = 50, 1000
 """Most concurrent puts, and most drives per node, in a simulation for a claim."""
 
@@ -293,7 +294,8 @@ class _Memory:
         step = np.array([LEAST_STEP * c.node_bytes / 1e6 for c in runs])[:, None]
         self.again = np.minimum(FREE * self.limit, self.limit - step)
         """Dirty MB above which a full memory still accepts data only at the rate of its drives."""
-        self.background = np.array([c.background_bytes / 1e6 for c in runs])[:, None]
+        background = np.array([c.background_bytes / 1e6 for c in runs])[:, None]
+        self.background = np.where(background < step, 0.0, background)
         self.block = np.array([c.block_bytes / 1e6 for c in runs])[:, None]
         self.full = np.zeros((len(runs), nodes), dtype=bool)
         self.back = np.repeat(self.background <= 0, nodes, axis=1)

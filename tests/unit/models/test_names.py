@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whitewire.models import amdahl, disks, maxmin, page_cache
@@ -115,6 +115,7 @@ def test_one_put_that_memory_takes_is_bound_by_the_link_and_many_are_not():
     assert max(found[1].completion_time) < min(without.completion_time)
 
 
+@example(size=243.0, rate=64.5, limit=1.9, background=5e-324)
 @given(size=st.floats(1, 400), rate=st.floats(5, 100), limit=st.floats(1, 200), background=st.floats(0, 1))
 def test_one_stream_to_one_drive_takes_the_time_of_a_write_into_memory(size, rate, limit, background):
     cell = PutCell(1, file_bytes=size * 1e6, replication=1, datanodes=1, drives=1, rate_mb_per_s=rate,
