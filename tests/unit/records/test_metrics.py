@@ -177,7 +177,7 @@ def test_retransmits_count_where_data_crossed_links(user_bytes, why):
     record = {
         "links_before": {host: {"ingress": 0, "egress": 0} for host in carried},
         "links_after": {host: {"ingress": count, "egress": 0} for host, count in carried.items()},
-        "tcp_retransmits": 44, "queue_drops": 0, "user_bytes": user_bytes,
+        "floors": {}, "tcp_retransmits": 44, "queue_drops": 0, "user_bytes": user_bytes,
     }  # fmt: skip
     assert [reason.code for reason in job_faults(record, {}, LIMITS)] == why
     assert [reason.code for reason in job_faults(record | {"queue_drops": 44}, {}, LIMITS)] == [*why, "drops"]

@@ -113,7 +113,7 @@ def test_on_a_site_blocks_of_one_paper_are_side_by_side_and_one_block_has_one_la
 
     def seconds(blocks, lanes):
         rows = [row | {"block": f"quick-{place % blocks}"} for place, row in enumerate(designs["chelsio-iwarp"])]
-        own = {"described": papers, "lanes": lanes, "in_all": (4, 4)}
+        own = {"described": {"chelsio-iwarp": papers["chelsio-iwarp"]}, "lanes": lanes, "in_all": (4, 4)}
         made = plan.Plan(["chelsio-iwarp"], "nowhere", "quick", 1, {"chelsio-iwarp": rows}, **own)
         found = re.search(r"about (\d+) s to (\d+) s of measuring on (\d) lanes? ", ahead.outlook_of(made, site))
         return [int(each) for each in found.groups()]
