@@ -37,8 +37,8 @@ FREE, _AGAIN = 0.99, 0.5
 which drives stop writing back. Without this hysteresis, each byte around the limits would be an event."""
 LEAST_STEP, LEAST_MEMORY = 1 / 4000, 1 / 1000
 """Shares of a DataNode's data: the least free memory before a full one accepts data at any rate again (if 1 - FREE of
-the limit is less) or drives wait before they write back, and the least memory that is not ignored. Without them, a small
-memory causes endless events."""
+the limit is less) or drives begin to write back, and the least memory that is not ignored. Without them, a small memory
+causes endless events."""
 MOST_PUTS, _MOST_DRIVES = 50, 1000
 """Most concurrent puts, and most drives per node, in a simulation for a claim."""
 
