@@ -273,7 +273,7 @@ class Session:
             f"{short}: this machine is too slow for k = {run.scale.k:g}; cells that lack processors are tried "
             f"once more only. A larger k: `scale` in {paths.shown(campaign.plan.paper.path)}"
         )
-        self.turns.attempts.most, campaign.shortage = 2, Shortage()
+        self.turns.attempts, campaign.shortage = 2, Shortage()
 
 
 def _record_of_failed(run: Run) -> RunRecord:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from whitewire.levels import CellId
-from whitewire.measure.engine import NEVER, Attempts, Deadline
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.rounds import Rounds, Seen
 from whitewire.measure.run import Run
 from whitewire.records.reasons import BUDGET, DECIDED, OTHERS, Reason
@@ -39,7 +39,7 @@ class Turns:
     def __init__(self, runs: Sequence[Run], rounds: Rounds, attempts: int, deadline: Deadline,
                  give_up_at: Deadline = NEVER, takes: Callable[[int], bool] = lambda number: True,
                  by_round: bool = False) -> None:  # fmt: skip
-        self.waiting, self.rounds, self.attempts = list(runs), rounds, Attempts(attempts)
+        self.waiting, self.rounds, self.attempts = list(runs), rounds, attempts
         self.deadline, self.give_up_at = deadline, give_up_at
         self.takes, self.by_round = takes, by_round
         self.near: Collection[CellId] | None = None
@@ -112,14 +112,12 @@ class Turns:
         self.tried[run_id] += 1
         if not outcome.why:
             return False
-        if outcome.disturbed:
-            self.disturbed[run_id] += 1
-        else:
-            self.attempts.failed(run_id)
-        if self.attempts.exhausted(run_id):
+        self.disturbed[run_id] += outcome.disturbed
+        own = self.tried[run_id] - self.disturbed[run_id]
+        if own >= self.attempts:
             self.given_up.append(run_id)
             return False
-        if self.disturbed[run_id] >= MORE_FOR_OTHERS * self.attempts.most:
+        if self.disturbed[run_id] >= MORE_FOR_OTHERS * self.attempts:
             self.left[run_id] = Reason(OTHERS)
             return False
         self.waiting.insert(self._place(run), run)
