@@ -543,8 +543,8 @@ def _known_effort(table: pd.DataFrame, paper: Paper, path: Path) -> str:
 
 def _candidate(paper: Paper, path: Path) -> int:
     """Index of the scale candidate of the runs; the first where nothing is recorded: in old results, or without any."""
-    scales = _read(path) if path.is_file() else pd.DataFrame()
-    found = int(scales["rung"].iloc[0]) if "rung" in scales and len(scales) else 0
+    scales = _read_if_there(path)
+    found = int(scales["rung"].iloc[0]) if scales is not None and "rung" in scales and len(scales) else 0
     if why := candidate_fault(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {_AGAIN}")
     return found
