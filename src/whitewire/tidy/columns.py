@@ -219,6 +219,7 @@ COLUMNS: dict[str, Column] = {
 }
 """Columns that are the same in every table but those of OF_TABLES, by name."""
 _AS_KNOWN = "the true ratio of the links' rates"
+_CELL_OF_RUN = Column("cell", "line", "levels of the run's cell as JSON")
 OF_TABLES: dict[str, tuple[Column, ...]] = {
     "series.csv.gz": (
         Column("time", "number", "seconds since the run's start"),
@@ -244,6 +245,7 @@ OF_TABLES: dict[str, tuple[Column, ...]] = {
         Column("source", "name", "host of perftest's client"),
         Column("destination", "name", "host of perftest's server"),
         Column("transport", "name", "what the source's port speaks, as `InfiniBand`"),
+        Column("why_code", "line", "`no_rdma_device` where a host has no RDMA device, else empty"),
     ),
     "floors.csv": (
         Column("time", "number", "its start in seconds since that of the block's first overhead run"),
@@ -257,13 +259,8 @@ OF_TABLES: dict[str, tuple[Column, ...]] = {
         Column("asked", "line", "what the run should have had, on the testbed's scale; settings and stores as JSON"),
         Column("unit", "unit", "unit of what was asked and seen"),
     ),
-    "unavailable.csv": (
-        Column("cell", "line", "levels of the run's cell as JSON"),
-    ),
-    "left.csv": (
-        Column("cell", "line", "levels of the run's cell as JSON"),
-        Column("why_code", "line", "code of the reason"),
-    ),
+    "unavailable.csv": (_CELL_OF_RUN,),
+    "left.csv": (_CELL_OF_RUN, Column("why_code", "line", "code of the reason")),
     "scale.csv": (Column("kind", "name", "kind of the testbed, as `emulated`"),),
     "hosts.csv": (Column(LANE, "integer", "the lane that the host is in; empty where hosts are not divided into "
                          "lanes"),),

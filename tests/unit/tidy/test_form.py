@@ -66,6 +66,7 @@ def test_every_column_of_a_written_table_has_a_description_of_its_own_table():
     own = [(table, column.name) for table, of in columns.OF_TABLES.items() for column in of if table not in judged]
     assert len({*own}) == len(own) and {*own} <= there
     assert columns.of("phases.csv", "start").meaning == "seconds since the job's submission"
+    assert "no RDMA device" in columns.of("rdma.csv", "why_code").meaning
     assert columns.of("runs.csv", "fabric").meaning == "level of the factor fabric"
     with pytest.raises(KeyError):
         columns.of("phases.csv", "begin")
