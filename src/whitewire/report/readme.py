@@ -125,11 +125,14 @@ def _trust(files: Mapping[str, bytes]) -> str:
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
-    """Result of the calibration as a line of README's list: over both halves, as long as the model was not tuned to
-    either."""
+    """Result of the calibration as a line of README's list: the score of the half that nothing was tuned to, and how many
+    ratios of the other half came out within tolerance."""
     rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
-    both = (row["says"] for row in rows if row["half"] == calibration.BOTH and row["by"] == "all")
-    line = f"- **Calibrated**: {next(both, calibration.NONE_YET)} ([how](docs/inside/calibration.md))."
+    half = {row["half"]: row for row in rows if row["by"] == "all"}
+    said = half[calibration.SCORE]["says"] if half else calibration.NONE_YET
+    if half and (tuned := half[calibration.TUNE])["measured"] != "0":
+        said += f". Of the half that tunes the model {tuned['inside']} of {tuned['measured']} are within"
+    line = f"- **Calibrated**: {said} ([how](docs/inside/calibration.md))."
     return textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
