@@ -57,8 +57,9 @@ EXPERIMENTS = {
     "on-chosen-workers": ("testdfsio", {"task_workers": [1, 3]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
     "from-datanodes": ("hdfs_put", {"put_from": ["client", "datanode"], "replication": [1, 2]}, {
+        "only": [{"put_from": "client", "replication": 2}, {"put_from": "datanode"}],
         "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "clients": 1, "puts_per_client": 2,
-                       "fabric": "10gbe"}, "only": [{"put_from": "client", "replication": 2}, {"put_from": "datanode"}]}),
+                       "fabric": "10gbe"}}),
     "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
         "parameters": JOB, "scale": SCALE,
         "settings": {"more": {"yarn.resourcemanager.client.thread-count": 20, "yarn.nodemanager.vmem-pmem-ratio": 3,

@@ -146,7 +146,7 @@ FACTORS: dict[str, Factor] = {
         Factor(
             "put_from", "Hosts on which clients run: their own, or those of the first DataNodes",
             "fsck lists the host that put a block among its DataNodes, of every block; of clients on hosts of their "
-            "own none is a DataNode",
+            "own none is a DataNode; bytes into DataNodes are one copy less",
             asked_for("put_from"), seen.put_from, "", default="client",
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps, default=1),

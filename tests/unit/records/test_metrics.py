@@ -55,7 +55,8 @@ def test_metrics_of_a_real_run():
 
 
 @pytest.mark.parametrize(("copies", "carried", "codes"), [
-    (3, 2, []), (3, 3, ["wire"]), (3, 1.9, ["wire"]), (1, 0.05, []), (1, 0.5, ["wire_of_none"]), (1, 1, ["wire_of_none"]),
+    (3, 2, []), (3, 3, ["wire"]), (3, 1.9, ["wire"]),
+    (1, 0.05, []), (1, 0.5, ["wire_of_none"]), (1, 1, ["wire_of_none"]),
 ])  # fmt: skip
 def test_copies_that_stay_with_a_client_on_a_datanode_cross_no_link(copies, carried, codes):
     """`carried`: bytes into DataNodes per user byte."""
