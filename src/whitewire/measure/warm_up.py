@@ -21,8 +21,8 @@ _JOBS = 4
 ALIKE = 2
 """Jobs of each workload and store among them: after a single one the first overhead run took up to twice as long."""
 _PUTS, PUTS_SMOKE = (5, 2), (1, 1)
-"""Rounds of many small puts, and runs of the largest cell of each level of `put_from` after them. Smoke effort has fewer,
-because it only shows that everything works."""
+"""Rounds of many small puts, and runs of the largest cell of each level of `put_from` after them. Smoke effort has
+fewer, because it only shows that everything works."""
 
 
 def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[str], None]
