@@ -56,6 +56,10 @@ EXPERIMENTS = {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
     "on-chosen-workers": ("testdfsio", {"task_workers": [1, 3]}, {
         "parameters": JOB | {"size_bytes": 1.0e10, "maps": 3}, "scale": SCALE | {"splits": 2}}),
+    "from-datanodes": ("hdfs_put", {"put_from": ["client", "datanode"], "replication": [1, 2]}, {
+        "only": [{"put_from": "client", "replication": 2}, {"put_from": "datanode"}],
+        "parameters": {"file_size_bytes": 4.0e9, "block_size_bytes": 134217728, "clients": 1, "puts_per_client": 2,
+                       "fabric": "10gbe"}}),
     "in-order": ("teravalidate", {"maps": [3], "settings": ["more"]}, {
         "parameters": JOB, "scale": SCALE,
         "settings": {"more": {"yarn.resourcemanager.client.thread-count": 20, "yarn.nodemanager.vmem-pmem-ratio": 3,
@@ -126,6 +130,7 @@ def test_every_level_is_proved_by_a_valid_run(block):
     assert {name: len(records) for name, records in found.items()} == {
         "coded-puts": 2, "waves": 2, "intermediate": 2, "read": 1, "in-order": 1, "throttles": 2, "calls": 1,
         "puts-of-a-processor": 2, "tasks-of-a-processor": 1, "on-chosen-workers": 2,
+        "from-datanodes": 3,
     }, why  # fmt: skip
 
 
@@ -165,5 +170,17 @@ def test_levels_that_differ_make_runs_that_differ(block):
     assert on_one["workers"] == on_all["workers"] == on_one["datanode_hosts"]
     # The only copy of each file is where it was written, and read.
     assert jobs.worker_wire(on_one) < 0.2 * on_one["user_bytes"]
+    into = {}
+    for record in runs("from-datanodes"):
+        role, copies = record["factors"]["put_from"], record["factors"]["replication"]
+        user = sum(put["bytes"] for put in record["operations"])
+        into[role, copies] = jobs.moved(record, record["datanode_hosts"], "ingress") / user
+        if role == "datanode":
+            (host,) = record["client_hosts"]
+            assert host == record["datanode_hosts"][0] and record["busy_clients"] == [f"client-{host}"]
+            assert all(host in block["datanodes"] for block in record["placement"])
+            assert record["cpu_seconds"][f"client-{host}"] > 0
+    assert into["client", 2] == pytest.approx(2, rel=0.1) and into["datanode", 2] == pytest.approx(1, rel=0.1)
+    assert into["datanode", 1] < 0.1
     (calls,) = runs("calls")
     assert calls["jobs"][0]["nnbench"]["operations"] == 60

@@ -233,6 +233,7 @@ def model_runs(paper: Paper, fabrics: Mapping[str, Any], scale: Scaling | None =
                 jobs.append(_job(paper, experiment["id"], levels, gbit_per_s(parameters["fabric"]), scale))
         if "missing_fabrics" in experiment and not scale:
             jobs += [_job(paper, experiment["id"], {"fabric": ""}, float(g), None) for g in CURVE]
+    jobs = [job for job in jobs if job[-1].limited]
     rows = []
     for job, prediction in zip(jobs, _simulated(jobs), strict=True):
         name, levels, link, cell = job

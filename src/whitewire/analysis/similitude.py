@@ -22,7 +22,7 @@ from whitewire.description.paper import OSTS_PER_OSS, Paper, hardware_of
 from whitewire.description.testbed import is_emulated
 from whitewire.design import scaling
 from whitewire.design.drive import Drive
-from whitewire.design.durations import on_busiest
+from whitewire.design.durations import chosen_workers, on_busiest
 from whitewire.design.rows import levels_of, make_design
 from whitewire.design.scale import PACKET, Scale, scale_of
 from whitewire.estimands import estimand_of
@@ -339,8 +339,8 @@ def _blocks(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     found["tasks_worker" if cell.workload.shares_input else "blocks_file"] = blocks
     if cell.store["kind"] != "hdfs":
         return found
-    # With tasks on some workers alone, more than chance makes links uneven.
-    if "task_workers" not in cell.parameters and (written := _written(cell, scale)):
+    # With tasks or clients on some workers alone, more than chance makes links uneven.
+    if chosen_workers(cell.parameters) is None and (written := _written(cell, scale)):
         copies = cell.workload.written(cell.parameters)
         at_writer = 1 if cell.workload.on_yarn else 0
         found["busiest_link"] = busiest_over_mean(
@@ -426,7 +426,7 @@ def _drives(cell: _Cell, scale: Scale, run: bool) -> dict[str, float]:
     if not written:
         return found
     most = written / cell.workers
-    if "task_workers" in cell.parameters:
+    if chosen_workers(cell.parameters) is not None:
         copies = cell.workload.written(cell.parameters)
         most = written / copies * on_busiest(copies, 1, cell.workers, cell.parameters)
     found |= {"limit_written": drive.limit / most} if drive.cached else {}

@@ -113,7 +113,7 @@ class Resident:
 
     def __init__(self, host: Host, installation: Installation, log: Path,
                  environment: Mapping[str, str] | None = None) -> None:  # fmt: skip
-        self.host = host
+        self.host, self.name = host, log.stem
         argv = installation.argv("whitewire.Resident", CLIENT_HEAP_MIB, whereabouts(host), kind="client")
         name, around = f"client JVM on {host.name}", installation.environment(environment)
         self.process: Process = host.start(argv, log, around, name, stdin=subprocess.PIPE)

@@ -102,7 +102,7 @@ def rack_settings(testbed: Testbed, folder: str, racks: int) -> dict[str, object
 
 
 class HdfsClients(Service):
-    """A client JVM on each host of role `client`, and what workloads do through them."""
+    """Client JVMs, first those on hosts of role `client`, and what workloads do through them."""
 
     clients: list[Resident]
     testbed: Testbed
@@ -128,12 +128,15 @@ class HdfsClients(Service):
 
 
 class Hdfs(HdfsClients):
-    """A running HDFS. `logs` is the folder for the daemons' logs; `image` a formatted name directory (tar)."""
+    """A running HDFS. `logs` is the folder for the daemons' logs; `image` a formatted name directory (tar).
+
+    `putting`: number of DataNodes, the first ones, on whose hosts a client's JVM runs too.
+    """
 
     def __init__(self, testbed: Testbed, installation: Installation, values: Mapping[str, object], drive: Drive,
-                 logs: Path, image: Path | None = None) -> None:  # fmt: skip
+                 logs: Path, image: Path | None = None, putting: int = 0) -> None:  # fmt: skip
         self.testbed, self.installation, self.values = testbed, installation, dict(values)
-        self.drive, self.logs, self.image = drive, logs, image
+        self.drive, self.logs, self.image, self.putting = drive, logs, image, putting
         self.namenode_host = testbed.by_role("namenode")[0]
         self.daemons: dict[str, Process] = {}
         self.clients: list[Resident] = []
@@ -212,10 +215,12 @@ class Hdfs(HdfsClients):
         if self.drive.limits:
             for host in clients:
                 put_drives(self.drive, host)  # files on a client's own drives wait for these too
+        named = {host.name: host for host in clients}
+        named |= {f"client-{host.name}": host for host in self.testbed.by_role("datanode")[: self.putting]}
         self.clients = [
-            Resident(host, self.installation, self.logs / f"{host.name}.log",
+            Resident(host, self.installation, self.logs / f"{name}.log",
                      self.drive.environment(host.drive_root, DATA_PORT))
-            for host in clients
+            for name, host in named.items()
         ]  # fmt: skip
 
     def wait_registered(self, count: int) -> None:
@@ -272,8 +277,8 @@ class Hdfs(HdfsClients):
         return [done for done in namenode.operations(audit) if done.path.rpartition("/")[0] in folders]
 
     def processes(self) -> dict[str, Process]:
-        """Every process by the name of its host."""
-        return self.daemons | {client.host.name: client.process for client in self.clients}
+        """Every process by the name of its host, a client's on a DataNode's by one of its own."""
+        return self.daemons | {client.name: client.process for client in self.clients}
 
     @property
     def web_servers(self) -> dict[str, list[tuple[Host, str]]]:

@@ -18,6 +18,7 @@ from whitewire.description.paper import (
     cells_of,
     hardware_of,
 )
+from whitewire.factors import parameter
 from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
@@ -71,10 +72,11 @@ def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> N
     """UserError for the first fault of an experiment whose names are known to be right."""
     _check_values(paper, key, experiment)
     _check_hosts(paper, key, experiment)
-    for parameter in ("fabric", "block_size_bytes"):
-        if parameter not in {*experiment["parameters"], *experiment["factors"]}:
-            raise fault(paper, f"{key}.parameters", sorted(experiment["parameters"]), f"{parameter} among them")
+    for needed in ("fabric", "block_size_bytes"):
+        if needed not in {*experiment["parameters"], *experiment["factors"]}:
+            raise fault(paper, f"{key}.parameters", sorted(experiment["parameters"]), f"{needed} among them")
     _check_replicas(paper, key, experiment)
+    _check_clients(paper, key, experiment)
     _check_task_workers(paper, key, experiment)
     _check_stores(paper, key, experiment)
     _check_sources(paper, key, experiment.get("hardware", {}))
@@ -103,20 +105,14 @@ def _check_value(paper: Paper, key: str, name: str, value: Any) -> None:
 
 
 def _check_hosts(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """One NameNode, at least one DataNode and one client; as many clients as put at once; servers where a store is."""
-    roles, factors, parameters = experiment["roles"], experiment["factors"], experiment["parameters"]
+    """One NameNode, at least one DataNode and one client; servers where a store is."""
+    roles, factors = experiment["roles"], experiment["factors"]
     if roles.get("namenode") != 1:
         raise fault(paper, f"{key}.roles.namenode", roles.get("namenode"), "1: HDFS here has one NameNode")
     if "nodes" not in factors and not roles.get("datanode"):
         raise fault(paper, f"{key}.roles.datanode", roles.get("datanode"), "at least 1: it holds the data")
     if not roles.get("client"):
         raise fault(paper, f"{key}.roles.client", roles.get("client"), "at least 1: it runs the tools")
-    asked = [*factors.get("clients", []), *([parameters["clients"]] if "clients" in parameters else [])]
-    place = "factors" if "clients" in factors else "parameters"
-    if asked and max(asked) > roles["client"]:
-        raise fault(
-            paper, f"{key}.{place}.clients", max(asked), f"at most {roles['client']}, the hosts in roles.client"
-        )
     kinds = {store["kind"] for store in experiment.get("stores", {}).values()}
     for role in ("mds", "oss") if "cephfs" in kinds else ():
         if not roles.get(role):
@@ -140,6 +136,21 @@ def _check_replicas(paper: Paper, key: str, experiment: Mapping[str, Any]) -> No
             place = "factors" if "lost_replicas" in cell else "parameters"
             raise fault(paper, f"{key}.{place}.lost_replicas", parameters["lost_replicas"],
                         f"fewer than replication, {parameters['replication']}")  # fmt: skip
+
+
+def _check_clients(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """In no cell more clients than hosts for them, and none on DataNodes that put erasure-coded files."""
+    for cell in cells_of(experiment):
+        parameters, store = paper.parameters(experiment["id"], cell), paper.store(experiment["id"], cell)
+        role, asked = parameter(parameters, "put_from"), parameter(parameters, "clients")
+        if asked > (most := paper.roles(experiment["id"], cell)[role]):
+            place = "factors" if "clients" in cell else "parameters"
+            hosts = "hosts in roles.client" if role == "client" else f"DataNodes of {_cell(experiment, cell)}"
+            raise fault(paper, f"{key}.{place}.clients", asked, f"at most {most}, the {hosts}")
+        if role == "datanode" and "erasure_coding" in store:
+            place = "factors" if "put_from" in cell else "parameters"
+            expected = f"client beside erasure_coding of the store {cell['store']}, whose blocks go to all hosts alike"
+            raise fault(paper, f"{key}.{place}.put_from", role, expected)
 
 
 def _check_task_workers(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:

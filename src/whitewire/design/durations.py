@@ -16,7 +16,7 @@ from whitewire.description.transports import transport_of
 from whitewire.design.drive import Drive
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import Scale, scale_of
-from whitewire.factors import parameter
+from whitewire.factors import on_datanodes, parameter
 from whitewire.models import maxmin
 from whitewire.models.maxmin import PutCell
 from whitewire.records.run import DesignRow
@@ -67,6 +67,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(drive.get("writeback_chunk_bytes", 1)),
         float(drive.get("cache_bytes", 0)),
         writer_mb_per_s=float(drive.get("writer_mb_per_s", maxmin.UNLIMITED)),
+        local=on_datanodes(parameters),
         **_of_memory(Drive.scaled(drive, 1, "", data_fraction) if drive else Drive.none()),
     )
 
@@ -133,11 +134,16 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
 def on_busiest(times: float, own: float, workers: int, parameters: Mapping[str, Any]) -> float:
     """Bytes that the busiest worker moves, per byte of a job that is moved `times` over.
 
-    `own` of these times those workers do that run tasks, of which `task_workers` may ask for some alone: what tasks
-    read, the first copy of what they write, and what they send on. The other times all do alike.
+    `own` of these times those workers do that run tasks or clients, which may be some alone: what tasks read, the first
+    copy of what they write, and what they send on. The other times all do alike.
     """
     own = min(times, own)
-    return own / parameters.get("task_workers", workers) + (times - own) / workers
+    return own / (chosen_workers(parameters) or workers) + (times - own) / workers
+
+
+def chosen_workers(parameters: Mapping[str, Any]) -> int | None:
+    """Number of the workers that alone run tasks, or clients of their own; None: tasks run on all, and no clients."""
+    return parameters["clients"] if on_datanodes(parameters) else parameters.get("task_workers")
 
 
 def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],

@@ -19,6 +19,8 @@ DRIVE = frozenset({
 """Factors that are keys of an experiment's `hardware.drive`."""
 MEMORY = frozenset({"memory_bytes", "dirty_background_ratio", "dirty_ratio"})
 """Further keys of a drive with a page cache in front of it."""
+PUT_FROM = ("client", "datanode")
+"""Levels of `put_from`: the role of the hosts on which clients run."""
 
 FACTORS: dict[str, Factor] = {
     factor.name: factor
@@ -140,6 +142,12 @@ FACTORS: dict[str, Factor] = {
         Factor(
             "puts_per_client", "Files that each client puts at once", "the NameNode's audit log counts them",
             asked_for("puts_per_client"), seen.puts_per_client, default=1,
+        ),
+        Factor(
+            "put_from", "Hosts on which clients run: their own, or those of the first DataNodes",
+            "fsck lists the host that put a block among its DataNodes, of every block; of clients on hosts of their "
+            "own none is a DataNode; bytes into DataNodes are one copy less",
+            asked_for("put_from"), seen.put_from, "", default="client",
         ),
         Factor("maps", "Map tasks", "the history server counts them", asked_for("maps"), seen.maps, default=1),
         Factor(
@@ -269,6 +277,11 @@ def factor_proofs(record: RunRecord, known: Collection[str]) -> list[Proof]:
 def parameter(parameters: Mapping[str, Any], name: str) -> Any:
     """A parameter of a run, or its default if the paper gives none."""
     return parameters.get(name, FACTORS[name].default)
+
+
+def on_datanodes(parameters: Mapping[str, Any]) -> bool:
+    """Whether a run's clients are on DataNodes' own hosts, where each block's first copy stays."""
+    return parameter(parameters, "put_from") == "datanode"
 
 
 def followed() -> Mapping[str, frozenset[str]]:

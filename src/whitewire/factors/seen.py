@@ -242,6 +242,19 @@ def puts_per_client(record: RunRecord) -> float | None:
     return _one(counted.values())
 
 
+def put_from(record: RunRecord) -> str | None:
+    """`client` if no client's host is a DataNode; `datanode` if every block is on the host that put it, else how many
+    are."""
+    placed, hosts = record.get("placement", []), record["client_hosts"]
+    if not placed:
+        return None
+    if not set(hosts) & set(record["datanode_hosts"]):
+        return "client"
+    own = {f"client{number}": host for number, host in enumerate(hosts, start=1)}
+    stayed = sum(own[block["file"].split("/")[2]] in block["datanodes"] for block in placed)
+    return "datanode" if stayed == len(placed) else f"datanode, with {stayed} of {len(placed)} blocks on its own host"
+
+
 def _jobs(record: RunRecord) -> list[Job]:
     return [job for job in record.get("jobs", []) if "maps" in job]
 

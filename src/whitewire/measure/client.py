@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from whitewire.cluster import hdfs, yarn
@@ -12,7 +12,7 @@ from whitewire.cluster.hdfs import GET_CONF
 from whitewire.cluster.stack import Stack
 from whitewire.errors import RunFailed
 from whitewire.measure.run import Run
-from whitewire.testbed.base import Host, Testbed
+from whitewire.testbed.base import Host
 from whitewire.testbed.each import on_each
 from whitewire.workloads.base import generic_options
 
@@ -62,7 +62,7 @@ class StackClient:
         return found
 
     def source_file(self, size: int) -> str:
-        return source_files(self.stack.testbed, size, 1)[0]
+        return source_files(self.stack.testbed.by_role("client"), size, 1)[0]
 
     def file_on_drive(self, size: int) -> str:
         path = f"{self.host.drive(1)}/source"
@@ -92,13 +92,12 @@ def watch(stack: Stack, finished: Callable[[], bool], timeout: float) -> None:
     stack.check()
 
 
-def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
-    """Paths of `count` files of `size` random bytes on every client; made once, and in memory from then on.
+def source_files(hosts: Sequence[Host], size: int, count: int) -> list[str]:
+    """Paths of `count` files of `size` random bytes on every host; made once, and in memory from then on.
 
     They are links to one file, because reading it is not measured.
     """
-    clients = testbed.by_role("client")
-    folder = f"{clients[0].scratch}/source/{size}"
+    folder = f"{hosts[0].scratch}/source/{size}"
     paths = [f"{folder}/put{number}" for number in range(1, count + 1)]
 
     def make(host: Host) -> None:
@@ -111,5 +110,5 @@ def source_files(testbed: Testbed, size: int, count: int) -> list[str]:
         for path in paths[1:]:
             host.run(["ln", "-f", paths[0], path]).check()
 
-    on_each(clients, make)
+    on_each(hosts, make)
     return paths

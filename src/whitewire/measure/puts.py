@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whitewire.cluster import hdfs
-from whitewire.cluster.hadoop import CommandOutcome
+from whitewire.cluster.hadoop import CommandOutcome, Resident
 from whitewire.cluster.hdfs import Hdfs
 from whitewire.cluster.stack import Stack
 from whitewire.design import scaling
@@ -37,18 +37,20 @@ class StackPuts:
     files: HdfsFiles
 
     @property
-    def clients(self) -> int:
-        return self.run.parameters["clients"]
+    def clients(self) -> list[Resident]:
+        """The JVMs that put: the first ones on the run's kind of hosts."""
+        role, count = parameter(self.run.parameters, "put_from"), self.run.parameters["clients"]
+        return [client for client in self.stack.clients if client.host.role == role][:count]
 
-    def hosts(self) -> list[str]:
-        """Names of the clients' hosts."""
-        return [client.host.name for client in self.stack.clients[: self.clients]]
+    def names(self) -> list[str]:
+        return [client.name for client in self.clients]
 
     def source_files(self) -> list[str]:
-        return source_files(self.stack.testbed, self.run.scale.file_bytes, self.run.parameters["puts_per_client"])
+        hosts = [client.host for client in self.clients]
+        return source_files(hosts, self.run.scale.file_bytes, self.run.parameters["puts_per_client"])
 
     def empty(self) -> None:
-        empty(self.stack, self.clients)
+        empty(self.stack, len(self.clients))
         self.files.code(DATA)
 
     def put(self, files: list[str], settings: Mapping[str, Any]) -> list[CommandOutcome]:
@@ -65,7 +67,7 @@ class StackPuts:
         return self.stack.hdfs.packets() if asked and isinstance(self.stack.hdfs, Hdfs) else None
 
     def operations(self, audit: str) -> list[namenode.Operation]:
-        return self.stack.hdfs.operations(audit, _folders(self.clients))
+        return self.stack.hdfs.operations(audit, _folders(len(self.clients)))
 
     def placement(self, settled: bool = False) -> tuple[list[PlacedBlock], str]:
         names = {host.address: host.name for host in self.stack.testbed.hosts}
@@ -95,9 +97,9 @@ class StackPuts:
 
 def warm_up_puts(stack: Stack, files: int = 60, size: int = 131072) -> None:
     """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
-    paths = source_files(stack.testbed, size, files)
+    paths = source_files([client.host for client in stack.clients], size, files)
     empty(stack, len(stack.clients))
-    put_together(stack, len(stack.clients), paths, {"dfs.blocksize": size}, timeout=120)
+    put_together(stack, stack.clients, paths, {"dfs.blocksize": size}, timeout=120)
 
 
 def empty(stack: Stack, clients: int) -> None:
@@ -112,11 +114,10 @@ def _folders(clients: int) -> list[str]:
     return [f"{DATA}/client{number}" for number in range(1, clients + 1)]
 
 
-def put_together(stack: Stack, clients: int, files: list[str], options: Mapping[str, Any], timeout: float
-                 ) -> list[CommandOutcome]:  # fmt: skip
-    """The first `clients` clients put all files at one signal; returns the outcomes of their commands."""
-    residents = stack.clients[:clients]
-    for number, client in enumerate(residents, start=1):
+def put_together(stack: Stack, clients: Sequence[Resident], files: list[str], options: Mapping[str, Any],
+                 timeout: float) -> list[CommandOutcome]:  # fmt: skip
+    """The clients put all files at one signal; returns the outcomes of their commands."""
+    for number, client in enumerate(clients, start=1):
         client.begin(hdfs.FS_SHELL, put_arguments(files, f"{DATA}/client{number}", options))
-    watch(stack, lambda: all(client.done() for client in residents), timeout)
-    return [client.result(timeout=1) for client in residents]
+    watch(stack, lambda: all(client.done() for client in clients), timeout)
+    return [client.result(timeout=1) for client in clients]

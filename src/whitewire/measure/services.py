@@ -20,7 +20,7 @@ from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.transports import Transport, transport_of
 from whitewire.errors import CannotMake
-from whitewire.factors import parameter
+from whitewire.factors import on_datanodes, parameter
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
@@ -71,7 +71,8 @@ class Services:
             values |= rack_settings(testbed, installation.configuration, self.racks)
             values |= application_master_settings(testbed, self.racks)
         values |= {**transport.settings, **self.runs[0].daemon_settings}
-        below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE)
+        putting = max((run.parameters["clients"] for run in self.runs if on_datanodes(run.parameters)), default=0)
+        below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE, putting)
         above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
         return Stack(below, above_hdfs, above, suite)
 
@@ -93,6 +94,7 @@ class Services:
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"
 THEIR_SETTINGS = "the daemons of the site's own cluster have its settings; others need daemons that are started here"
 THEIR_TASKS = "the scheduler of the site's own cluster places tasks; chosen workers need daemons that are started here"
+THEIR_DATANODES = "the DataNodes of the site's own cluster have no clients; these need DataNodes that are started here"
 THEIR_SCRIPTS = "HiBench's own scripts run over TCP; a transport needs programs that are started here"
 
 
@@ -175,13 +177,15 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
 
 
 def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
-    """Runs whose file system, network, transport, place of tasks or settings of daemons the testbed cannot provide."""
+    """Runs whose file system, network, transport, place of tasks or clients, or settings of daemons the testbed cannot
+    provide."""
     mounted = [run.row["run_id"] for run in runs if run.store["kind"] == "cephfs"]
     fabrics = config["fabrics"]
     on_a_segment = [run.row["run_id"] for run in runs if fabrics[run.parameters["fabric"]].get("shared")]
     moved = [run for run in runs if transport_of(config, run.parameters).name != transports.TCP]
     by_suite = [run.row["run_id"] for run in moved if run.workload.of_suite]
     placed = [run.row["run_id"] for run in runs if "task_workers" in run.parameters]
+    local = [run.row["run_id"] for run in runs if on_datanodes(run.parameters)]
     of_daemons = [run.row["run_id"] for run in runs if run.daemon_settings]
     reasons: list[tuple[list[str], Callable[[], str]]] = [
         (mounted, lambda: no_mount(config)),
@@ -189,6 +193,7 @@ def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:
         ([run.row["run_id"] for run in moved], lambda: THEIR_DAEMONS if "cluster" in config else ""),
         (by_suite, lambda: THEIR_SCRIPTS if config.get("hibench") else ""),
         (placed, lambda: THEIR_TASKS if "cluster" in config else ""),
+        (local, lambda: THEIR_DATANODES if "cluster" in config else ""),
         (of_daemons, lambda: THEIR_SETTINGS if "cluster" in config else ""),
     ]
     return [(lost, why) for lost, reason in reasons if lost and (why := reason())]

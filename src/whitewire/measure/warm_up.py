@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from whitewire.cluster.stack import Stack
-from whitewire.factors import parameter
+from whitewire.factors import on_datanodes, parameter
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.measure.execution import execute, execute_empty, failure_cause, given_up, no_disk
 from whitewire.measure.puts import warm_up_puts
@@ -21,8 +21,8 @@ _JOBS = 4
 ALIKE = 2
 """Jobs of each workload and store among them: after a single one the first overhead run took up to twice as long."""
 _PUTS, PUTS_SMOKE = (5, 2), (1, 1)
-"""Rounds of many small puts, and runs of the block's largest cell after them. Smoke effort has fewer, because it only
-shows that everything works."""
+"""Rounds of many small puts, and runs of the largest cell of each level of `put_from` after them. Smoke effort has
+fewer, because it only shows that everything works."""
 
 
 def warm_up(stack: Stack, plan: BlockPlan, runs: Sequence[Run], say: Callable[[str], None]
@@ -52,13 +52,15 @@ def _puts(stack: Stack, config: Mapping[str, Any], runs: Sequence[Run], smoke: b
         rate = config["fabrics"][run.parameters["fabric"]]["rate_mbit_per_s"]
         return run.parameters["clients"] * run.parameters["puts_per_client"], rate
 
-    largest = max([run for run in runs if run.workload.modelled] or runs, key=load)
+    able = [run for run in runs if run.workload.modelled] or runs
     rounds, repeats = PUTS_SMOKE if smoke else _PUTS
     for _ in range(rounds):
         warm_up_puts(stack)
-    for _ in range(repeats):
-        if not _tried(stack, say, largest.title, partial(execute, stack, largest)):
-            return
+    for local in sorted({on_datanodes(run.parameters) for run in able}):
+        largest = max((run for run in able if on_datanodes(run.parameters) == local), key=load)
+        for _ in range(repeats):
+            if not _tried(stack, say, largest.title, partial(execute, stack, largest)):
+                return
 
 
 def _jobs(stack: Stack, runs: Sequence[Run], smoke: bool, say: Callable[[str], None]) -> dict[OverheadKey, Result]:

@@ -7,6 +7,8 @@ Between two events (such as the end of a block) the rates are the max-min fair a
 filling (Bertsekas & Gallager, Data Networks, 6.5). A drive with two or more writers loses time to seeks (see
 disks.py). Its cache accepts data at any rate until it is full, and drains at the drive's rate.
 
+A client on a DataNode's own host has its first copy there, so that its first hop uses the drive alone.
+
 A writer may have a rate of its own, which bounds its put.
 
 If a DataNode has memory, it accepts data for all its drives at any rate until its dirty bytes (beyond those in the
@@ -68,11 +70,18 @@ class PutCell:
     """Dirty bytes above which writers wait for the drives; 0: no memory."""
     writer_mb_per_s: float = UNLIMITED
     """What the processor of a put makes at most."""
+    local: bool = False
+    """Whether clients are on the first DataNodes' hosts, where each block's first copy stays."""
 
     @property
     def node_bytes(self) -> float:
         """Bytes that a DataNode receives, on average."""
         return self.clients * self.puts_per_client * self.file_bytes * self.replication / self.datanodes
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything limits a put: a lone copy that stays uses no link."""
+        return not self.local or self.replication > 1 or self.drives > 0 or self.writer_mb_per_s < UNLIMITED
 
     @property
     def remembers(self) -> bool:
@@ -208,10 +217,16 @@ class _State:
         size = min(cell.block_bytes / 1e6, unwritten[flow])
         unwritten[flow] -= size
         self.left[run, flow] = size
-        nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False).tolist()
-        uses = [flow // cell.puts_per_client]
+        client = flow // cell.puts_per_client
+        if cell.local:
+            others = self.rng.choice(self.nodes - 1, size=self.replicas - 1, replace=False)
+            nodes = [client, *((client + 1 + others) % self.nodes).tolist()]
+            uses = [self.nothing, self.nothing]
+        else:
+            nodes = self.rng.choice(self.nodes, size=self.replicas, replace=False).tolist()
+            uses = [client, self.node_in + nodes[0]]
         uses += [self.writer + flow] if self.nothing > self.writer else []
-        uses += [self.node_in + n for n in nodes]
+        uses += [self.node_in + n for n in nodes[1:]]
         uses += [self.node_out + n for n in nodes[:-1]]
         if self.remember:
             uses += [self.memory + n if cell.remembers else self.nothing for n in nodes]

@@ -62,6 +62,8 @@ INVALID: Mapping[str, Code] = {
                        "after, or slew them slowly", "the times of the run are wrong"),
     "wire": Code("", "{links} carried {excess:+.1%} against the {megabytes:.1f} MB written there",
                  "the links carried more or less than the puts wrote"),
+    "wire_of_none": Code("", "{links} carried {excess:.1%} of the {megabytes:.1f} MB written, which were to cross none",
+                         "data crossed links although each block's only copy was to stay with its writer"),
     "job_wire": Code("workers' links carried", " {excess:+.0%} against what shuffle, reads and replicas must move",
                      "the links carried more or less than the job moved"),
     "retransmits": Code("", "{share:.1%} of all TCP segments sent again, bound {bound:.1%}", "loss on the links"),

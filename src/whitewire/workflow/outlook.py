@@ -15,7 +15,7 @@ from whitewire.design.cautions import cautions_of_experiment
 from whitewire.design.durations import busy_cores, expected_seconds, overhead_seconds
 from whitewire.design.rows import levels_of
 from whitewire.design.scale import scale_of
-from whitewire.factors import parameter
+from whitewire.factors import on_datanodes, parameter
 from whitewire.levels import level_in_words
 from whitewire.measure.groups import unasked_waves
 from whitewire.records.run import DesignRow
@@ -115,6 +115,7 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     workers = paper.roles(row["experiment"], levels).get("datanode", 1)
     traffic = workload.stands_for(parameters)
     crossings = traffic.crossings(1 - 1 / workers, copies, outputs, workers) if workload.on_yarn else copies
+    crossings -= on_datanodes(parameters)
     if paper.store(row["experiment"], levels)["kind"] == "cephfs":
         crossings = traffic.crossings_of_mount
     link = gbit_per_s(parameters["fabric"]) * 125 / scale.k

@@ -93,8 +93,8 @@ class Files(Protocol):
 class Puts(Protocol):
     """Clients that put files into HDFS."""
 
-    def hosts(self) -> list[str]:
-        """Names of the hosts of the run's clients."""
+    def names(self) -> list[str]:
+        """Names of the JVMs of the run's clients."""
 
     def source_files(self) -> list[str]:
         """The files that each client puts."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from whitewire.errors import RunFailed
-from whitewire.factors import parameter
+from whitewire.factors import PUT_FROM, on_datanodes, parameter
 from whitewire.records.metrics import Found, Metric
 from whitewire.records.result import Result
 from whitewire.records.run import EvidenceRecord, PlacedBlock, RunRecord
@@ -18,12 +18,15 @@ from whitewire.workloads.bench import Bench, Outcome
 from whitewire.workloads.without_jobs import WithoutJobs
 
 MOST_THREADS = 16
-_METRICS = (
-    Metric.rate("throughput_sum", "sum over puts of bytes ÷ that put's own time"),
+_PEAKS = (
     Metric.rate("throughput_peak", "largest rate out of the clients in a window that stands for 1 s at full scale "
-                "(data fraction × 1 s, at least 0.1 s)"),
+                "(data fraction × 1 s, at least 0.1 s); missing where clients are on DataNodes"),
     Metric.rate("throughput_peak_100ms", "the same in a window of 0.1 s"),
     Metric.rate("throughput_peak_1s", "the same in a window of 1 s"),
+)  # fmt: skip
+_METRICS = (
+    Metric.rate("throughput_sum", "sum over puts of bytes ÷ that put's own time"),
+    *_PEAKS,
     Metric.number("link_share", "`throughput` per client ÷ set link rate"),
     Metric("client_cpu_cores", "cores", "CPU time of the busiest client's JVM ÷ `completion_time`"),
     Metric.number("datanodes_used", "distinct DataNodes with a replica of the run's first file"),
@@ -42,10 +45,16 @@ def put_arguments(files: Sequence[str], target: str, settings: Mapping[str, obje
 
 class HdfsPut(WithoutJobs):
     name: ClassVar[str] = "hdfs_put"
-    reads: ClassVar[frozenset[str]] = WithoutJobs.reads | {"writer_bound"}
-    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store", "writer_bound"}
+    reads: ClassVar[frozenset[str]] = WithoutJobs.reads | {"writer_bound", "put_from"}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"put_from": PUT_FROM}
+    factors: ClassVar[frozenset[str]] = WithoutJobs.factors | {"store", "writer_bound", "put_from"}
     modelled: ClassVar[bool] = True
     declares: ClassVar[tuple[Metric, ...]] = (*WithoutJobs.declares, *_METRICS)
+
+    def metric_names_with(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Without rates out of the clients' hosts where these are DataNodes, which pass on copies too."""
+        left_out = {peak.name for peak in _PEAKS} if on_datanodes(parameters) else set()
+        return tuple(metric for metric in self.metric_names if metric not in left_out)
 
     def written(self, parameters: Mapping[str, Any]) -> float:
         return parameter(parameters, "replication")
@@ -59,7 +68,7 @@ class HdfsPut(WithoutJobs):
 
         def act() -> RunRecord:
             outcomes.extend(puts.put(files, bench.settings))
-            return {"busy_clients": puts.hosts()}
+            return {"busy_clients": puts.names()}
 
         result = bench.observer.observe(act)
         after = puts.packets()
@@ -90,31 +99,36 @@ class HdfsPut(WithoutJobs):
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         operations = record["operations"]
         found = self.of_clients(record, samples, sum(operation["bytes"] for operation in operations))
-        totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
         lines = 1 if record["fabric"].get("shared") else record["clients"]
         line_rate = record["fabric"]["rate"] / 8 * lines
         seconds = record["end"] - record["start"]
-        busiest = max(record["cpu_seconds"][host] for host in record["busy_clients"])
-        proportional = max(0.1, record["scale"]["data_fraction"])
+        busiest = max(record["cpu_seconds"][name] for name in record["busy_clients"])
+        totals = [bytes_ / 1e6 for bytes_ in samples.total(record["client_hosts"], "egress")]
+        windows = () if _stays(record) else (max(0.1, record["scale"]["data_fraction"]), 0.1, 1.0)
         return found | {
             "throughput_sum": sum(o["bytes"] / (o["end"] - o["start"]) for o in operations) / 1e6,
-            "throughput_peak": peak_rate(samples.time, totals, proportional),
-            "throughput_peak_100ms": peak_rate(samples.time, totals, 0.1),
-            "throughput_peak_1s": peak_rate(samples.time, totals, 1.0),
+            **{peak.name: peak_rate(samples.time, totals, window)
+               for peak, window in zip(_PEAKS, windows, strict=False)},
             "link_share": found["throughput"] / line_rate,
             "client_cpu_cores": busiest / seconds,
             "replicas_distinct_min": min(len(set(b["datanodes"])) for b in record["placement"]),
             "datanodes_used": _datanodes_of_first_file(record["placement"]),
-        }
+        }  # fmt: skip
 
     def written_to(self, record: RunRecord, found: Found) -> Iterable[tuple[str, float, float]]:
         user = found["user_bytes"]
         if policy := Policy.of(record.get("coding", "")):  # the client sends each block of a group to its DataNode
             sent = arrived = float(sum(policy.kept(group["bytes"]) for group in record["placement"]))
         else:  # a pipeline: the client sends once, DataNodes pass it on
-            sent, arrived = user, user * record["replication"]
-        yield "client links", found["client_wire_bytes"], sent
+            sent, arrived = user, user * (record["replication"] - _stays(record))
+        if not _stays(record):
+            yield "client links", found["client_wire_bytes"], sent
         yield "DataNode links", found["datanode_wire_bytes"], arrived
+
+
+def _stays(record: RunRecord) -> bool:
+    """Whether each block's first copy stayed on the host that put it."""
+    return on_datanodes(record.get("asked", {}))
 
 
 def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records.jobs import ANY_METRICS, losses, moved
+from whitewire.records.jobs import ANY_METRICS, LEAST_CARRIED, losses, moved
 from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
@@ -14,7 +14,7 @@ from whitewire.records.samples import TICKS, Samples, idle_shares, nearest
 from whitewire.workloads.base import ANY_RUN, Workload
 
 CLIENT_METRICS = (
-    Metric.size("client_wire_bytes", "bytes that left the clients over their links"),
+    Metric.size("client_wire_bytes", "bytes that left the clients' hosts over their links"),
     Metric.size("datanode_wire_bytes", "bytes that reached the DataNodes over their links"),
 )
 """Metrics of runs without jobs, besides ANY_METRICS."""
@@ -69,7 +69,9 @@ class WithoutJobs(Workload):
         if "cpu_idle_floor" in limits and record.get("cpu") != "report" and not idle >= limits["cpu_idle_floor"]:
             why.append(Reason("not_idle", {"idle": idle, "bound": limits["cpu_idle_floor"]}))
         for links, wire, expected in self.written_to(record, found):
-            excess = wire / expected - 1
+            code, base = ("wire", expected) if expected else ("wire_of_none", found["user_bytes"])
+            excess = wire / base - (1 if expected else 0)
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
-                why.append(Reason("wire", {"links": links, "excess": excess, "megabytes": expected / 1e6}))
-        return why + losses(record, limits, found["client_wire_bytes"] + found["datanode_wire_bytes"])
+                why.append(Reason(code, {"links": links, "excess": excess, "megabytes": base / 1e6}))
+        carried = found["client_wire_bytes"] + found["datanode_wire_bytes"]
+        return why + losses(record, limits, carried, carried >= LEAST_CARRIED * found["user_bytes"])

@@ -409,6 +409,8 @@ def test_a_shared_segment_takes_the_time_of_all_hosts_bytes():
     (3, 1, 4, {"task_workers": 4}, 3 / 4),
     (1, 2, 4, {"task_workers": 1}, 1),  # one copy stays
     (0, 1, 4, {"task_workers": 1}, 0),  # and crosses no link
+    (3, 1, 4, {"put_from": "datanode", "clients": 2}, 1 / 2 + 2 / 4),
+    (3, 1, 4, {"put_from": "client", "clients": 2}, 3 / 4),
 ])  # fmt: skip
 def test_workers_that_run_tasks_move_more_than_others(times, own, workers, own_parameters, share):
     assert durations.on_busiest(times, own, workers, own_parameters) == pytest.approx(share)

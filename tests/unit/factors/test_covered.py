@@ -21,7 +21,7 @@ COVERED = {
     "file_size_bytes": WORKLOADS, "output_replication": WORKLOADS, "lost_replicas": WORKLOADS, "store": WORKLOADS,
     "clients": WORKLOADS, "puts_per_client": WORKLOADS, "maps": WORKLOADS, "reduces": WORKLOADS,
     "operation": HADOOP, "tasks_per_worker": HADOOP, "task_workers": HADOOP, "map_output_compression": HADOOP,
-    "intermediate_drive": HADOOP, "writer_bound": HADOOP,
+    "intermediate_drive": HADOOP, "writer_bound": HADOOP, "put_from": HADOOP,
     "settings": WORKLOADS, "files_per_map": WORKLOADS, "read_rate_mb_per_s": NETWORKS, "access_time_ms": NETWORKS,
     "writeback_chunk_bytes": NETWORKS, "cache_bytes": NETWORKS,
 }  # fmt: skip

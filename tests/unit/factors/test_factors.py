@@ -44,6 +44,9 @@ PUTS = RECORD | {
     "placement": PLACED, "operations": [{"client": f"client{c}"} for c in (1, 1, 1, 2, 2, 2)],
 }  # fmt: skip
 
+LOCAL = PUTS | {"client_hosts": ["a", "b"], "datanode_hosts": ["a", "b", "c"]}
+"""Each client is on a DataNode that has a copy of all blocks."""
+
 
 # A block of 63,488 bytes takes four full packets of 15,872 bytes of data, and HDFS's two last ones; three copies.
 FULL_PACKETS = RECORD | {
@@ -75,6 +78,8 @@ CASES = [  # factor, record, what was asked and so, what was asked and not so
     ("nodes", RECORD | {"mounted": True}, 2, 5),
     ("clients", PUTS, 2, 3),
     ("puts_per_client", PUTS, 3, 6),
+    ("put_from", LOCAL, "datanode", "client"),
+    ("put_from", LOCAL | {"client_hosts": ["d", "e"]}, "client", "datanode"),
     ("maps", RECORD, 8, 20),
     ("reduces", RECORD, 4, 8),
     ("program", RECORD | {"reports": [{"type": "HadoopTerasort", "bytes": 5}]}, "terasort", "sort-merge"),
@@ -156,6 +161,13 @@ def test_every_job_has_its_tasks_on_the_workers_asked_for():
     record = RECORD | {"jobs": [JOB, JOB | {"tasks": [{"host": "a"}]}]}
     assert proof(record, "task_workers", 2).fault == "task_workers: asked 2, found 1"
     assert proof(record, "task_workers", 1).fault == "task_workers: asked 1, found 2"
+
+
+def test_a_block_that_left_the_host_that_put_it_is_counted():
+    elsewhere = [{**block, "datanodes": ["b", "c"]} for block in PLACED]
+    found = proof(LOCAL | {"placement": elsewhere}, "put_from", "datanode")
+    assert found.fault == "put_from: asked datanode, found datanode, with 12 of 24 blocks on its own host"
+    assert proof(LOCAL | {"placement": []}, "put_from", "datanode").fault.endswith("and nothing reports what it was")
 
 
 def test_coded_files_have_no_copies_and_a_policy():

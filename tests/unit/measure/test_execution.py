@@ -44,6 +44,32 @@ def test_a_sites_own_cluster_puts_tasks_where_it_likes():
     assert services.unavailable_runs(site | {"cluster": {}}, runs) == [([runs[1].row["run_id"]], services.THEIR_TASKS)]
 
 
+def test_a_sites_own_datanodes_get_no_clients():
+    row, fabric = {"workload": "hdfs_put"}, {"fabric": "10gbe", "clients": 1}
+    runs = [Run({**row, "run_id": role}, {}, fabric | {"put_from": role}, {}, Scale(1, 1.0, 512, 1024), 5.0)
+            for role in ("client", "datanode")]  # fmt: skip
+    site = {"kind": "ssh", "fabrics": {"10gbe": {}}}
+    assert services.unavailable_runs(site, runs) == []
+    assert services.unavailable_runs(site | {"cluster": {}}, runs) == [(["datanode"], services.THEIR_DATANODES)]
+
+
+def client(name, role):
+    return SimpleNamespace(name=name, host=SimpleNamespace(role=role, name=name.removeprefix("client-")))
+
+
+CLIENTS = [*(client(f"client{number}", "client") for number in range(1, 5)),
+           *(client(f"client-datanode{number}", "datanode") for number in range(1, 4))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "names"), [
+    ({}, ["client1", "client2"]), ({"put_from": "client"}, ["client1", "client2"]),
+    ({"put_from": "datanode"}, ["client-datanode1", "client-datanode2"]),
+])  # fmt: skip
+def test_the_first_clients_of_their_kind_put(own, names):
+    run = Run({}, {}, {"clients": 2, **own}, {}, Scale(128, 0.02, 512, 1024), 5.0)
+    assert StackBench(SimpleNamespace(clients=CLIENTS), run).puts.names() == names
+
+
 @pytest.mark.parametrize(
     ("packet", "settings", "expected"),
     [(16384, {}, 16384), (16384, {SIZE: 131072}, 131072), (PACKET, {}, None), (PACKET, {SIZE: 131072}, 131072)],
@@ -57,6 +83,6 @@ def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, e
 
     monkeypatch.setattr(puts, "put_together", together)
     run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
-    StackBench(None, run).puts.put(["put1"], settings)
-    assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, 3, ["put1"])
+    StackBench(SimpleNamespace(clients=CLIENTS), run).puts.put(["put1"], settings)
+    assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, CLIENTS[:3], ["put1"])
     assert asked.get(SIZE) == expected

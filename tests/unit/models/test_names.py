@@ -86,6 +86,18 @@ def test_one_put_on_a_fast_link_is_bound_by_its_writer_and_others_are_not():
     assert two.throughput == pytest.approx([620])  # each has its own
 
 
+def test_a_put_from_a_datanode_has_its_first_hop_on_the_drive_alone():
+    lone = PutCell(1, replication=1, local=True, cache_bytes=0)
+    assert maxmin.simulate([lone], 2, 1)[0].throughput == pytest.approx([110] * 2)
+    # Two DataNodes that put: each sends its second copy to the other, over a link of its own.
+    pair = PutCell(1, 2, replication=2, datanodes=2, drives=0, local=True)
+    assert maxmin.simulate([pair], 1, 1)[0].throughput == pytest.approx([2 * LINK])
+    # From a client both streams would enter DataNodes: copies of two streams share each of two links.
+    assert maxmin.simulate([replace(pair, local=False)], 1, 1)[0].throughput == pytest.approx([LINK])
+    assert lone.limited and pair.limited and not replace(lone, drives=0).limited
+    assert replace(lone, drives=0, writer_mb_per_s=310).limited
+
+
 @pytest.mark.parametrize(("clients", "puts", "expected"), [(1, 1, 118), (1, 8, 118), (3, 6, 298), (3, 8, 316)])
 def test_a_slow_fabric_agrees_with_an_independent_model(clients, puts, expected):
     found = maxmin.simulate([PutCell(1, clients, puts)], 2, 1)[0]

@@ -54,6 +54,25 @@ def test_metrics_of_a_real_run():
     assert found["link_share"] == pytest.approx(found["throughput"] * 8 / RECORD["fabric"]["rate"])
 
 
+@pytest.mark.parametrize(("copies", "carried", "codes"), [
+    (3, 2, []), (3, 3, ["wire"]), (3, 1.9, ["wire"]),
+    (1, 0.05, []), (1, 0.5, ["wire_of_none"]), (1, 1, ["wire_of_none"]),
+])  # fmt: skip
+def test_copies_that_stay_with_a_client_on_a_datanode_cross_no_link(copies, carried, codes):
+    """`carried`: bytes into DataNodes per user byte."""
+    record = RECORD | {"asked": {"put_from": "datanode"}, "client_hosts": ["datanode1"], "replication": copies,
+                       "busy_clients": ["client-datanode1"], "queue_drops": 0}  # fmt: skip
+    record["cpu_seconds"] = RECORD["cpu_seconds"] | {"client-datanode1": 0.4}
+    found = of_put(record)
+    assert found["client_cpu_cores"] == pytest.approx(0.4 / found["completion_time"])
+    assert not [name for name in found if name.startswith("throughput_peak")]
+    found |= {"datanode_wire_bytes": carried * found["user_bytes"], "client_wire_bytes": 0}
+    why = workload_of("hdfs_put").faults(record, found, LIMITS)
+    assert [reason.code for reason in why] == codes
+    if codes == ["wire_of_none"]:
+        assert str(why[0]) == f"DataNode links carried {carried:.1%} of the 26.8 MB written, which were to cross none"
+
+
 @given(st.lists(st.floats(min_value=0, max_value=100), min_size=3, max_size=60), st.floats(min_value=0.1, max_value=3))
 def test_peak_lies_between_a_fair_share_and_the_largest_step(steps, window):
     times = [0.1 * number for number in range(len(steps) + 1)]
