@@ -34,7 +34,7 @@ NOT_MADE: Mapping[str, Code] = {
     OTHERS: Code("other programs used the processors", "", "they disturbed the attempts", again=True),
     DECIDED: Code("decided", " after {runs} runs of each cell", "no open claim needs the run"),
     FAILED: Code("its cluster failed", ": {why}",
-                 "the cluster did not start, or had a link or drive beyond its bound", again=True),
+                 "a host cannot be used, a service did not start, or a link or drive is beyond its bound", again=True),
     ELSE: Code("measuring ended with claim", " {claim}",
                "the start was for one claim that does not need the run", again=True),
     LACKING: Code("", "{why}", "this machine cannot make the run"),
