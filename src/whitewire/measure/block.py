@@ -282,7 +282,6 @@ class Block:
                 if isinstance(refusal, NotKept) or not self._has_runs():
                     raise
                 campaign.fail(missing, str(refusal))
-        campaign.keep(ASKED_FILE, lambda: ledger.end(folder, time.time()))
         campaign.progress.say(f"finished{campaign.not_made()}")
 
     def _has_runs(self) -> bool:
