@@ -36,10 +36,10 @@ from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.rows import effort_of, levels_of, read_csv
+from whitewire.design.rows import by_cell, cells_of_rows, effort_of, read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell, CellId, cell_id, cell_ids, level_text
+from whitewire.levels import Cell, CellId, cell_ids, level_text
 from whitewire.models import MODELS, maxmin
 from whitewire.models.maxmin import PutCell
 from whitewire.paths import shown, start_command
@@ -558,8 +558,7 @@ def _unavailable(paper: Paper, results: Path) -> dict[CellId, str]:
     if "cell" in table:
         return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
     why = dict(zip(table["run_id"], table["reason"], strict=True))
-    return {cell_id(row["experiment"], levels_of(paper, row)): why[row["run_id"]]
-            for row in read_csv(results / "design.csv") if row["run_id"] in why}  # fmt: skip
+    return by_cell(cells_of_rows(paper, read_csv(results / "design.csv")), why)
 
 
 def _read_if_there(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame | None:
