@@ -17,13 +17,15 @@ from whitewire.records.run import RunRecord
 class Code:
     """The sentence of a reason (its beginning and the rest, with values in braces), and the code's meaning.
 
-    `again`: another start makes the run; `short`: the run lacked processors.
+    `again`: another start makes the run; `any_budget`: also one with the same budget; `short`: the run lacked
+    processors.
     """
 
     begins: str
     rest: str
     meaning: str
     again: bool = False
+    any_budget: bool = False
     short: bool = False
 
 
@@ -34,9 +36,10 @@ NOT_MADE: Mapping[str, Code] = {
     OTHERS: Code("other programs used the processors", "", "they disturbed the attempts", again=True),
     DECIDED: Code("decided", " after {runs} runs of each cell", "no open claim needs the run"),
     FAILED: Code("its cluster failed", ": {why}",
-                 "a host cannot be used, a service did not start, or a link or drive is beyond its bound", again=True),
+                 "a host cannot be used, a service did not start, or a link or drive is beyond its bound", again=True,
+                 any_budget=True),
     ELSE: Code("measuring ended with claim", " {claim}",
-               "the start was for one claim that does not need the run", again=True),
+               "the start was for one claim that does not need the run", again=True, any_budget=True),
     LACKING: Code("", "{why}", "this machine cannot make the run"),
 }  # fmt: skip
 """Codes of runs that were not made."""

@@ -691,6 +691,28 @@ def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(compl
     assert dict(seen)["E-C06"] is True
 
 
+@pytest.mark.parametrize(("first", "any_budget"), [("its cluster failed: no answer from datanode3", True),
+                                                   ("measuring ended with claim E-C02", True),
+                                                   ("decided after 3 runs of each cell", True),
+                                                   ("the budget ended", False)])  # fmt: skip
+def test_runs_of_a_failed_cluster_need_its_cause_put_right_and_no_other_budget(complete, modelled, first, any_budget):
+    claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
+    cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
+    why = [first, *["its cluster failed: no answer from datanode3"] * (len(cells) - 1)]
+    left = pd.DataFrame([("r", *cell, reason) for cell, reason in zip(cells, why, strict=True)],
+                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    seen = []
+    some = Runs(complete[complete["replicate"] <= 1], LOADED)
+    table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
+                                 outlook=lambda claim, row: seen.append((claim["id"], row["any_budget"])) or {}
+                                 )  # fmt: skip
+    said = (f"its cluster failed: no answer from datanode3 before {why.count(why[-1])} more runs of its cells: put "
+            "that right (make doctor shows what is missing), and make papers PAPERS=emulex-2012 "
+            f"EFFORT={min(some.efforts)} makes them")  # fmt: skip
+    assert said in table.set_index("claim").loc["E-C06"]["reason"]
+    assert dict(seen)["E-C06"] is any_budget
+
+
 @pytest.mark.parametrize("lost", [{"why_invalid": "processors: a process woke 9 ms late"},
                                   {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
 def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
