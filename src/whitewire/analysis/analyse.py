@@ -87,6 +87,7 @@ _VERDICT_COLUMNS = [
     "p_holm",
     "verdict",
     "reason",
+    "further_readings",
     "runs_needed",
     "minutes",
     "chance",
@@ -325,9 +326,8 @@ def _verdicts(
             row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
-        extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
-        if extra:
-            row["reason"] += f". Further readings: {extra}"
+        known = [f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None]
+        row["further_readings"] = "; ".join(known)
     table = pd.DataFrame(rows, columns=_VERDICT_COLUMNS)
     for column in ("n", "decided_after", "runs_needed", "minutes"):
         table[column] = table[column].astype("Int64")
