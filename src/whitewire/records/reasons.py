@@ -1,4 +1,5 @@
-"""Reasons why a run was not made or is invalid: codes, each with its sentence and meaning. Pure.
+"""Reasons why a run or a test of RDMA was not made, or a run is invalid: codes, each with its sentence and meaning.
+Pure.
 
 Decisions depend on the code. A record has it in addition to the sentence; recorded_reason() derives it for old records,
 which have only the sentence.
@@ -77,6 +78,9 @@ INVALID: Mapping[str, Code] = {
     _OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
 """Codes of invalid attempts and overhead runs."""
+NO_DEVICE = "no_rdma_device"
+NO_TEST: Mapping[str, Code] = {NO_DEVICE: Code("no RDMA device", " on {host}", "a host of the pair has no RDMA device")}
+"""Codes of pairs of hosts without a test of RDMA; any other reason of rdma.csv has none."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Reason:
 
     @property
     def kind(self) -> Code:
-        return NOT_MADE.get(self.code) or INVALID.get(self.code) or INVALID[_OTHER]
+        return next((codes[self.code] for codes in (NOT_MADE, INVALID, NO_TEST) if self.code in codes), INVALID[_OTHER])
 
     def __str__(self) -> str:
         return self.said or f"{self.kind.begins}{self.kind.rest.format(**self.values)}"
