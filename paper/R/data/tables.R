@@ -27,6 +27,9 @@ read_verdicts <- function(paper = paper_id()) {
     "runs_needed", "minutes", "chance")) {
     table[[column]] <- as_value(table[[column]])
   }
+  if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
+    table$reason <- sub("[.;]? *Further readings:.*$", "", table$reason)
+  }
   table
 }
 

@@ -96,7 +96,7 @@ outcome_text <- function(row, paper = paper_id()) {
   }
   word <- verdict_badge(row, paper)
   if (row$verdict %in% "not testable here") {
-    return(paste0(word, "; ", safe(own_reason(row))))
+    return(paste0(word, "; ", safe(row$reason)))
   }
   turned <- row$verdict %in% "direction only" && isTRUE(as_value(row$expected) < none)
   paste0(word, if (turned) sprintf(" (counted from %s, no effect)", trimmed(none)))
@@ -126,7 +126,7 @@ decided_by <- function(row) {
     minutes <- if (!is.na(row$minutes)) sprintf(" (some %s\u00a0min%s)", trimmed(row$minutes, 2), going_on(row))
     return(paste0(if (beyond) "not decidable here: ", runs, minutes, if (beyond) ", and no effort makes as many"))
   }
-  reason <- own_reason(row)
+  reason <- row$reason
   rest <- sub("^; ", "", substring(reason, nchar(first_clause(reason)) + 1))
   if (rest == "" && !is.na(row$low)) {
     return("no number of runs would decide")

@@ -57,7 +57,7 @@ brief_reason <- function(row) {
     runs <- count_of(trimmed(row$runs_needed, 4), "more run", "more runs")
     paste(runs, "a cell", if (is.na(row$low)) "for an interval" else "to decide")
   } else if (is.na(row$estimate)) {
-    safe(with_minus(first_clause(own_reason(row))))
+    safe(with_minus(first_clause(row$reason)))
   } else {
     first_clause(decided_by(row))
   }
@@ -68,7 +68,7 @@ brief_untestable <- function(table) {
   if (nrow(table) == 0) {
     return(NULL)
   }
-  reason <- sub("[.]$", "", first_clause(own_reason(table)))
+  reason <- sub("[.]$", "", first_clause(table$reason))
   reason <- factor(reason, unique(reason))
   md_table(data.frame(
     Claims = unname(vapply(split(brief_claim(table), reason), paste, character(1), collapse = "; ")),

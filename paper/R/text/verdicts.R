@@ -82,9 +82,6 @@ estimate_text <- function(table) {
   ifelse(is.na(table$estimate), text, paste0(text, unit_text(table$unit, table$estimate)))
 }
 
-# A verdict's reason without its second readings, which have a table of their own.
-own_reason <- function(table) sub("[.;]? *Further readings:.*$", "", table$reason)
-
 # ": `make claim …`", what goes on with an open claim, or with its set; nothing where the table does not say it.
 going_on <- function(table) {
   command <- if (is_set()) table$command else table$claim_command
@@ -98,7 +95,7 @@ reason_text <- function(table) {
   minutes <- sprintf(" These runs take about %.0f\u00a0min here%s%s.", table$minutes, likely, going_on(table))
   how <- ifelse(is.na(table$minutes), "", minutes)
   audit <- ifelse(is.na(table$audit) | table$audit == "", "", paste0(" Audit: ", table$audit, "."))
-  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(own_reason(table))))
+  reason <- sub("[.;]?\\s*$", ".", safe(with_minus(table$reason)))
   paste0(ifelse(reason == ".", "", reason), how, audit)
 }
 
@@ -108,7 +105,7 @@ first_clause <- function(reason) sub("^((?:\\([^()]*\\)|[^;()])*).*$", "\\1", re
 # A reason for a cell of a table: what was compared, and what would decide; the rest is folded away on a page.
 folded_reason <- function(table, paper = paper_id()) {
   whole <- reason_text(table)
-  first <- sub("[.]?\\s*$", "", safe(with_minus(first_clause(own_reason(table)))))
+  first <- sub("[.]?\\s*$", "", safe(with_minus(first_clause(table$reason))))
   rest <- trimws(sub("^[;.]?\\s*", "", substring(whole, nchar(first) + 1)))
   rest <- trimws(paste(rest, held_text(table, paper), further_text(table, paper)))
   does <- ifelse(is.na(table$low), "would give an interval", "would decide")

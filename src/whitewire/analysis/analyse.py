@@ -36,16 +36,16 @@ from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.rows import effort_of, levels_of, read_csv
+from whitewire.design.rows import by_cell, cells_of_rows, effort_of, read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell, CellId, cell_id, cell_ids, level_text
+from whitewire.levels import Cell, CellId, cell_ids, level_text
 from whitewire.models import MODELS, maxmin
 from whitewire.models.maxmin import PutCell
-from whitewire.paths import shown, start_command
+from whitewire.paths import asked_testbed, shown, start_command
 from whitewire.records.checked import table_faults
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
-from whitewire.records.reasons import OTHERS, Reason, recorded_reason
+from whitewire.records.reasons import FAILED, OTHERS, Reason, recorded_reason
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
@@ -87,6 +87,7 @@ _VERDICT_COLUMNS = [
     "p_holm",
     "verdict",
     "reason",
+    "further_readings",
     "runs_needed",
     "minutes",
     "chance",
@@ -314,8 +315,10 @@ def _verdicts(
         row["asked"] = noted.word(claim["id"], row) if _by_runs(row, status) else None
         if outlook and row["verdict"] == claims.INCONCLUSIVE:
             cells = interim.cells_of_test(runs, claim["test"]) or ()
-            busy = any(why.code == OTHERS for why in _not_made(cells, left)) or _lacked(runs, cells, left) > 0
-            row |= outlook(claim, {**row, "busy": busy})
+            missing = _not_made(cells, left)
+            busy = any(why.code == OTHERS for why in missing) or _lacked(runs, cells, left) > 0
+            any_budget = bool(missing) and all(why.kind.any_budget for why in missing)
+            row |= outlook(claim, {**row, "busy": busy, "any_budget": any_budget})
         row["reason"] += "".join(f"; {words}" for words in _course(paper, claim, row, runs, left))
         if row["asked"] and (earlier := noted.earlier(claim["id"], row)):
             row["reason"] += f"; judged before with {earlier} runs of each cell"
@@ -324,9 +327,8 @@ def _verdicts(
             row["reason"] += f"; caution: compares runs of several starts, as {by_itself}"
         own = list(_readings(paper, claim, row["route"], status, runs, modelled, as_run, judged))
         readings += own
-        extra = "; ".join(f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None)
-        if extra:
-            row["reason"] += f". Further readings: {extra}"
+        known = [f"{r['reading']} {numbers([r['estimate']])[0]}" for r in own if r["estimate"] is not None]
+        row["further_readings"] = "; ".join(known)
     table = pd.DataFrame(rows, columns=_VERDICT_COLUMNS)
     for column in ("n", "decided_after", "runs_needed", "minutes"):
         table[column] = table[column].astype("Int64")
@@ -353,12 +355,13 @@ def _course(paper: Paper, claim: Mapping[str, Any], row: Mapping[str, Any], runs
     if reason := next(filter(None, few), ""):
         yield reason
     effort = "".join(f" EFFORT={name}" for name in sorted(runs.efforts)[:1])
-    again = f"AGAIN=busy {start_command()} PAPERS={paper.id}{effort} makes them"
+    makes = f"{start_command()} PAPERS={paper.id}{effort} makes them"
+    helps = {OTHERS: f": stop them, and AGAIN=busy {makes}",
+             FAILED: f": put that right (make doctor{asked_testbed()} shows what is missing), and {makes}"}  # fmt: skip
     for why, count in _not_made(cells, left).items():
-        more = f": stop them, and {again}" if why.code == OTHERS else ""
-        yield f"{why} before {count} more runs of its cells{more}"
+        yield f"{why} before {count} more runs of its cells{helps.get(why.code, '')}"
     if short := _lacked(runs, cells, left):
-        yield f"{short} more lacked processors: stop other programs, and {again}"
+        yield f"{short} more lacked processors: stop other programs, and AGAIN=busy {makes}"
     if not reason and (needed := _needed(row)):
         yield needed
 
@@ -559,8 +562,7 @@ def _unavailable(paper: Paper, results: Path) -> dict[CellId, str]:
     if "cell" in table:
         return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
     why = dict(zip(table["run_id"], table["reason"], strict=True))
-    return {cell_id(row["experiment"], levels_of(paper, row)): why[row["run_id"]]
-            for row in read_csv(results / "design.csv") if row["run_id"] in why}  # fmt: skip
+    return by_cell(cells_of_rows(paper, read_csv(results / "design.csv")), why)
 
 
 def _read_if_there(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame | None:

@@ -8,6 +8,7 @@ where the link sets the time, the ratio to the cell whose name it bears should b
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,12 +89,13 @@ def _pooled(paper: Paper, rows: Sequence[Mapping[str, Any]], runs: Runs) -> dict
     """One test of "a name changes nothing" over a paper's A/A controls, each on its first metric.
 
     A chi-square test on the squared distances from 1, as standard normal values, finds faults in either direction. None
-    with fewer than two controls.
+    with fewer than two controls. A p-value that underflowed to 0 counts as the smallest normal number: 37.5 standard
+    errors, which alone fails the test however many controls there are, and leaves the statistic finite.
     """
-    known = [row for row in rows if row["p_value"] and row["t"] is not None]
+    known = [row for row in rows if row["p_value"] is not None and row["t"] is not None]
     if len(known) < 2:
         return None
-    squares = [scipy.stats.norm.isf(row["p_value"] / 2) ** 2 for row in known]
+    squares = [scipy.stats.norm.isf(max(row["p_value"], sys.float_info.min) / 2) ** 2 for row in known]
     errors = np.array([row["error"] for row in known])
     weights = errors**-2
     mean = sum(math.log(row["estimate"]) * weight for row, weight in zip(known, weights, strict=True)) / weights.sum()

@@ -102,8 +102,8 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
     `minutes`: time of the further runs that decide if they scatter as those so far; `chance`: that all runs of the
     effort decide. The present effort is proposed if its most runs may decide; a larger effort makes all runs anew. If
     no effort makes enough runs, the result is `beyond`: the most runs of a cell that an effort makes, and the minutes
-    of the needed runs. Key `busy` of `row`: other programs disturbed runs before the budget ended. `had`: that budget.
-    Empty for claims without cells.
+    of the needed runs. Keys of `row`: `busy`, other programs disturbed runs before the budget ended; `any_budget`,
+    all runs that are missing need no other budget. `had`: that of the last start. Empty for claims without cells.
     """
     have, needed = row.get("n") or 0, row.get("runs_needed")
     cells = estimand_of(claim["test"]).cells()
@@ -119,8 +119,9 @@ def outlook(paper: Paper, testbed: Mapping[str, Any], effort: str, claim: Mappin
         overheads = durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS) if anew else 0.0
         spent = _START_S + (have * anew + needed) * seconds(paper, testbed, each, cells) + overheads
         found = chance(row, most, anew)
-        # The budget before has ended, and makes nothing more.
-        start = "" if anew else "AGAIN=busy " if row.get("busy") else f"BUDGET={longer(had)} "
+        # A budget that has ended makes nothing more.
+        start = "AGAIN=busy " if row.get("busy") else "" if row.get("any_budget") else f"BUDGET={longer(had)} "
+        start = "" if anew else start
         one = f"{start}make claim CLAIM={claim['id']} EFFORT={each}{asked_testbed()}"
         return {"minutes": max(1, round(spent / 60)), "chance": None if found is None else round(found, 2),
                 "command": f"{start}{start_command()} PAPERS={paper.id} EFFORT={each}",

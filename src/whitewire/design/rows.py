@@ -297,6 +297,17 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     return levels
 
 
+def cells_of_rows(paper: Paper, rows: Iterable[DesignRow]) -> dict[str, CellId]:
+    """The cell of each run, by its id. Raises UserError as levels_of()."""
+    return {row["run_id"]: cell_id(row["experiment"], levels_of(paper, row)) for row in rows}
+
+
+def by_cell(cells: Mapping[str, CellId], of_runs: Mapping[str, str]) -> dict[CellId, str]:
+    """By cell what `of_runs` has by run id, such as why this machine cannot make it; `cells`: cell of each designed
+    run, others are left out."""
+    return {cells[run_id]: text for run_id, text in of_runs.items() if run_id in cells}
+
+
 def hosts_of_rows(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dict[str, int]:
     """Largest number of hosts of each role in these rows; `servers`: include those that only emulated testbeds have."""
     most: dict[str, int] = {}

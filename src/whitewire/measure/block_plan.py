@@ -13,9 +13,8 @@ from whitewire.description.hadoop import daemons_that_read
 from whitewire.description.paper import Paper, experiments_asked, hardware_of
 from whitewire.design import durations
 from whitewire.design.drive import Drive
-from whitewire.design.rows import block_names, defining_overhead, levels_of
+from whitewire.design.rows import block_names, cells_of_rows, defining_overhead, levels_of
 from whitewire.design.scale import Scale, scale_of
-from whitewire.levels import cell_id
 from whitewire.measure.overheads import OVERHEAD_RUNS, UNJUDGED, Overheads
 from whitewire.measure.rounds import Rounds
 from whitewire.measure.run import OverheadKey, Run, overhead_key
@@ -86,7 +85,7 @@ class BlockPlan:
 
     def rounds(self, rows: Sequence[DesignRow], made: Callable[[int], bool] = lambda runs: True) -> Rounds:
         """The rounds of a block's rows, with the analyses that the paper has at this effort; `made`: see Rounds."""
-        cells = {row["run_id"]: cell_id(row["experiment"], levels_of(self.paper, row)) for row in rows}
+        cells = cells_of_rows(self.paper, rows)
         analyses, names = self.paper.analyses(self.effort), block_names(self.paper, self.effort)
         first = 1 + names.index(rows[0]["block"]) if rows and rows[0]["block"] in names else 1
         return Rounds(cells, analyses if len(analyses) > 1 else (), first, len(names), made)

@@ -17,6 +17,7 @@ from whitewire.design.drive import Drive
 from whitewire.design.scaling import burst_bytes
 from whitewire.errors import CannotMake
 from whitewire.measure import schedule
+from whitewire.measure.limits_exceeded import Carried
 from whitewire.records.samples import ETHERNET, HEADERS
 from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
 from whitewire.testbed.drives import put_drives
@@ -43,8 +44,7 @@ DRIVE_NODES = 3
 
 
 def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, streams: Sequence[int], bound: float,
-                folder: Path, ring: bool = False, carried: Mapping[tuple[str, str, str], float] | None = None
-                ) -> list[dict]:  # fmt: skip
+                folder: Path, ring: bool = False, carried: Carried | None = None) -> list[dict]:  # fmt: skip
     """iperf3 from every client to a DataNode (as puts send), on each fabric.
 
     All clients send at once, each to another DataNode; on a shared segment one after another. With `ring`, some
@@ -57,7 +57,7 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
     rate. Raw output goes to `folder`; returns rows of tidy/probes.csv. Raises CannotMake when a link stays beyond the
     bound.
     """
-    known = carried or {}
+    known = _of_hosts(carried or {}, testbed.hosts)
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
     for name in fabrics:
@@ -77,6 +77,16 @@ def probe_links(testbed: Testbed, fabrics: Sequence[str], seconds: float, stream
             for pair in _between_racks(testbed.by_role("datanode"), place):
                 rows += _link(testbed, *pair, through_uplinks(fabric), streams[0], seconds, bound, folder, known)
     return rows
+
+
+def _of_hosts(carried: Carried, hosts: Sequence[Host]) -> Carried:
+    """What pairs of these hosts carried, by fabric and the hosts' names here; `carried` has a site's names, with domain
+    or without it."""
+    targets = {target for _, *pair in carried for target in pair}
+    here = {target: host.name for host in hosts for target in targets
+            if same_machine(target, str(getattr(host, "target", host.name)))}  # fmt: skip
+    return {(fabric, here[one], here[other]): rate for (fabric, one, other), rate in carried.items()
+            if one in here and other in here}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -181,10 +191,9 @@ def send(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: 
 
 
 def _link(testbed: Testbed, client: Host, server: Host, fabric: Fabric, streams: int, seconds: float, bound: float,
-          folder: Path, carried: Mapping[tuple[str, str, str], float]) -> list[dict]:  # fmt: skip
-    sender, receiver = (str(getattr(host, "target", host.name)) for host in (client, server))
-    before = next((rate for (name, one, other), rate in carried.items() if name == fabric.name
-                   and same_machine(one, sender) and same_machine(other, receiver)), None)  # fmt: skip
+          folder: Path, known: Carried) -> list[dict]:  # fmt: skip
+    """Rows of one pair's probe; `known`: what pairs carried, see _of_hosts()."""
+    before = known.get((fabric.name, client.name, server.name))
 
     def probe(attempt: int) -> tuple[float, str, list[dict]]:
         size = int(probe_bytes(fabric.rate, seconds) * 2 ** (attempt - 1))

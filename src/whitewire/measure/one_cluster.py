@@ -11,7 +11,7 @@ from pathlib import Path
 from whitewire.cluster.stack import Stack
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import without_servers
-from whitewire.description.transports import TCP, Transport, transport_of
+from whitewire.description.transports import TCP, transport_of
 from whitewire.errors import CannotMake
 from whitewire.measure import groups, services
 from whitewire.measure.campaign import Campaign
@@ -60,12 +60,12 @@ class OneCluster:
         spent = sum(campaign.spent[what] for what in ("start", "warm-up"))
         known = campaign.overheads_of_lane if team else campaign.known_overheads
         testbed = self._testbed(task.shared, runs)
-        if number == 0:
-            testbed.preflight(transport=Transport(TCP, TCP))
+        transport = transport_of(campaign.plan.config, runs[0].parameters)
+        if number == 0 and transport.name == TCP:
+            testbed.preflight(transport=transport)
         campaign.progress.cluster()
         logs = campaign.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
         with cannot_make(logs), contextlib.ExitStack() as up:
-            transport = transport_of(campaign.plan.config, runs[0].parameters)
             if transport.name != TCP:  # what hosts lack for it costs these runs alone
                 testbed.preflight(transport=transport)
             # Starting services use all processors that they get, and probes must not lack any.

@@ -20,7 +20,8 @@ from typing import Any
 
 from whitewire import atomic
 from whitewire.measure.engine import LOST, TEST_FAILURES
-from whitewire.records.checked import NO_DEVICE, NO_DEVICE_SAID, RDMA_ALL
+from whitewire.records.checked import RDMA_ALL
+from whitewire.records.reasons import NO_DEVICE, Reason
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
 from whitewire.tools import Unreadable, perftest
 from whitewire.tools.ibv_devinfo import DevicePort, device_ports
@@ -109,7 +110,7 @@ def find_endpoint(host: Host) -> Endpoint:
     try:
         names = host.run(perftest.device_names(), timeout=30)
         if names.status != 0 or not names.stdout.split():
-            raise NoRdma(f"{NO_DEVICE_SAID} on {host.name}", NO_DEVICE)
+            raise NoRdma(str(Reason(NO_DEVICE, {"host": host.name})), NO_DEVICE)
         listed = host.run(perftest.devices(), timeout=30)
         if listed.status != 0:
             raise NoRdma(f"ibv_devinfo on {host.name}: {last_line(listed.stderr or listed.stdout)}")

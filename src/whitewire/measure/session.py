@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
+from whitewire.design.rows import by_cell
 from whitewire.errors import CannotMake, NotKept
 from whitewire.measure import scale_candidate
 from whitewire.measure import services as clusters
@@ -212,8 +213,8 @@ class Session:
         """Judge the claims by `count` runs of each cell."""
         campaign, plan = self.campaign, self.campaign.plan
         assert campaign.interim is not None, "there is an interim analysis only where something makes it"
-        designed, cells = campaign.paper_runs.seen(count), self.turns.rounds.rows
-        unavailable = {cells[run_id]: why for run_id, why in campaign.unavailable.items()}
+        designed = campaign.paper_runs.seen(count)
+        unavailable = by_cell(self.turns.rounds.rows, campaign.unavailable)
         with campaign.holding(1.0), campaign.spending("looks"):
             return campaign.interim(plan.paper, plan.config, campaign.journal.folder, designed, unavailable)
 

@@ -27,7 +27,8 @@ class Asked(TypedDict):
     alone: NotRequired[str]
     """The only claim that the start measured, with its controls."""
     ended: NotRequired[str]
-    """Time at which the start ended and its claims were judged; missing if it was killed, and in old results."""
+    """Time at which the start finished the block, by which its claims were judged; missing if it was killed, and in old
+    results."""
 
 
 class Ledger(TypedDict):

@@ -23,6 +23,7 @@ from whitewire.records import manifest, schema
 from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.journal import KEPT, BlockRecord, files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
+from whitewire.records.reasons import NO_DEVICE, NO_TEST
 from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
@@ -115,8 +116,6 @@ RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port"
             "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")  # fmt: skip
 """All possible columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including
 headers."""
-NO_DEVICE, NO_DEVICE_SAID = "no_rdma_device", "no RDMA device"
-"""Code of a host without RDMA devices, the only one in `why_code`, and the beginning of its sentence."""
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -354,7 +353,7 @@ def read_rdma_rows(path: Path, columns: Iterable[str] = RDMA_COLUMNS) -> list[di
     rows = parse_table(read_bounded(path), columns)
     within(rows[:1], RDMA_ALL, "line 1: {1}")
     for row in rows:  # old ones have the sentence alone
-        row.setdefault("why_code", NO_DEVICE if row.get("why", "").startswith(NO_DEVICE_SAID) else "")
+        row.setdefault("why_code", NO_DEVICE if row.get("why", "").startswith(NO_TEST[NO_DEVICE].begins) else "")
     return rows
 
 

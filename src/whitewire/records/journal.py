@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NotRequired, TypedDict
 
 from whitewire import atomic
 from whitewire.atomic import PART, hold_folder
-from whitewire.records import manifest, overhead, reasons
+from whitewire.records import asked, manifest, overhead, reasons
 from whitewire.records.asked import ASKED_FILE
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
 from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason, recorded_reason
@@ -107,7 +108,13 @@ class Journal:
         manifest.open_record(self.folder, "block.json")
 
     def finish(self, record: BlockRecord) -> None:
-        """Mark the block as finished: write block.json and the manifest of all its files."""
+        """Mark the block as finished: write block.json and the manifest of all its files.
+
+        The end of a start that began the block is noted just before: claims are judged by finished blocks alone, and a
+        kill in between marks them as judged before.
+        """
+        if not (self.folder / MANIFEST_FILE).exists():
+            asked.end(self.folder, time.time())
         manifest.close_record(self.folder, "block.json", record, files_of_block(self.folder))
 
 

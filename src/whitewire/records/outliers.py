@@ -79,7 +79,9 @@ class Outlier:
     @property
     def said(self) -> str:
         """One line for messages: subject, value relative to the expected one, likely cause."""
-        share = f": {self.value / self.expected:.0%} of what is expected" if self.value and self.expected else ""
+        share = ""
+        if self.value is not None and self.expected:
+            share = f": {self.value / self.expected:.0%} of what is expected"
         place = f" on {self.fabric}" if self.fabric else ""
         return f"{self.subject}{place}{share}; likely cause: {self.cause}"
 

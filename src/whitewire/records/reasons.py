@@ -1,4 +1,5 @@
-"""Reasons why a run was not made or is invalid: codes, each with its sentence and meaning. Pure.
+"""Reasons why a run or a test of RDMA was not made, or a run is invalid: codes, each with its sentence and meaning.
+Pure.
 
 Decisions depend on the code. A record has it in addition to the sentence; recorded_reason() derives it for old records,
 which have only the sentence.
@@ -17,13 +18,15 @@ from whitewire.records.run import RunRecord
 class Code:
     """The sentence of a reason (its beginning and the rest, with values in braces), and the code's meaning.
 
-    `again`: another start makes the run; `short`: the run lacked processors.
+    `again`: another start makes the run; `any_budget`: also one with the same budget; `short`: the run lacked
+    processors.
     """
 
     begins: str
     rest: str
     meaning: str
     again: bool = False
+    any_budget: bool = False
     short: bool = False
 
 
@@ -34,9 +37,10 @@ NOT_MADE: Mapping[str, Code] = {
     OTHERS: Code("other programs used the processors", "", "they disturbed the attempts", again=True),
     DECIDED: Code("decided", " after {runs} runs of each cell", "no open claim needs the run"),
     FAILED: Code("its cluster failed", ": {why}",
-                 "the cluster did not start, or had a link or drive beyond its bound", again=True),
+                 "a host cannot be used, a service did not start, or a link or drive is beyond its bound", again=True,
+                 any_budget=True),
     ELSE: Code("measuring ended with claim", " {claim}",
-               "the start was for one claim that does not need the run", again=True),
+               "the start was for one claim that does not need the run", again=True, any_budget=True),
     LACKING: Code("", "{why}", "this machine cannot make the run"),
 }  # fmt: skip
 """Codes of runs that were not made."""
@@ -76,6 +80,9 @@ INVALID: Mapping[str, Code] = {
     _OTHER: Code("", "{why}", "any other reason"),
 }  # fmt: skip
 """Codes of invalid attempts and overhead runs."""
+NO_DEVICE = "no_rdma_device"
+NO_TEST: Mapping[str, Code] = {NO_DEVICE: Code("no RDMA device", " on {host}", "a host of the pair has no RDMA device")}
+"""Codes of pairs of hosts without a test of RDMA; any other reason of rdma.csv has none."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Reason:
 
     @property
     def kind(self) -> Code:
-        return NOT_MADE.get(self.code) or INVALID.get(self.code) or INVALID[_OTHER]
+        return next((codes[self.code] for codes in (NOT_MADE, INVALID, NO_TEST) if self.code in codes), INVALID[_OTHER])
 
     def __str__(self) -> str:
         return self.said or f"{self.kind.begins}{self.kind.rest.format(**self.values)}"

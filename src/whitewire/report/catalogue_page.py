@@ -9,7 +9,7 @@ from whitewire.analysis.trust import OF_TRUST
 from whitewire.description.factor_page import workloads_in_words
 from whitewire.paths import GENERATED
 from whitewire.records.metrics import Metric
-from whitewire.records.reasons import INVALID, NOT_MADE
+from whitewire.records.reasons import INVALID, NO_TEST, NOT_MADE
 from whitewire.tidy import columns
 from whitewire.tidy.form import OWN
 from whitewire.tidy.tables import LINKS_COLUMNS
@@ -37,8 +37,8 @@ either, since it does not scale; `of jobs`: in runs of jobs only.
 _REASONS = """
 ## Reasons
 
-Codes of `why_code` and `why_codes`: why a run was not made (the first {not_made}), and why an attempt or an overhead
-run does not count.
+Codes of `why_code` and `why_codes`: why a run was not made (the first {not_made}), why an attempt or an overhead run
+does not count, and (the last) why a pair of hosts has no test of RDMA.
 
 | code | sentence | meaning |
 |---|---|---|
@@ -69,7 +69,7 @@ def _metric(metric: Metric) -> str:
 
 
 def _reasons() -> Iterator[str]:
-    for code, kind in {**NOT_MADE, **INVALID}.items():
+    for code, kind in {**NOT_MADE, **INVALID, **NO_TEST}.items():
         sentence = re.sub(r"\{(\w+)[^}]*\}", r"<\1>", f"{kind.begins}{kind.rest}")
         yield f"| `{code}` | `{sentence}` | {kind.meaning} |"
 

@@ -36,7 +36,10 @@ def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = _COLUM
 
 def verdict_rows(table: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[dict[str, Any]]:
     """Rows of all claims of a verdicts.csv."""
-    yield from map(known_numbers, comparison.read_table(table, columns, needed=False).to_dict("records"))
+    for row in comparison.read_table(table, columns, needed=False).to_dict("records"):
+        if "further_readings" not in row and "reason" in row:  # an old table, whose reasons end with them
+            row["reason"] = re.sub(r"[.;]? *Further readings:.*$", "", row["reason"])
+        yield known_numbers(row)
 
 
 def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -58,7 +61,7 @@ def verdict_lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[
     yield f"{claim}: {sentence(row, theirs, float(test.get('no_effect', 1)))}"
     if row["verdict"] != claims.INCONCLUSIVE:
         return
-    yield f"why: {re.sub(r'[.;]? *Further readings:.*$', '', row['reason'])}"
+    yield f"why: {row['reason']}"
     if row["minutes"] and (command := row.get("claim_command")):
         yield f"about {row['minutes']:.0f} more minutes may decide it: {command}"
 

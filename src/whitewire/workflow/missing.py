@@ -15,7 +15,6 @@ from whitewire.measure.overheads import OVERHEAD_RUNS
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
-from whitewire.records.reasons import ELSE, FAILED
 from whitewire.records.run import DesignRow
 
 START_UP_S = 60.0
@@ -53,7 +52,7 @@ def goes_on_with(record: BlockRecord, seconds: float | None) -> bool:
     left = [why for why in left_of(record).values() if why.kind.again]
     had = record.get("start_budget_seconds", seconds)
     other = seconds is not None and seconds != (math.inf if had is None else had)
-    return bool(left) and (other or any(why.code in (ELSE, FAILED) for why in left))
+    return bool(left) and (other or any(why.kind.any_budget for why in left))
 
 
 def by_block(designs: Mapping[str, Sequence[DesignRow]], name: str, again: bool = False, seconds: float | None = None

@@ -12,8 +12,7 @@ from whitewire import budget
 from whitewire.analysis.so_far import judge_so_far
 from whitewire.budget import BUDGET_VARIABLE, Budget, time_in_words
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import claimed_cells, compared_cells, levels_of
-from whitewire.levels import cell_id
+from whitewire.design.rows import by_cell, cells_of_rows, claimed_cells, compared_cells
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
@@ -95,7 +94,7 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
     # Cells of no claim come last, and no interim analysis waits for them.
     judged = claimed_cells(paper) | compared_cells(paper)
-    cells = {row["run_id"]: cell_id(row["experiment"], levels_of(paper, row)) for row in plan.designs[name]}
+    cells = cells_of_rows(paper, plan.designs[name])
     late = [(cell, row["replicate"]) for row in plan.designs[name] if row["run_id"] in ended
             and (cell := cells[row["run_id"]]) in judged]  # fmt: skip
     if not late:
@@ -104,6 +103,6 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
     designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
     folder = (root() / _file(plan, block)).parent
-    lost = {cells[run_id]: why for run_id, why in record["unavailable"].items() if run_id in cells}
+    lost = by_cell(cells, record["unavailable"])
     interim = judge_so_far(paper, load_testbed(plan.testbed), folder, designed, lost)
     return interim.worth if any(cell in interim.near for cell, _ in late) else 0.0

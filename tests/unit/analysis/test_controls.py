@@ -165,6 +165,17 @@ def test_a_network_that_the_testbed_lacks_is_said():
     assert "E-K05" not in {row["experiment"] for row in make_design(paper, site, "quick", 1)}
 
 
+def test_a_control_whose_p_value_underflows_to_0_fails_the_pooled_test():
+    paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT), same(2, "10gbe", "1gbe"))
+    cells = {("put-grid", "1gbe", 1, 1): 100, ("put-grid", "1gbe", 3, 6): 100}
+    cells |= {("E-K01", "10gbe", 1, 1): 110, ("E-K02", "10gbe", 3, 6): 100}
+    failed, held, pooled = controls.judge(paper, runs_of(paper, cells, n=40, spread=1e-7))
+    assert failed.row["p_value"] == 0 and held.row["p_value"] > 0.01
+    assert (failed.row["outcome"], held.row["outcome"]) == ("failed", "held")
+    assert pooled.row["kind"] == controls.POOLED and pooled.row["cell"] == "2 A/A controls"
+    assert pooled.row["outcome"] == "failed" and 0 < pooled.row["p_value"] < 1e-300
+
+
 def test_a_failed_control_takes_every_verdict_of_its_pair_and_no_other():
     paper = with_controls(same(1, "10gbe", "1gbe", load=LIGHT))
     cells = {("put-grid", fabric, clients, puts): (100 if fabric == "1gbe" else 400)

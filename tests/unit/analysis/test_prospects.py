@@ -63,6 +63,12 @@ def test_runs_that_other_programs_disturbed_are_made_again_within_the_same_budge
     assert found["claim_command"] == "AGAIN=busy make claim CLAIM=E-C06 EFFORT=quick"
 
 
+def test_runs_that_only_failed_clusters_lack_need_no_other_budget():
+    found = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"any_budget": True})
+    assert found["command"] == "make papers PAPERS=emulex-2012 EFFORT=quick"
+    assert found["claim_command"] == "make claim CLAIM=E-C06 EFFORT=quick"
+
+
 def test_minutes_are_said_where_no_effort_makes_enough_runs():
     most, minutes = prospects.outlook(LOADED, TESTBED, "quick", CLAIM, OPEN | {"n": 10, "runs_needed": 500})["beyond"]
     assert most == LOADED.replicates("put-grid", "full")["claimed"] and minutes > 60

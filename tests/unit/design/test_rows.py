@@ -18,6 +18,8 @@ from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.rows import (
     block_names,
+    by_cell,
+    cells_of_rows,
     claimed_cells,
     compared_cells,
     headline_cells,
@@ -81,6 +83,16 @@ def test_every_block_has_an_equal_share_of_each_cell(effort, seed):
     assert set(grid.values()) == {claimed, LOADED.raw["replicates"][effort]["other"]}
     sizes = Counter(r["block"] for r in rows).values()
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_what_is_known_of_runs_is_known_of_their_cells():
+    rows = make_design(LOADED, TESTBED, "smoke", 1)
+    one, other = rows[0], next(row for row in rows if _cell(row) != _cell(rows[0]))
+    cells = cells_of_rows(LOADED, rows)
+    alike = [run_id for run_id, cell in cells.items() if cell == cells[one["run_id"]]]
+    assert [*cells] == [row["run_id"] for row in rows] and len({*cells.values()}) == len({*map(_cell, rows)})
+    found = by_cell(cells, dict.fromkeys(alike, "no mount") | {other["run_id"]: "no port", "of another design": "-"})
+    assert found == {cells[one["run_id"]]: "no mount", cells[other["run_id"]]: "no port"}
 
 
 def test_order_counts_from_one_in_each_block_and_fabrics_are_mixed():

@@ -57,8 +57,10 @@ def test_a_pair_is_known_by_the_short_and_by_the_full_names_of_its_hosts(monkeyp
     carried = {("1gbe", *full): 1.0, ("10gbe", *full[::-1]): 2.0, ("10gbe", "node11", "node2"): 3.0}
     for known in (full, ["node1", full[1]]):
         at = carried | {("10gbe", *known): 3010.0}
-        goodput, *_ = links._link(None, one, other, Fabric("10gbe", 1e4, 1e4), 1, 0.1, 0.05, tmp_path, at)
+        here = links._of_hosts(at, [one, other])
+        goodput, *_ = links._link(None, one, other, Fabric("10gbe", 1e4, 1e4), 1, 0.1, 0.05, tmp_path, here)
         assert goodput["expected"] == 3010.0 and goodput["ok"]
+    assert links._of_hosts({("10gbe", "node11", "node2"): 3.0}, [one, other]) == {}
 
 
 def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch):

@@ -15,6 +15,7 @@ from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
 from whitewire.records.manifest import manifest_faults
+from whitewire.records.reasons import NO_DEVICE
 from whitewire.records.run import OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, RunRecord
 from whitewire.records.schema import load_json
 from whitewire.tidy.tables import metric_rows
@@ -440,7 +441,7 @@ def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path
 def test_an_old_row_without_an_rdma_device_has_the_code_of_today(tmp_path):
     row = {name: "" for name in checked.RDMA_ALL if name != "why_code"}
     (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no RDMA device on a"}))
-    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == checked.NO_DEVICE
+    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == NO_DEVICE
     (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no perftest on a: not found"}))
     assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == ""
 

@@ -75,6 +75,11 @@ def test_what_iperf3_printed_says_that_a_processor_was_the_limit():
     assert found.said.startswith("a to b on 10gbe: 14% of what is expected; likely cause: a processor")
 
 
+def test_a_pair_that_carries_nothing_has_0_of_what_is_expected():
+    pair = outliers.Outlier("pair", "a to b", "10gbe", ("a", "b"), 0.0, 9564.0, "Mbit/s", "a cable", stops=True)
+    assert pair.said == "a to b on 10gbe: 0% of what is expected; likely cause: a cable"
+
+
 # -- pairs, hosts and fabrics
 
 

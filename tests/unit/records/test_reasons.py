@@ -16,6 +16,8 @@ from whitewire.records.reasons import (
     FAILED,
     INVALID,
     LACKING,
+    NO_DEVICE,
+    NO_TEST,
     NOT_MADE,
     OTHERS,
     Reason,
@@ -71,6 +73,11 @@ def test_each_code_that_is_given_is_declared():
     sources = [path.read_text(encoding="utf-8") for path in (HOME / "src" / "whitewire").rglob("*.py")]
     given = {code for source in sources for code in re.findall(r'\bReason\(\s*"(\w+)"', source)}
     assert len(given) > 10 and given - {*NOT_MADE, *INVALID} == set(), "declare each in records/reasons.py"
+
+
+def test_the_code_of_a_pair_without_a_test_of_rdma_is_one_of_a_host_without_a_device():
+    assert str(Reason(NO_DEVICE, {"host": "client1"})) == "no RDMA device on client1"
+    assert Reason(NO_DEVICE).kind is NO_TEST[NO_DEVICE] and not {*NO_TEST} & {*NOT_MADE, *INVALID}
 
 
 def test_only_what_another_start_makes_is_made_again():

@@ -19,6 +19,8 @@ from whitewire.estimands import estimand_of
 from whitewire.records import asked
 from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.checked import CheckedBlock
+from whitewire.records.journal import Journal
+from whitewire.records.manifest import manifest_faults
 from whitewire.rule import RULE_VERSION
 from whitewire.tidy import columns, form, tables
 
@@ -194,6 +196,22 @@ def test_a_start_that_goes_on_judges_nothing_twice_but_where_it_is_killed(tmp_pa
     asked.note(folder, NOTED + 50, RULE_VERSION, digests)
     assert len(asked_of_block(folder)) == 2, "another start"
     assert judged_with(tmp_path, {"quick-1": [*runs, run_of(0, NOTED + 51)]}) == 2
+
+
+def test_the_block_that_a_start_finishes_has_its_end_and_one_that_makes_nothing_moves_none(tmp_path):
+    journal = Journal(tmp_path / "quick-1")
+
+    def finished():
+        journal.finish({"block": "quick-1"})
+        return asked_of_block(journal.folder)
+
+    journal.begin()
+    noted(tmp_path, LOADED)
+    assert "ended" not in asked_of_block(journal.folder)[0], "it is killed before the block is finished"
+    noted(tmp_path, LOADED, at=NOTED + 10)
+    (entry,) = finished()
+    assert entry["ended"] > entry["at"] and finished() == [entry]
+    assert manifest_faults(journal.folder) == []
 
 
 def test_a_clock_that_is_set_back_makes_no_other_start_of_one_that_goes_on(tmp_path):

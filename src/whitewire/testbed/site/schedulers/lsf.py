@@ -20,7 +20,7 @@ LEFT = re.compile(r"(\d+:\d\d) [XLE]\s*$", re.ASCII | re.MULTILINE)
 class Lsf(ByCommand):
     name = "LSF"
     variable = "LSB_DJOB_HOSTFILE"
-    signals = (signal.SIGUSR2, signal.SIGTERM)
+    signals = (signal.SIGUSR2, signal.SIGINT, signal.SIGTERM)
 
     def command_line(self, node: str, rank: int, command: str, environ: Mapping[str, str]) -> list[str]:
         return ["blaunch", node, for_any_login_shell(command)]
