@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ import yaml
 
 from tests.reports.conftest import OFFLINE, ROOT, snakemake
 from tests.support.limits import wide
+from tests.support.nasty import text_of
 
 NAME = "made-up-2026"
 TEMPLATE = ROOT / "docs" / "template"
@@ -28,11 +28,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 def elements(path: Path) -> str:
     """A page without its scripts and styles."""
     return re.sub(r"(?s)<(script|style)\b.*?</\1>", "", path.read_text(encoding="utf-8"))
-
-
-def text_of(page: str) -> str:
-    """Its text but for the sources at its end."""
-    return html.unescape(re.sub(r'(?s)<section id="sources".*?</section>|<[^>]*>', "", page))
 
 
 def files(top: Path) -> set[str]:
@@ -99,7 +94,7 @@ def test_every_claim_has_a_verdict(sixth: Path, paper: dict) -> None:
 def test_the_report_has_every_exhibit_and_every_claim_and_nothing_unresolved(page: str, paper: dict) -> None:
     for part in ("controls", *(exhibit["id"] for exhibit in paper["exhibits"])):
         assert re.search(rf'<h\d[^>]*\sid="sec-{part}"', page), part
-    text = text_of(page)
+    text = text_of(page.partition('<section id="sources"')[0])
     assert [claim["id"] for claim in paper["claims"] if claim["id"] not in text] == []
     assert "not measured at this effort" not in text.split("Which link would do it?")[0]
     assert not re.search(r"\?\?|\?@|@(?:fig|tbl|sec)-|\b(?:NA|NaN|NULL|Inf)\b", text)
