@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import psutil
+from jobs import busy_seconds
 
 from whitewire import paths
 from whitewire.cluster.cephfs import CephFs
@@ -24,11 +24,6 @@ from whitewire.testbed.emulated.sandbox import EmulatedTestbed
 
 MIB = 2**20
 ROLES = {"mds": 1, "oss": 2, "client": 3}
-
-
-def busy_seconds() -> float:
-    times = psutil.cpu_times()
-    return sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
 
 
 def proportional_memory(store: CephFs) -> float:

@@ -30,7 +30,7 @@ import pandas as pd
 from whitewire import propagation, statistics
 from whitewire.analysis import controls, judging
 from whitewire.analysis.runs import Runs, on_testbed, status_on
-from whitewire.analysis.so_far import tables_of
+from whitewire.analysis.so_far import as_read
 from whitewire.analysis.trust import COMPARED_METRICS
 from whitewire.description import project
 from whitewire.description.checks import load_paper
@@ -46,6 +46,7 @@ from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.records.jobs import moved
 from whitewire.records.run import DesignRow
+from whitewire.tidy import tables
 from whitewire.workflow.missing import START_UP_S, seconds_lacking
 
 
@@ -182,7 +183,7 @@ def main() -> None:
         return
     (folder / block).mkdir(parents=True, exist_ok=True)
     Block(paper, testbed, block, rows, folder / block).measure()
-    made, overheads = tables_of(paper, folder / block)
+    made, overheads = as_read(paper, *tables.so_far(paper, folder / block))
     table = made.fillna("")
     if args.pairs:
         show_controls(table, paper, args.seed)

@@ -1,6 +1,6 @@
-"""Reads numbers and factors as papers print them. Text with two readings is refused with both. Pure.
+"""Reads numbers and factors as papers print them. Pure.
 
-`factor` reads text that has one sure reading; `ratios` also reads what vendors print, for a person to confirm.
+A number with two readings is refused with both; of a factor all readings are given, for a person to confirm.
 docs/use/add-a-paper.md has the table of accepted and refused texts.
 """
 
@@ -98,7 +98,6 @@ def goes_on(text: str, found: str, rest: str, like: str) -> Unread | None:
 # --- factors ----------------------------------------------------------------------------------------
 
 RATE, TIME = "throughput", "completion_time"
-NOUNS = {RATE: "throughput", TIME: "time"}
 _Reading = Callable[[float], float]
 
 
@@ -185,11 +184,6 @@ EXAMPLES = (
     "60 % less time", "60 % shorter", "60 % of the time", "+60 %", "-40 %", "40 % lower", "60 % higher", "60 % more",
     "50 % reduction", "30 % improvement", "20 % longer", "60 % higher throughput",
 )  # fmt: skip
-BOUND = re.compile(
-    r"\s*(up to|as much as|more than|over|at least|at most|less than|nearly|almost|greater than|close to|[<>≤≥])|"
-    r"[^+]*\d\s?(?:x|%|times)?\s?\+|.*\bor more\b",
-    re.IGNORECASE,
-)
 _TIMES = re.compile(r"\s?(?:x\b|times\b|-?fold\b)", re.IGNORECASE)
 PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _BESIDE = re.compile(
@@ -200,22 +194,8 @@ _BESIDE = re.compile(
 """Words after a factor that are no part of it: compared with what, with what, of which job."""
 
 
-def _factor(text: str, metric: str = RATE) -> float:
-    """The ratio of rates or times that a text prints: `50 % faster` is 1.5 of throughput. Raises Unread."""
-    said = plain(text)
-    if BOUND.match(said):
-        raise Unread(f"found {quoted(text)}, expected one number such as 6x: it is a bound, which `relation` says")
-    readings, part = _readings(text, said, metric)
-    ratios = list(dict.fromkeys(ratio for ratio, _ in readings if ratio > 0))
-    if len(ratios) == 1 and not part:
-        return ratios[0]
-    listed = " or ".join(f'"{ratio:.4g}x the {NOUNS[metric]}"' for ratio in ratios)
-    raise Unread(f"found {quoted(text)}, expected {listed or 'more than nothing'}: the ratio that it means")
-
-
-def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool]], bool]:
-    """Readings of `said`: (ratio, whether it grows with the printed number); and whether that number is a part of 1, as
-    in `0.5x faster`, of which no reading is sure. Raises Unread, which quotes `text`."""
+def _readings(text: str, said: str, metric: str) -> list[tuple[float, bool]]:
+    """Readings of `said`: (ratio, whether it grows with the printed number). Raises Unread, which quotes `text`."""
     found = leading_number(said)
     if sign := strange(said):
         raise Unread(f"found {sign} in {quoted(text)}, expected a factor such as 6x or 50 % faster")
@@ -235,13 +215,13 @@ def _readings(text: str, said: str, metric: str) -> tuple[list[tuple[float, bool
     sure = readings[metric == TIME]
     if not sure:
         raise Unread(f"found {quoted(text)}, expected a factor of {metric}, not of {TIME if metric == RATE else RATE}")
-    if part := needs == "x>" and size < 1:  # a part of it, as a percentage would be, and not a number of times
+    if needs == "x>" and size < 1:  # a part of it, as a percentage would be, and not a number of times
         as_rate = [each for each in sure if each is _same and metric == RATE]
         for row in _rows("%", words):
             sure = (*as_rate, *(row[3] if metric == TIME else row[2]))
     elif needs == "%" and size > 1:
         sure = DOUBLED.get(sure, sure)
-    return [(float(f"{each(size):.10g}"), each(1.01 * size) > each(size)) for each in sure], part
+    return [(float(f"{each(size):.10g}"), each(1.01 * size) > each(size)) for each in sure]
 
 
 def _rows(form: str, words: str) -> list[tuple[str, str, tuple[_Reading, ...], tuple[_Reading, ...]]]:
@@ -316,7 +296,7 @@ class PrintedRatio:
 def ratios(text: str, metric: str = RATE) -> list[PrintedRatio]:
     """Each ratio that a text may mean: `60%` of throughput is 1.6, 0.6 or 0.4, `3-5x` is 3 to 5. Raises Unread."""
     said, bound = _in_digits(plain(text))
-    readings = [_readings(text, end, metric)[0] for end in _ends(said)]
+    readings = [_readings(text, end, metric) for end in _ends(said)]
     if len({len(each) for each in readings}) > 1:
         raise Unread(f"found {quoted(text)}, expected a range with both ends in one form, such as 3-5x")
     pairs = list(zip(*readings, strict=True))

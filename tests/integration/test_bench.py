@@ -13,12 +13,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["cluster.py", "--replicates", "1"], "CPU s per GB"),
         (["jobs.py", "--replicates", "1"], "of the CPU time"),
         (["cephfs.py", "--starts", "1", "--repeats", "1"], "remount of"),
         (["chaos.py", "--kinds", "kill", "--times", "1", "--testbeds", "emulated"], "1 of 1 faults in"),
     ],
-    ids=("cluster", "jobs", "cephfs", "chaos"),
+    ids=("jobs", "cephfs", "chaos"),
 )
 def test_a_bench_runs(can_emulate, argv, said):
     script, *arguments = argv

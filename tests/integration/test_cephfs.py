@@ -288,9 +288,3 @@ def test_posix_on_a_folder_that_all_hosts_share(hosts):
         hosts.hosts[0].put(b"y", f"{site.mount}/data/file")
         assert hosts.hosts[-1].get(f"{site.mount}/data/file") == b"y"
     assert hosts.hosts[0].run(["ls", "/run/whitewire/site"]).stdout == b"theirs\n"
-
-
-def test_posix_on_a_folder_that_they_do_not_share(hosts):
-    with pytest.raises(UserError, match="oss1 does not see what mds wrote to /tmp"):
-        Posix(hosts, "/tmp").start()
-    assert hosts.hosts[0].run(["ls", "/tmp"]).stdout == b""

@@ -326,11 +326,6 @@ def test_a_transport_that_is_added_is_measured_without_the_links(finished):
 
 
 @pytest.mark.parametrize("part", ["network", "drives", "rdma"])
-def test_what_one_tool_measures_can_be_asked_for_by_itself(project, part):
-    assert jobs(snakemake(project, f"links_{part}", "--dry-run")) == {f"links_{part}": 1}
-
-
-@pytest.mark.parametrize("part", ["network", "drives", "rdma"])
 def test_what_one_tool_measured_is_measured_again_by_itself(finished, part):
     (results_of(finished) / "links" / f"{part}.json").unlink()
     assert jobs(snakemake(finished, f"links_{part}", "--dry-run")) == {f"links_{part}": 1}

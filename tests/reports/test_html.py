@@ -387,23 +387,3 @@ def test_data_can_be_downloaded(papers: list[Path], page_of) -> None:
             assert link.get_attribute("href").startswith("data:text/csv;base64,")
             file = link.get_attribute("data-file")
             assert (path.parent / file).is_file(), file
-
-
-def test_the_start_page_filters(reports_dir: Path, papers: list[Path], browser) -> None:
-    opened = Opened(browser, reports_dir / "index.html")
-    rows = opened.page.locator("#verdicts tbody tr")
-    total = rows.count()
-    assert total == sum(len(description(path)["claims"]) for path in papers)
-    opened.page.fill("#find", "no claim has such words")
-    assert opened.page.locator("#verdicts tbody tr:visible").count() == 0
-    assert opened.page.inner_text("#shown").startswith("0 of ")
-    opened.page.fill("#find", "")
-    verdict = opened.page.locator("#by-verdict option").nth(1).inner_text()
-    opened.page.select_option("#by-verdict", verdict)
-    visible = opened.page.locator("#verdicts tbody tr:visible")
-    assert 0 < visible.count() <= total
-    assert set(visible.locator(".badge").all_inner_texts()) == {verdict}
-    for path in papers:
-        assert opened.page.locator(f"a[href='{path.name}']").count() >= 1
-        assert (reports_dir / f"{path.stem}.pdf").is_file()
-    opened.page.context.close()

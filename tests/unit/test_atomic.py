@@ -22,8 +22,6 @@ from whitewire.records.journal import Journal
 from whitewire.records.manifest import manifest_faults
 from whitewire.records.reasons import Reason
 
-LONG = "a,b\n" * 100_000
-
 
 def test_a_file_is_replaced_in_one_step(tmp_path):
     path = tmp_path / "design.csv"

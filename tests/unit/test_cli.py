@@ -48,14 +48,6 @@ def refused(folder, *argv, **environ) -> str:
     return lines[0].removeprefix("whitewire: error: ")
 
 
-def edit(project, name, change):
-    path = project / "config" / name
-    data = quick_yaml.load(path.read_text())
-    change(data)
-    path.write_text(quick_yaml.dump(data, sort_keys=False, allow_unicode=True))
-
-
-PAPER = "papers/emulex-2012.yaml"
 DESIGN = "design --paper {} --testbed emulated --effort smoke --output d.csv"
 
 
@@ -76,48 +68,12 @@ def test_plan_counts_runs(project):
 
 
 def test_unknown_key_of_the_configuration(project):
-    edit(project, "config.yaml", lambda c: c.update(efort=c.pop("effort")))
+    path = project / "config" / "config.yaml"
+    path.write_text(path.read_text().replace("\neffort:", "\nefort:"))
     assert refused(project).endswith(
         "config/config.yaml: efort: found an unknown key, expected one of budget, effort, "
         'lanes, outliers, papers, seed, testbed; did you mean "effort"?'
     )
-
-
-def test_wrong_type(project):
-    edit(project, "config.yaml", lambda c: c.update(seed="soon"))
-    assert refused(project) == 'config/config.yaml: seed: found "soon" (text), expected a whole number'
-
-
-def test_rate_of_zero(project):
-    edit(project, "testbeds/emulated.yaml", lambda t: t["fabrics"]["1gbe"].update(rate_mbit_per_s=0))
-    said = refused(project)
-    assert said == "config/testbeds/emulated.yaml: fabrics.1gbe.rate_mbit_per_s: found 0, expected more than 0"
-
-
-def test_level_that_no_fabric_has(project):
-    edit(project, PAPER, lambda p: p["experiments"][0]["factors"]["fabric"].append("30gb"))
-    said = refused(project)
-    assert said.startswith(f"config/{PAPER}: experiments[0]")
-    assert '"30gb"' in said and "fabric" in said and "did you mean" in said
-
-
-def test_claim_that_names_a_missing_exhibit(project):
-    edit(project, PAPER, lambda p: p["claims"][0].update(exhibits=["fig99"]))
-    said = refused(project)
-    assert said.startswith(f"config/{PAPER}: claims[0]")
-    assert '"fig99"' in said and 'did you mean "fig' in said
-
-
-def test_misspelt_key_of_a_paper(project):
-    edit(project, PAPER, lambda p: p["experiments"][0].update(factor=p["experiments"][0].pop("factors")))
-    said = refused(project)
-    assert "experiments[0].factor: found an unknown key" in said and 'did you mean "factors"?' in said
-
-
-def test_experiment_twice(project):
-    edit(project, PAPER, lambda p: p["experiments"].append(p["experiments"][0]))
-    said = refused(project)
-    assert said.startswith(f"config/{PAPER}: experiments[") and "only once" in said
 
 
 def test_two_runs_with_one_id():
@@ -126,23 +82,6 @@ def test_two_runs_with_one_id():
     check_unique([{"run_id": "a"}, {"run_id": "b"}], "x.yaml")
     with pytest.raises(UserError, match='x.yaml: experiments: found 2 runs with the id "a", expected one'):
         check_unique([{"run_id": "a"}, {"run_id": "b"}, {"run_id": "a"}], "x.yaml")
-
-
-def test_paper_that_is_not_yaml(project):
-    (project / "config" / PAPER).write_text("%PDF-1.4\n\tnot yaml")
-    assert refused(project).startswith(f"config/{PAPER}: line ")
-
-
-def test_key_twice(project):
-    path = project / "config" / "config.yaml"
-    path.write_text(path.read_text() + "effort: full\n")
-    assert "the key 'effort' is given twice" in refused(project)
-
-
-def test_unknown_effort_paper_and_testbed(project):
-    assert 'did you mean "quick"?' in refused(project, EFFORT="quik")
-    assert 'did you mean "emulex-2012"?' in refused(project, PAPERS="emulex-2013")
-    assert "expected emulated" in refused(project, TESTBED="cluster").replace("one of ", "")
 
 
 def test_paper_without_document(project):
@@ -158,21 +97,9 @@ def test_no_user_namespaces_before_anything_starts(project, tmp_path_factory):
     assert said.startswith("user namespaces: refused: ") and "sysctl" in said
 
 
-def test_memory_too_small_before_anything_starts(project):
-    edit(project, "testbeds/emulated.yaml", lambda t: t["memory"].update(minimum_gib=100000))
-    assert "memory: " in refused(project)
-
-
 def test_missing_design(project):
     argv = "measure --paper emulex-2012 --testbed emulated --design none.csv --block b --output x/block.json"
     assert "none.csv: no such file" in refused(project, *argv.split())
-
-
-def test_unknown_paper_of_a_stage(project):
-    said = refused(
-        project, *["design", "--paper", "emulx", "--testbed", "emulated", "--effort", "quick", "--output", "d.csv"]
-    )
-    assert 'did you mean "emulex-2012"?' in said
 
 
 def test_design_runs_alone(project):

@@ -78,10 +78,6 @@ def files(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
-def test_make_reports_a_wrong_target():
-    assert made(["reports"]).returncode != 0
-
-
 @pytest.mark.parametrize("arguments", distinct("whitewire"), ids=" ".join)
 def test_whitewire(arguments):
     """One word alone names a stage, whose options may be documented elsewhere."""
@@ -90,12 +86,6 @@ def test_whitewire(arguments):
     else:
         with pytest.raises(SystemExit, match="^0$"):
             parser().parse_args([*arguments, "--help"])
-
-
-@pytest.mark.parametrize("arguments", [("doctor", "--testbde", "a"), ("measured", "--help")])
-def test_whitewire_reports_a_wrong_command(arguments):
-    with pytest.raises(SystemExit, match="^2$"):
-        parser().parse_args(arguments)
 
 
 def test_the_readme_names_the_scale_of_the_reference():

@@ -95,68 +95,6 @@ def test_a_millibit_is_not_read_from_a_paper():
         quantities.one("mb/sec")
 
 
-FACTORS = {
-    "6x": (6, '"6x the time" or "0.1667x the time"'),
-    "6": (6, '"6x the time"'),
-    "3.2X gain": (3.2, 0.3125),
-    "2.5x faster": (2.5, 0.4),
-    "4 times as fast": (4, 0.25),
-    "~1.48x faster": (1.48, 1 / 1.48),
-    "6 times faster than 1GbE": (6, 1 / 6),
-    "2-fold": (2, '"2x the time"'),
-    "3x slower": (1 / 3, 3),
-    "100x lower": (0.01, 0.01),
-    "2x the throughput": (2, "expected a factor of completion_time, not of throughput"),
-    "0.5x faster": ('"0.5x the throughput" or "1.5x the throughput"', '"0.5x the time" or "0.6667x the time"'),
-    "1/3 slower": ('expected "0.6667x the throughput" or "0.75x the throughput"', '"1.333x the time"'),
-    "1/3 less time": ("expected a factor of throughput, not of completion_time", 'expected "0.6667x the time"'),
-    "50%": ('expected "1.5x the throughput" or "0.5x the throughput":', 'expected "1.5x the time" or "0.5x the time":'),
-    "½ the time": ("expected a factor of throughput, not of completion_time", 0.5),
-    "1/2 the time": ("expected a factor of throughput, not of completion_time", 0.5),
-    "50 % faster": (1.5, '"0.5x the time" or "0.6667x the time"'),
-    "50% slower": ('"0.5x the throughput" or "0.6667x the throughput"', 1.5),
-    "200 % faster": ('"3x the throughput" or "2x the throughput"', '"0.3333x the time"'),
-    "+60 %": (1.6, 1.6),
-    "−40%": (0.6, 0.6),
-    "-40% latency": ("expected a factor of throughput", 0.6),
-    "60% higher throughput": (1.6, "expected a factor of completion_time"),
-    "60%": ('"1.6x the throughput" or "0.6x the throughput" or "0.4x the throughput"', '"1.6x the time"'),
-    "60 % less time": ("expected a factor of throughput, not of completion_time", 0.4),
-    "89.8% reduction in execution time": ("expected a factor of throughput", 0.102),
-    "23% less execution time than the current bytecode": ("expected a factor of throughput", 0.77),
-    "40% reduction": ('"0.6x the throughput" or "1.667x the throughput"', 0.6),
-    "60 % of the time": ("expected a factor of throughput", 0.6),
-    "2,5x": ("expected 2.5x or 2,500x", "expected 2.5x or 2,500x"),
-    "2,5x faster": ("expected 2.5x", "expected 2.5x"),
-}
-REFUSED = {
-    "3-5x": "a range", "3–5×": "a range", "3x to 5x": "a range", "1.5–2× faster": "a range",
-    "~40-50% faster": "a range", "25% to 45% faster": "a range", "2.4x - 3.2x": "a range", "19% - 25%": "a range",
-    "30%–2× faster": "a range", "up to 6x": "a bound", "more than 2.5x": "a bound", ">2x": "a bound", "10x+": "a bound",
-    "over 3x": "a bound", "nearly 2x": "a bound", "six times": "begins with a number", "twice as fast": "begins with",
-    "6х": "Cyrillic small letter ha", "6x²": "Superscript two", "6xx": "expected a factor", "0x": "expected a factor",
-    "-2x": "expected a factor", "12 µs": "expected a factor", "1/0 the time": "expected a factor", "": "begins with",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", FACTORS)
-def test_a_factor_is_read_or_its_readings_are_named(text):
-    for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):
-        if isinstance(right, str):
-            with pytest.raises(Unread) as error:
-                printed._factor(text, metric)
-            assert right in str(error.value)
-        else:
-            assert printed._factor(text, metric) == pytest.approx(right, rel=1e-9)
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_is_no_factor_is_refused(text):
-    for metric in (RATE, TIME):
-        with pytest.raises(Unread, match=REFUSED[text]):
-            printed._factor(text, metric)
-
-
 VENDORS = {
     "60%": (["1.6 times", "0.6 times", "0.4 times"], ["1.6 times", "0.6 times", "0.4 times"]),
     "+60%": (["1.6 times"], ["1.6 times"]),
@@ -218,8 +156,27 @@ VENDORS = {
     "40% reduction": (["0.6 times", "1.667 times"], ["0.6 times"]),
     "0.5x faster": (["0.5 times", "1.5 times"], ["0.5 times", "0.6667 times"]),
     "100x": (["100 times"], ["100 times", "0.01 times"]),
+    "6": (["6 times"], ["6 times", "0.1667 times"]),
+    "3.2X gain": (["3.2 times"], ["0.3125 times"]),
+    "6 times faster than 1GbE": (["6 times"], ["0.1667 times"]),
+    "2-fold": (["2 times"], ["2 times", "0.5 times"]),
+    "3x slower": (["0.3333 times"], ["3 times"]),
+    "100x lower": (["0.01 times"], ["0.01 times"]),
+    "1/3 slower": (["0.6667 times", "0.75 times"], ["1.333 times"]),
+    "50% slower": (["0.5 times", "0.6667 times"], ["1.5 times"]),
+    "200 % faster": (["3 times", "2 times"], ["0.3333 times", "0.5 times"]),
+    "−40%": (["0.6 times"], ["0.6 times"]),
+    "-40% latency": (None, ["0.6 times"]),
+    "60% higher throughput": (["1.6 times"], None),
+    "89.8% reduction in execution time": (None, ["0.102 times"]),
+    "23% less execution time than the current bytecode": (None, ["0.77 times"]),
+    "60 % of the time": (None, ["0.6 times"]),
     "fast": (None, None),
     "6х": (None, None),
+    "6x²": (None, None),
+    "6xx": (None, None),
+    "-2x": (None, None),
+    "12 µs": (None, None),
     "100% less time": (None, None),
     "1/0 the time": (None, None),
     "": (None, None),
@@ -250,23 +207,6 @@ def test_a_number_copied_from_a_vendors_sentence_is_read(case, metric):
             printed.ratios(case["printed"], metric)
     else:
         assert list(map(str, printed.ratios(case["printed"], metric))) == case[metric]
-
-
-@pytest.mark.parametrize("text", FACTORS)
-def test_a_sure_factor_is_the_only_reading(text):
-    for metric, right in zip((RATE, TIME), FACTORS[text], strict=True):
-        if not isinstance(right, str):
-            (found,) = printed.ratios(text, metric)
-            assert (found.low, found.high) == pytest.approx((right, right), rel=1e-9) and not found.bound
-
-
-def test_readings_that_a_refusal_names_are_read():
-    for text, nouns in (("60%", "throughput"), ("60%", "time"), ("6x", "time"), ("50% slower", "throughput")):
-        metric = TIME if nouns == "time" else RATE
-        with pytest.raises(Unread) as error:
-            printed._factor(text, metric)
-        for named in str(error.value).split('"')[3::2]:
-            assert printed._factor(named, metric) == pytest.approx(float(named.split("x")[0]))
 
 
 def test_answers_of_new_paper_are_read_or_refused():
@@ -310,23 +250,15 @@ def test_a_number_in_the_german_way_is_never_another(value, unit, space):
     assert 1 <= value < 1000 and found == (pytest.approx(value * 1000), unit)
 
 
-@given(st.integers(1, 99), st.integers(0, 99), st.sampled_from(("{},{}x", "{},{} GB/s", "{}-{}x", "{}–{} MB/s")))
+@given(st.integers(1, 99), st.integers(0, 99), st.sampled_from(("{},{} GB/s", "{}–{} MB/s")))
 def test_commas_and_ranges_are_never_one_number(first, second, form):
-    text = form.format(first, second)
     with pytest.raises(Unread):
-        printed._factor(text) if text.endswith("x") else quantities.amount(text)
-
-
-@given(st.floats(1.01, 1000).map(lambda n: float(f"{n:.4g}")), st.sampled_from((RATE, TIME)))
-def test_a_factor_that_is_printed_is_read_back(ratio, metric):
-    noun = printed.NOUNS[metric]
-    assert printed._factor(f"{ratio}x the {noun}", metric) == ratio
-    assert printed._factor(f"{ratio}× faster", RATE) == pytest.approx(1 / printed._factor(f"{ratio}x faster", TIME))
+        quantities.amount(form.format(first, second))
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused_in_one_line(text):
-    for read in (quantities.amount, printed._factor, printed.ratios):
+    for read in (quantities.amount, printed.ratios):
         try:
             read(text)
         except Unread as error:

@@ -17,7 +17,7 @@ ANALYSES = [
 rule analysis:
     """From the tables and the paper's claims to estimates, verdicts, model predictions and the audit."""
     input:
-        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=results.TIDY_FILES),
         f"{RESULTS}/{{paper}}/logs/tidy.done",
         paper="config/papers/{paper}.yaml",
         testbed=f"config/testbeds/{plan.testbed}.yaml",

@@ -19,7 +19,7 @@ STYLE = program_files(
 rule paper:
     """From a paper's document and tables to its report in HTML and PDF, its brief, figures with data, and badges."""
     input:
-        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES),
+        expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=results.TIDY_FILES),
         expand(f"{RESULTS}/{{{{paper}}}}/analysis/{{table}}", table=ANALYSES),
         expand(
             f"{RESULTS}/{{{{paper}}}}/logs/{{stage}}.done", stage=["tidy", "analysis"]

@@ -1,22 +1,6 @@
 # Tables and page about the testbed's links, drives, RDMA ports and transports (links.smk), and about trust in it
 # (trust.smk) if that was measured.
 
-LINKS_TABLES = [
-    "hosts.csv",
-    "fabrics.csv",
-    "links.csv",
-    "pairs.csv",
-    "ways.csv",
-    "drives.csv",
-    "probes.csv",
-    "rdma.csv",
-    "transports.csv",
-    "outliers.csv",
-    "left_out.csv",
-    "fit.csv",
-    "datapackage.json",
-]
-
 
 localrules:
     links_tables,
@@ -32,7 +16,7 @@ rule links_tables:
         papers=expand("config/papers/{paper}.yaml", paper=plan.papers),
         program=program("tidy.links"),
     output:
-        update(expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES)),
+        update(expand(f"{RESULTS}/links/tables/{{table}}", table=results.LINKS_FILES)),
         done=touch(f"{RESULTS}/logs/links-tables.done"),
     log:
         f"{RESULTS}/logs/links-tables.log",
@@ -54,7 +38,7 @@ rule links_tables:
 rule testbed_page:
     """From the tables of links to the testbed's page in HTML and PDF."""
     input:
-        expand(f"{RESULTS}/links/tables/{{table}}", table=LINKS_TABLES),
+        expand(f"{RESULTS}/links/tables/{{table}}", table=results.LINKS_FILES),
         f"{RESULTS}/logs/links-tables.done",
         document="paper/testbed.qmd",
         style=STYLE,

@@ -1,25 +1,5 @@
 # Stage 3: raw output becomes long tables. When parsers change, raw results are read again.
 
-TABLES = [
-    "runs.csv",
-    "series.csv.gz",
-    "operations.csv",
-    "probes.csv",
-    "drives.csv",
-    "rdma.csv",
-    "topology.csv",
-    "placement.csv",
-    "floors.csv",
-    "phases.csv",
-    "treatments.csv",
-    "unavailable.csv",
-    "left.csv",
-    "marks.csv",
-    "asked.csv",
-    "scale.csv",
-    "datapackage.json",
-]
-
 
 rule tidy:
     """From all blocks of a paper to tables that a data package describes column by column.
@@ -35,7 +15,9 @@ rule tidy:
         or f"{RESULTS}/{wildcards.paper}/design.csv",
         program=program("tidy.tables"),
     output:
-        update(expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=TABLES)),
+        update(
+            expand(f"{RESULTS}/{{{{paper}}}}/tidy/{{table}}", table=results.TIDY_FILES)
+        ),
         done=touch(f"{RESULTS}/{{paper}}/logs/tidy.done"),
     log:
         f"{RESULTS}/{{paper}}/logs/tidy.log",

@@ -6,20 +6,6 @@ localrules:
     trust,
 
 
-TRUST_TABLES = [
-    "summary.csv",
-    "links.csv",
-    "ratio.csv",
-    "coverage.csv",
-    "same.csv",
-    "scales.csv",
-    "load.csv",
-    "lanes.csv",
-    "order.csv",
-    "datapackage.json",
-]
-
-
 rule trust_measured:
     """From the testbed alone to raw results of links and runs whose right answer is known.
 
@@ -56,7 +42,7 @@ rule trust_tables:
         record=f"{RESULTS}/trust/trust.json",
         program=program("analysis.trust"),
     output:
-        update(expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES)),
+        update(expand(f"{RESULTS}/trust/tables/{{table}}", table=results.TRUST_FILES)),
         done=touch(f"{RESULTS}/logs/trust-tables.done"),
     log:
         f"{RESULTS}/logs/trust-tables.log",
@@ -81,5 +67,5 @@ rule trust_tables:
 rule trust:
     """Those tables, and nothing else."""
     input:
-        expand(f"{RESULTS}/trust/tables/{{table}}", table=TRUST_TABLES),
+        expand(f"{RESULTS}/trust/tables/{{table}}", table=results.TRUST_FILES),
         f"{RESULTS}/logs/trust-tables.done",

@@ -103,12 +103,12 @@ def effect(values: pd.Series, cells: pd.Series, blocks: pd.Series, lanes: pd.Ser
 
 
 @lru_cache
-def _tukey(confidence: float, count: int, freedom: float) -> float:
-    """Quantile of the studentized range, which SciPy integrates anew each time."""
-    return float(scipy.stats.studentized_range.ppf(confidence, count, freedom))
+def _tukey(count: int, freedom: float) -> float:
+    """95 % quantile of the studentized range, which SciPy integrates anew each time."""
+    return float(scipy.stats.studentized_range.ppf(0.95, count, freedom))
 
 
-def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence: float = 0.95) -> Difference | None:
+def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series) -> Difference | None:
     """Difference between the lanes of one block; None where it cannot be estimated."""
     found = _fit(np.log(values.to_numpy(dtype=float)), cells.to_numpy(), lanes.to_numpy())
     if found is None:
@@ -119,6 +119,6 @@ def difference(values: pd.Series, cells: pd.Series, lanes: pd.Series, confidence
         top, bottom = 1, 0
     covariance = found.covariance
     error = math.sqrt(max(0.0, covariance[top, top] + covariance[bottom, bottom] - 2 * covariance[top, bottom]))
-    width = _tukey(confidence, count, found.freedom) / math.sqrt(2) * error
+    width = _tukey(count, found.freedom) / math.sqrt(2) * error
     apart = float(found.effects[top] - found.effects[bottom])
     return Difference(count, *(math.expm1(each) for each in (apart, apart - width, apart + width)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,6 @@ def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed
         paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows]
     )
     return interim.at_tables(paper, testbed, effort_of(block.name), runs, overheads, unavailable, _seed(), only)
-
-
-def tables_of(paper: Paper, block: Path, designed: Collection[str] | None = None
-              ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """Rows of tidy/runs.csv and tidy/floors.csv for a block's folder as it is now; of all runs, or of the given ids."""
-    return as_read(paper, *tables.so_far(paper, block, designed))
 
 
 def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]

@@ -602,7 +602,7 @@ class Drift:
     p_value: float
 
 
-def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = synthetic.SEED) -> Drift | None:
+def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray) -> Drift | None:
     """Common slope of logarithms on places within cells; None if no cell has two places.
 
     The interval is Student's, with an error that allows each cell its own scatter; the p-value comes from permutations
@@ -621,7 +621,7 @@ def drift(place: np.ndarray, logs: np.ndarray, cells: np.ndarray, seed: int = sy
     left = (y - slope * x) * np.sqrt(counts / (counts - 1))[index]
     error = math.sqrt(float(np.sum((x * left) ** 2))) / square
     half = float(scipy.stats.t.ppf(0.975, freedom)) * error
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = np.random.Generator(np.random.PCG64(synthetic.SEED))
     # Runs in a random order, sorted by cell: a permutation within each.
     own = np.argsort(index, kind="stable")
     x, y, index = x[own], y[own], index[own]

@@ -72,7 +72,9 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
     for index, sweep in enumerate(raw.get("sweeps", [])):
-        _check_sweep(paper, f"sweeps[{index}] ({sweep['id']})", sweep)
+        # `sweeps.check_sweeps` tests their values.
+        given = {**sweep.get("arguments", {}), **sweep["vary"]}
+        claim_checks.check_arguments(paper, f"sweeps[{index}] ({sweep['id']}).arguments", sweep["model"], given)
     for key, why in problems_of_units(paper):
         raise UserError(f"{shown(paper.path)}: {key}: {why}")
 
@@ -366,10 +368,3 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
             raise _fault(paper, f"{where}.{bounds[0]}", check[bounds[0]], "printed beside it, to compare with")
         if len(bounds) > 1:
             raise _fault(paper, f"{where}.{bounds[1]}", check[bounds[1]], f"nothing beside {bounds[0]}")
-
-
-def _check_sweep(paper: Paper, key: str, sweep: Mapping[str, Any]) -> None:
-    """Its model has these arguments and needs no others. `sweeps.check_sweeps` tests their values."""
-    claim_checks.check_arguments(
-        paper, f"{key}.arguments", sweep["model"], {**sweep.get("arguments", {}), **sweep["vary"]}
-    )

@@ -53,6 +53,7 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
     spec = paper.experiments[experiment]
     drive = hardware_of(spec, levels)
     data_fraction = file_bytes / workload_of(spec["workload"]).whole_bytes(parameters)
+    memory = Drive.scaled(drive, 1, "", data_fraction) if drive else Drive.none()
     return PutCell(
         link,
         int(parameter(parameters, "clients")),
@@ -68,13 +69,9 @@ def model_cell(paper: Paper, experiment: str, levels: Mapping[str, Any], link: f
         float(drive.get("cache_bytes", 0)),
         writer_mb_per_s=float(drive.get("writer_mb_per_s", maxmin.UNLIMITED)),
         local=on_datanodes(parameters),
-        **_of_memory(Drive.scaled(drive, 1, "", data_fraction) if drive else Drive.none()),
+        background_bytes=memory.background,
+        limit_bytes=memory.limit,
     )
-
-
-def _of_memory(drive: Drive) -> dict[str, float]:
-    """A node's memory as arguments of the max-min model's cell."""
-    return {"background_bytes": drive.background, "limit_bytes": drive.limit}
 
 
 @lru_cache(maxsize=1024)

@@ -72,7 +72,8 @@ def prepare_tree(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
         _say(f"{len(changed)} scripts made Python 3")
         values = check_values(tree, commit, changed)
         built, not_built = build(tree, parser.values(conf), hadoop)
-        found = Prepared(commit, digest, release, source or SOURCE, _python(), _converter(), values, built, not_built)
+        python = ".".join(map(str, sys.version_info[:3]))
+        found = Prepared(commit, digest, release, source or SOURCE, python, _converter(), values, built, not_built)
         for program in not_built:
             _say(f"left out: {found.lacks(program)}")
         (new / DESCRIPTION).write_text(atomic.as_json(asdict(found)))
@@ -205,10 +206,6 @@ def _is_python_2(text: str) -> bool:
     except SyntaxError:
         return True
     return False
-
-
-def _python() -> str:
-    return ".".join(map(str, sys.version_info[:3]))
 
 
 def _converter() -> str:

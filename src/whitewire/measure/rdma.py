@@ -31,6 +31,8 @@ _ATTEMPTS = 5
 """Attempts at a test of one message size: perftest's clock calibration sometimes fails, mostly on a busy machine."""
 _SECONDS, SLOWER = 60.0, 20.0
 """A test may take _SECONDS, plus SLOWER times what its bytes need at the port's rate."""
+_LISTENS_S = 20.0
+"""Longest wait until a server listens."""
 SETTLE = 1.0
 """Seconds until a server that waits with rdma_cm is ready: no list of the host shows when it is."""
 
@@ -224,17 +226,17 @@ def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: 
     return rows[0]
 
 
-def _await(end: Endpoint, server: Process, tcp_port: int, patience: float = 20.0) -> None:
+def _await(end: Endpoint, server: Process, tcp_port: int) -> None:
     """Wait until the server listens. A test connection would be its only client, so sockets are looked at instead."""
     if end.rdma_cm:
         time.sleep(SETTLE)
         server.check()
         return
-    deadline = time.monotonic() + patience
-    while not listens(end.host.run(perftest.sockets(), timeout=patience).stdout.decode(errors="replace"), tcp_port):
+    deadline = time.monotonic() + _LISTENS_S
+    while not listens(end.host.run(perftest.sockets(), timeout=_LISTENS_S).stdout.decode(errors="replace"), tcp_port):
         server.check()
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{server.name}: no socket at port {tcp_port} after {patience:.0f} s")
+            raise TimeoutError(f"{server.name}: no socket at port {tcp_port} after {_LISTENS_S:.0f} s")
         time.sleep(0.05)
 
 

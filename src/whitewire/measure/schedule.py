@@ -84,11 +84,11 @@ class Planned:
 
 
 def plan_fabrics(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,
-                 longest: float, least: float = _LEAST_S) -> tuple[list[Planned], list[str]]:  # fmt: skip
+                 longest: float) -> tuple[list[Planned], list[str]]:  # fmt: skip
     """The plans of fabrics that together take `budget` seconds, and what is left out, with the reason.
 
     The first fabrics get the most: every pair with one stream, then with all numbers of streams. Tests are as long as
-    time allows, from `least` to `longest` seconds. The last fabrics are left out while rings alone take more than half
+    time allows, from _LEAST_S to `longest` seconds. The last fabrics are left out while rings alone take more than half
     of the time; the first fabric's ring is measured even if it does not fit.
     """
     fabrics = list(wanted)
@@ -102,15 +102,15 @@ def plan_fabrics(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], b
     def cost(plans: Sequence[Planned]) -> float:
         return sum(each.cost(hosts, overhead) for each in plans)
 
-    while len(fabrics) > 1 and (takes := cost(made(["ring"] * len(fabrics), least))) > RINGS * budget:
+    while len(fabrics) > 1 and (takes := cost(made(["ring"] * len(fabrics), _LEAST_S))) > RINGS * budget:
         dropped.insert(0, f"{fabrics.pop().name}: with it each host and its neighbours alone would take {takes:.0f} s")
     depths: list[Depth] = ["ring"] * len(fabrics)
     for deeper in DEPTHS[1:]:
         for place, each in enumerate(fabrics):
             tried = [*depths[:place], deeper, *depths[place + 1 :]]
-            if DEPTHS.index(deeper) <= DEPTHS.index(each.deepest) and cost(made(tried, least)) <= budget:
+            if DEPTHS.index(deeper) <= DEPTHS.index(each.deepest) and cost(made(tried, _LEAST_S)) <= budget:
                 depths = tried
-    seconds = _longest(lambda each: cost(made(depths, each)) <= budget, min(least, longest), longest)
+    seconds = _longest(lambda each: cost(made(depths, each)) <= budget, min(_LEAST_S, longest), longest)
     plans = made(depths, seconds)
     left = [why for each, of in zip(plans, fabrics, strict=True) for why in _left(each, of, hosts, overhead)]
     return plans, [*left, *dropped]

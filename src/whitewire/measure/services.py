@@ -58,7 +58,7 @@ class Services:
         above: CephFs | Posix | None = None
         if any(run.store["kind"] == "cephfs" for run in self.runs):
             own = testbed.capabilities.starts_file_system
-            above = CephFs(testbed, drive.rate, self.logs) if own else self._mounted()
+            above = CephFs(testbed, drive.rate, self.logs) if own else Posix(testbed, self.config["mount"]["path"])
         if "cluster" in self.config:
             site = self.config["cluster"]
             there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
@@ -85,10 +85,6 @@ class Services:
             # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
             values |= {"dfs.namenode.redundancy.considerLoad": False}
         return values
-
-    def _mounted(self) -> Posix:
-        """The parallel file system that a site has mounted."""
-        return Posix(self.testbed, self.config["mount"]["path"])
 
 
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"

@@ -32,15 +32,15 @@ _GLANCE_S, STEADY = 0.02, (0.2, 0.8)
 """Seconds between two readings of counters; range of a test's bytes, as shares, over which its rate is taken."""
 
 
-def steady_rate(times: Sequence[float], total: Sequence[float], within: tuple[float, float] = STEADY) -> float:
-    """Mbit/s of cumulative bytes (at times in seconds) between two shares of their total; NaN if nothing came."""
+def steady_rate(times: Sequence[float], total: Sequence[float]) -> float:
+    """Mbit/s of cumulative bytes (at times in seconds), between two shares of their total; NaN if nothing came."""
     when, seen = np.asarray(times, dtype=float), np.asarray(total, dtype=float) - total[0]
     if len(when) < 3 or seen[-1] <= 0:
         return math.nan
     # Of readings with the same count keep only the last: nothing came between them.
     keep = np.append(np.diff(seen) > 0, True)
-    first, last = (float(np.interp(share * seen[-1], seen[keep], when[keep])) for share in within)
-    return (within[1] - within[0]) * float(seen[-1]) * 8e-6 / (last - first) if last > first else math.nan
+    first, last = (float(np.interp(share * seen[-1], seen[keep], when[keep])) for share in STEADY)
+    return (STEADY[1] - STEADY[0]) * float(seen[-1]) * 8e-6 / (last - first) if last > first else math.nan
 
 
 class Counters(Repeated):

@@ -120,7 +120,8 @@ def render_document(
         if is_paper(qmd.stem):
             write_badges(_verdicts_of(results_dir, qmd.stem), papers.get(f"{qmd.stem}.yaml", {}), scratch / "badges")
             _publish_folder(scratch / "badges", output_dir / "badges" / qmd.stem)
-        published = [_publish(made[name], output_dir / f"{qmd.stem}.{name}") for name in formats]
+        # Each in one step, so that a reader never opens half a report.
+        published = [atomic.write(output_dir / f"{qmd.stem}.{name}", made[name].read_bytes()) for name in formats]
     if damaged:
         raise LeftOut([fault for faults in damaged.values() for fault in faults])
     return published
@@ -367,11 +368,6 @@ def _with_sources(page: Path, document: str, reports: Path) -> None:
         if f'data-file="{file}"' in text:
             (reports / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / f"{label}.csv", reports / file)
-
-
-def _publish(made: Path, target: Path) -> Path:
-    """Put the finished file in its place in one step, so that a reader never opens half a report."""
-    return atomic.write(target, made.read_bytes())
 
 
 def _publish_folder(made: Path, target: Path) -> None:

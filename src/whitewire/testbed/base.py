@@ -38,12 +38,8 @@ _PATIENCE = 180.0
 """Longest wait for a daemon to be ready, in seconds: many times what a whole cluster takes on an average machine."""
 
 
-def frame_share(mtu: int = MTU) -> float:
-    """Share of TCP payload in a full Ethernet frame (counted without checksum, as shapers and interfaces do)."""
-    return (mtu - HEADERS) / (mtu + ETHERNET)
-
-
-FRAME_SHARE = frame_share()
+FRAME_SHARE = (MTU - HEADERS) / (MTU + ETHERNET)
+"""Share of TCP payload in a full Ethernet frame (counted without checksum, as shapers and interfaces do)."""
 
 
 class ProcessDied(RuntimeError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import http
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NotRequired, TypedDict
 
 from whitewire.tools import Unreadable, in_one_line
@@ -145,7 +145,11 @@ def job(answers: Mapping[str, Any]) -> _Job:
                 for counter in several(group["counter"])
                 if counter["totalCounterValue"] != UNKNOWN_COUNT
             },
-            "tasks": [_task(attempt) for answer in answers["attempts"] for attempt in _attempts(answer)],
+            "tasks": [
+                _task(attempt)
+                for answer in answers["attempts"]
+                for attempt in several(answer["taskAttempts"]["taskAttempt"])
+            ],
         }
     except KeyError as missing:
         raise Unreadable(f"history server: its answer lacks {missing}") from None
@@ -168,10 +172,6 @@ def settings_of_answer(answer: Mapping[str, Any], names: Collection[str]) -> dic
 def setting_text(value: object) -> str:
     """A setting's value as Hadoop writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _attempts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return several(answer["taskAttempts"]["taskAttempt"])
 
 
 def several(found: Any) -> list[Any]:

@@ -27,7 +27,6 @@ from whitewire.workloads import METRICS, unit_of
 
 TEMPLATE = HOME / "docs" / "template"
 _TESTBED = "emulated"
-MADE_UP = "made-up-2026"
 _GO_ON = """\
 `make docs` writes every key to build/docs/keys.md. Go on by
 # docs/use/add-a-paper.md: further values and claims, the testbed as it is printed, an audit, your own experiments.

@@ -1,17 +1,24 @@
-"""State of a testbed's results, as rules of the workflow ask for it."""
+"""Files and state of a testbed's results, as rules of the workflow ask for them."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
+from whitewire.analysis.trust import OF_TRUST
 from whitewire.description.testbed import load_testbed
 from whitewire.measure import survey_plan
 from whitewire.paths import root
+from whitewire.records.checked import PACKAGE
 from whitewire.records.links import LINKS_FOLDER, TransportPlan
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.text import canonical
+from whitewire.tidy.tables import LINKS_COLUMNS, TABLES
 from whitewire.workflow.plan import Plan
+
+TIDY_FILES = ("runs.csv", *TABLES, PACKAGE)
+LINKS_FILES = (*LINKS_COLUMNS, PACKAGE)
+TRUST_FILES = (*OF_TRUST, PACKAGE)
 
 
 def has_verdicts(testbed: str) -> bool:

@@ -150,17 +150,6 @@ def test_a_verdict_that_rests_on_a_sign_needs_significance_after_correction():
     assert claims.corrected(claims.REPRODUCED, p_holm=None, **sizeless)[0] == claims.REPRODUCED
 
 
-def test_an_empty_table_gives_every_claim_a_verdict(complete, modelled):
-    table, _ = analyse._verdicts(LOADED, Runs(complete[:0], LOADED), Runs(modelled, LOADED), "emulated")
-    assert len(table) == 42
-    by_route = table.groupby("route")["verdict"].agg(set).to_dict()
-    assert by_route["emulated"] == {claims.INCONCLUSIVE}
-    assert by_route["arithmetic"] == {claims.CONSISTENT, claims.INCONSISTENT}
-    assert by_route[claims.NOT_TESTABLE] == {claims.NOT_TESTABLE}
-    needed = table[table["verdict"] == claims.INCONCLUSIVE]["runs_needed"]
-    assert needed.isin([1, 3, 6]).all()
-
-
 def test_smoke_decides_the_headline_and_shows_estimates_of_others(modelled):
     smoke = Runs(runs(LOADED, "smoke"), LOADED)
     table, _ = analyse._verdicts(LOADED, smoke, Runs(modelled, LOADED), "emulated")

@@ -200,10 +200,6 @@ def test_rates_are_those_of_claims_without_a_second_cell_and_of_readings():
     assert set(one) == set(two) == set(RATES_TABLE)
 
 
-def test_no_set_makes_empty_shares():
-    assert [row["measured"] for row in calibration._summary([])] == [0, 0, 0]
-
-
 def test_assumptions_are_those_of_set_up_drives_and_writers_and_what_is_not_stated():
     raw = {
         "testbed": {"assumed": {"copies": "three, Hadoop's own"}, "not_stated": ["runs"]},
@@ -224,14 +220,6 @@ def test_assumptions_are_those_of_set_up_drives_and_writers_and_what_is_not_stat
         "copies": "three, Hadoop's own", "a, c: drive: rate_mb_per_s": "SATA", "b: ssd: count": "one",
         "c: writer: rate_mb_per_s": "a put", "runs": "not stated by the source",
     }  # fmt: skip
-
-
-def test_tables_are_written_with_a_manifest(tmp_path):
-    calibration._write(tmp_path / "analysis", rows_of("a"), [])
-    assert checked.analysis(tmp_path / "analysis") == []
-    text = (tmp_path / "analysis" / "calibration.csv").read_text()
-    assert [row["claim"] for row in csv.DictReader(io.StringIO(text))] == [each["id"] for each in CLAIMS]
-    assert "calibration.csv" in json.loads((tmp_path / "analysis" / "manifest.json").read_text())["files"]
 
 
 @pytest.fixture
@@ -266,6 +254,9 @@ def read(results, name):
 
 def test_tables_are_made_of_all_sets_and_of_the_verdicts_that_there_are(results):
     write_calibration_tables(results)
+    folder = results / "calibration" / "analysis"
+    assert checked.analysis(folder) == []
+    assert "calibration.csv" in json.loads((folder / "manifest.json").read_text())["files"]
     rows = read(results, "calibration.csv")
     assert {row["paper"] for row in rows} == {path.stem for path in SETS}
     (row,) = (row for row in rows if row["inside"])

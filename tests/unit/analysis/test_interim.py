@@ -170,8 +170,6 @@ def test_where_no_run_helps_a_claim_is_done(complete):
     known = Runs(none, LOADED, analyses=PLANNED, fabrics=["1gbe"])
     found = interim.judge_interim(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
-    row = {"verdict": claims.INCONCLUSIVE, "runs_help": False}
-    assert claims.Verdict(row["verdict"], "", runs_help=False).runs_needed is None
 
 
 def test_more_analyses_ask_for_more(complete):

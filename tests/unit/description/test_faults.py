@@ -406,22 +406,14 @@ def test_what_is_right_passes(change, tmp_path):
     assert said(tmp_path, change) == ""
 
 
-def test_a_paper_without_experiments_needs_neither_replicates_nor_scale(tmp_path):
-    def without(data: dict) -> None:
-        for key in ("experiments", "controls", "replicates", "scale", "blocks"):
-            data.pop(key)
-        data["claims"] = data["claims"][1:3]
-        data["finding"] = data["headline"] = "N-C02"
-
-    assert said(tmp_path, without) == ""
+def without_experiments(data: dict) -> None:
+    for key in ("experiments", "controls", "replicates", "scale", "blocks"):
+        data.pop(key)
+    data["claims"] = data["claims"][1:3]
+    data["finding"] = data["headline"] = "N-C02"
 
 
-def test_without_replicates_there_are_no_looks(tmp_path):
-    def without(data: dict) -> None:
-        for key in ("experiments", "controls", "replicates", "scale", "blocks"):
-            data.pop(key)
-        data["claims"] = data["claims"][1:3]
-        data["finding"] = data["headline"] = "N-C02"
-        data["looks"] = {"quick": [3, 6]}
-
-    assert said(tmp_path, without) == 'looks: found {"quick": [3, 6]}, expected none, since there are no replicates'
+def test_a_paper_without_experiments_needs_neither_replicates_nor_scale_and_has_no_looks(tmp_path):
+    assert said(tmp_path, without_experiments) == ""
+    line = said(tmp_path, lambda d: (without_experiments(d), d.update(looks={"quick": [3, 6]})))
+    assert line == 'looks: found {"quick": [3, 6]}, expected none, since there are no replicates'

@@ -60,25 +60,6 @@ def parts(node):
             yield from parts(value)
 
 
-@pytest.mark.parametrize("name", ["config", "paper", "testbed"])
-def test_every_key_is_described_and_examples_are_valid(name):
-    schema = files.schema(name)
-    kinds = [part["then"] for part in schema.get("allOf", [])]  # of a testbed: no keys of its own
-    keys = [
-        (key, part) for each in parts({**schema, "allOf": kinds}) for key, part in each.get("properties", {}).items()
-    ]
-    assert len(keys) >= 4
-    for key, part in keys:
-        described = part.get("description", "")
-        assert described.endswith((".", "?")), f"{key}: {described or 'no description'}"
-        assert len(described.split()) > 1, f"{key}: {described}"
-        assert described.rstrip(".").lower() != key.replace("_", " "), key
-        # In the schema of the whole, so that references are known.
-        validator = jsonschema.Draft202012Validator(schema).evolve(schema={**part, "$defs": schema.get("$defs", {})})
-        for example in part.get("examples", []):
-            assert validator.is_valid(example), f"{key}: {example}"
-
-
 @pytest.mark.parametrize("name", ["config", "paper", "testbed", "new-paper"])
 def test_patterns_are_of_whole_texts_and_counts_have_an_end(name):
     for part in parts(files.schema(name)):
@@ -169,10 +150,8 @@ def test_wrong_values(testbed, keys, value, said):
     [
         ("a: [1, 2", "not valid YAML"),
         ("a: 1\nb: 2\na: 3\n", "line 3, column 1: not valid YAML: the key 'a' is given twice"),
-        ("", "found an empty file, expected YAML with keys"),
         ("just words", 'found text ("just words"), expected YAML with keys'),
         ("- 1\n- 2\n", "found a list ([1, 2]), expected YAML with keys"),
-        ("a: !!python/object:os.system {}\n", "not valid YAML"),
         ("? [a, b]\n: 1\n", "line 1, column 3: not valid YAML: a key is a list"),
     ],
 )

@@ -79,10 +79,3 @@ def test_no_key_of_a_schema_is_left_out():
         assert there <= documented, there - documented
         below = [place for place in properties(schema) if "oneOf" not in place and "if" not in place]
         assert sum(of == name and not key.place.startswith("test") for of, key in ALL) == len(below)
-
-
-def test_a_key_without_an_example_is_reported():
-    with pytest.raises(KeyError):
-        keys.example({}, {"type": "integer", "description": "A number."})
-    bad = jsonschema.Draft202012Validator({"type": "integer"})
-    assert list(bad.iter_errors("a")), "an example is held against its key"

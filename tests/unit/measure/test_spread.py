@@ -177,16 +177,20 @@ def test_a_run_that_is_made_again_stays_in_the_lane_of_its_round(of_two):
     assert len(list(block.journal.invalid.iterdir())) == 10
 
 
-@pytest.mark.parametrize("after", [1, 4])
-def test_what_a_killed_process_had_begun_is_made_by_the_other(of_two, after):
+def cannot_go_on(session, run):
+    raise CannotMake("a drive is too slow")
+
+
+@pytest.mark.parametrize(("after", "end"), [(1, die), (4, die), (1, cannot_go_on)])
+def test_what_a_lane_that_ends_had_begun_is_made_by_the_other(of_two, after, end):
     count = []
 
-    def die_later(session, run):
+    def end_later(session, run):
         count.append(run)
         if len(count) > after:
-            die(session, run)
+            end(session, run)
 
-    block = Toys(of_two, 10, of_worker=die_later)
+    block = Toys(of_two, 10, of_worker=end_later)
     assert not block.measure().left
     rounds = block.by_round()
     assert all(len(own) == len(CELLS) for own in rounds.values())
@@ -241,21 +245,6 @@ def test_a_block_that_has_not_begun_gets_the_free_lane(of_two, monkeypatch):
     assert lanes.free() == 2
 
 
-def test_a_round_of_a_lane_that_cannot_go_on_is_made_by_the_other(of_two):
-    count = []
-
-    def fail(session, run):
-        count.append(run)
-        if len(count) > 1:
-            raise CannotMake("a drive is too slow")
-
-    block = Toys(of_two, 10, of_worker=fail)
-    assert not block.measure().left
-    rounds = block.by_round()
-    assert all(len(own) == len(CELLS) for own in rounds.values())
-    assert sum(own.count(os.getpid()) for own in rounds.values()) == 10 * len(CELLS) - 1
-
-
 def test_at_another_k_every_round_is_made_again_whichever_lane_had_it(of_two):
     heavy = []
 
@@ -281,22 +270,17 @@ def test_a_lane_that_starts_late_makes_its_round_though_others_disturb_its_first
 
 
 def test_what_a_lane_left_stays_left_and_the_lane_does_not_come_back(of_two):
-    block = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET)))
-    left = block.measure().left
-    assert list(left.values()) == [Reason(BUDGET)] * 2
-    assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
-
-
-def test_a_lane_says_nothing_of_rounds_that_it_does_not_make(of_two):
-    """It has no time for its second round, which another lane may make, or an analysis may find not needed."""
-    block, left = Toys(of_two, 12, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET))), []
+    """It says nothing of its second round, which another lane may make, or an analysis may find not needed."""
+    said = set()
 
     def listen(session, run):
-        left.extend(run_id for worker in session.team.workers for run_id in worker.report.left)
+        said.update(run_id for worker in session.team.workers for run_id in worker.report.left)
 
-    block.happens = listen
-    block.measure()
-    assert len({*left}) == 2
+    block = Toys(of_two, 12, happens=listen, of_worker=lambda session, run: session.turns.leave(Reason(BUDGET)))
+    left = block.measure().left
+    assert len(said) == 2
+    assert list(left.values()) == [Reason(BUDGET)] * 2
+    assert len({block.plan.rounds().of[run_id] for run_id in left}) == 1
 
 
 def test_what_a_lane_lacks_is_left_and_not_waited_for(of_two):

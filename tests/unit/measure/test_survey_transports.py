@@ -25,7 +25,6 @@ from whitewire.tools.rdma_counters import Moved, PortCounters
 RSOCKETS = {"kind": "rdma", "preload": ["librspreload.so"], "java": ["-Dpoll=yes"]}
 POLL = {"kind": "tcp", "java": ["-Dpoll=yes"]}
 WITH = CONFIG | {"transports": {"poll": POLL, "rsockets": RSOCKETS}}
-FRAME = 1514
 
 
 class OverAny(Replaying):

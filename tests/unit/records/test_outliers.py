@@ -1,6 +1,5 @@
 """What is beyond its bound is named with its likely cause, and nothing else is."""
 
-import json
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whitewire.records import outliers
-from whitewire.records.outliers import Outlier, Way, outliers_of_links
+from whitewire.records.outliers import Way, outliers_of_links
 from whitewire.tools import fio
 from whitewire.tools.iperf3 import iperf3_result
 
@@ -282,7 +281,3 @@ def test_a_slow_pair_of_rdma_ports():
     (found,) = outliers.of_rdma([rdma("a", 1000), rdma("b", 1010), rdma("c", 400)], 0.1)
     assert (found.subject, found.stops) == ("c to x", False)
     assert outliers.of_rdma([rdma("a", 1000), rdma("b", 400)], 0.1) == []
-
-
-def test_outliers_can_be_written_as_a_table():
-    assert json.dumps(Outlier("pair", "a to b", "f", ("a", "b"), 1.0, 2.0, "Mbit/s", "x", True).__dict__)

@@ -14,7 +14,6 @@ from whitewire.records.schema import load_json
 from whitewire.records.transport import fault_of_transport
 
 GB = 10**9
-FRAME = 1514
 
 
 def host(**changed):

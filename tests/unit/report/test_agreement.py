@@ -247,15 +247,6 @@ def test_a_bundle_of_another_file_is_another_one(project, tmp_path, name):
     assert is_of_bundle(results, judged)  # which is judged anew
 
 
-def test_a_reference_of_another_design_is_not_set_beside_a_run(project, tmp_path):
-    """As `make compare` does."""
-    kept.results(project, seed=2, name="again")
-    path = project / "config" / "papers" / f"{kept.PAPER}.yaml"
-    path.write_text(path.read_text().replace("k: 30", "k: 60"))
-    found = beside(project / "results" / "again", tmp_path / "beside")
-    assert found["state"] == "unusable" and "design.csv: found run" in found["why"]
-
-
 def test_a_fault_of_the_run_is_none_of_the_reference(project, tmp_path):
     results = kept.results(project, seed=2, name="again")
     (results / kept.PAPER / "analysis" / "verdicts.csv").write_text("claim\n")

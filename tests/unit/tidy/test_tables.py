@@ -13,7 +13,7 @@ import pytest
 from tests.support import kept
 from tests.support.blocks import BLOCK
 from whitewire import cli, workloads
-from whitewire.analysis.so_far import tables_of as tables_of_block
+from whitewire.analysis.so_far import as_read
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
@@ -244,7 +244,8 @@ def test_check_reports_two_k_in_one_experiment_and_a_broken_record_of_it(results
 def test_an_interim_analysis_counts_the_runs_of_the_design_alone(results):
     block = results / "raw" / "smoke-1"
     made = load_paper(project.paper_path("emulex-2012"), testbed.load_testbed("emulated")["fabrics"])
-    counted = [tables_of_block(made, block, designed)[0] for designed in (None, {RECORD["run_id"]}, set())]
+    known = [tables.so_far(made, block, designed) for designed in (None, {RECORD["run_id"]}, set())]
+    counted = [as_read(made, *each)[0] for each in known]
     valid = [set(table.loc[table["valid"] == "true", "run_id"]) for table in counted]
     assert valid == [{RECORD["run_id"], "put-grid-of-an-earlier-design"}, {RECORD["run_id"]}, set()]
     assert len(counted[0]) > len(counted[1]) > len(counted[2]) == 0
