@@ -70,7 +70,7 @@ class Measuring:
 
     def kept(self) -> dict[str, float]:
         """Finished runs and when each was written."""
-        return {path.parent.name: path.stat().st_mtime for path in self.block.glob("runs/*/run.json")}
+        return {path.parent.name: path.stat().st_mtime for path in self.block.glob("runs/[!.]*/run.json")}
 
     def wait_for(self, runs: int) -> str:
         """Wait for so many finished runs; the number of the job that makes them."""
@@ -180,4 +180,4 @@ def test_blocks_are_jobs_at_once_as_many_as_the_site_has_lanes(project: Path, sl
         assert measuring.end() == 0, measuring.log.read_text()[-3000:]
     assert len(nodes) == 2 and nodes[0] != nodes[1], nodes
     blocks = [measuring.block.with_name(f"smoke-{number}") for number in (1, 2)]
-    assert sum(len(list(block.glob("runs/*/run.json"))) for block in blocks) == RUNS
+    assert sum(len(list(block.glob("runs/[!.]*/run.json"))) for block in blocks) == RUNS
