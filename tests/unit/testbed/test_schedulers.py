@@ -323,6 +323,10 @@ def test_time_that_is_left(monkeypatch, tmp_path):
     said = (DATA / "bjobs-wl.txt").read_text()
     assert lsf._left_of(said) == 57 * 60
     assert lsf._left_of(said.replace("0:57 L", "-")) == math.inf
+    tool(tmp_path, "srun", "", monkeypatch)
+    asked = '[ "$*" = "--noheader --jobs=7 --format=%A %L" ]'
+    tool(tmp_path, "squeue", f"{asked} && printf '8 20:00\\n7 1-00:00:10\\n9 INVALID\\n'", monkeypatch)
+    assert SCHEDULERS["slurm"].seconds_left({**os.environ, "SLURM_JOB_ID": "7"}) == 86410
     tool(tmp_path, "flux", '[ "$*" = "job timeleft" ] && echo 3599', monkeypatch)
     assert SCHEDULERS["flux"].seconds_left(os.environ) == 3599
     environ = {"OAR_NODEFILE": str(tmp_path / "nodes"), "OAR_JOB_WALLTIME_SECONDS": "7200"}
