@@ -38,7 +38,7 @@ def testbeds(tmp_path_factory, emulated_config, ssh_config, slurm_site, slurm_co
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(2400)
+@pytest.mark.timeout(3600)
 def test_all_testbeds_agree(testbeds):
     found = {name: verdicts(TEMPLATE, name, "quick")["N-C01"] for name in testbeds}
     assert {row["route"] for row in found.values()} == {"emulated"}  # the sites' links are slowed down as well
