@@ -121,7 +121,7 @@ def shelf() -> Iterator[Path]:
 @pytest.fixture(scope="package")
 def image(shelf) -> Path:
     if shutil.which("apptainer") is None:
-        pytest.skip("no apptainer on the PATH")
+        pytest.skip("no apptainer on the PATH: CONTRIBUTING.md says where it is from")
     return images.image(shelf)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -21,6 +22,7 @@ from tests.support.answers import TEMPLATE, project_of, template_paper
 from tests.support.limits import wide
 from tests.support.site import EXECUTOR, SCALE, SEEN_BY_NODES, SlurmSite, description
 from whitewire.paths import HOME
+from whitewire.records.reasons import FAILED
 
 BLOCK, RUNS = "smoke-1", 14
 PATIENCE_S = 900
@@ -43,11 +45,14 @@ def project(emulated_config) -> Iterator[Path]:
 
 
 class Measuring:
-    """`snakemake` with the profile, asked for one block."""
+    """`snakemake` with the profile, asked for all blocks, as `whitewire papers` starts it: it goes on with a block that
+    lost its cluster."""
 
     def __init__(self, project: Path, site: SlurmSite) -> None:
         self.site, self.block = site, project / "results" / "site" / TEMPLATE / "raw" / BLOCK
-        argv = [sys.executable, "-m", "snakemake", "--profile", str(HOME / "profiles/slurm"), "measured",
+        finished = self.block / "block.json"
+        forced = ["--forcerun", str(finished.relative_to(project))] if finished.exists() else []
+        argv = [sys.executable, "-m", "snakemake", "measured", *forced, "--profile", str(HOME / "profiles/slurm"),
                 "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]  # fmt: skip
         own = {"PAPERS": TEMPLATE, "TESTBED": "site", "EFFORT": "smoke", "SBATCH_MEM_PER_NODE": "0",
                "OUTLIERS": "mark"}  # fmt: skip
@@ -65,7 +70,7 @@ class Measuring:
 
     def kept(self) -> dict[str, float]:
         """Finished runs and when each was written."""
-        return {path.parent.name: path.stat().st_mtime for path in self.block.glob("runs/*/run.json")}
+        return {path.parent.name: path.stat().st_mtime for path in self.block.glob("runs/[!.]*/run.json")}
 
     def wait_for(self, runs: int) -> str:
         """Wait for so many finished runs; the number of the job that makes them."""
@@ -138,7 +143,11 @@ def test_finished_runs_are_kept_and_the_rest_is_made(
         assert 2 <= len(kept) < RUNS
         shown = slurm_site.slurm("scontrol", "show", "job", job).stdout
         assert re.search(rf"JobState=({state})", shown), shown
-        assert status != 0, first.log.read_text()[-3000:]
+        # A block whose cluster fails before Slurm ends the job keeps its runs, and says which are left.
+        assert (status == 0) == ("JobState=COMPLETED" in shown), first.log.read_text()[-3000:]
+        if status == 0:
+            left_codes = json.loads((first.block / "block.json").read_text())["left_codes"]
+            assert len(left_codes) == RUNS - len(kept) and set(left_codes.values()) == {FAILED}
         assert "Requeue=0" in shown
         assert within(30, lambda: not left(slurm_site)), left(slurm_site)
         slurm_site.revive()
@@ -171,4 +180,4 @@ def test_blocks_are_jobs_at_once_as_many_as_the_site_has_lanes(project: Path, sl
         assert measuring.end() == 0, measuring.log.read_text()[-3000:]
     assert len(nodes) == 2 and nodes[0] != nodes[1], nodes
     blocks = [measuring.block.with_name(f"smoke-{number}") for number in (1, 2)]
-    assert sum(len(list(block.glob("runs/*/run.json"))) for block in blocks) == RUNS
+    assert sum(len(list(block.glob("runs/[!.]*/run.json"))) for block in blocks) == RUNS

@@ -26,11 +26,13 @@ def test_one_run_of_every_experiment(can_emulate, tmp_path, name):
     paper = load_paper(project.paper_path(name), fabric_names(testbed))
     left = {}
     for effort, rows in one_of_each(paper, testbed).items():
-        block = Block(paper, testbed, f"{effort}-1", rows, tmp_path / f"{effort}-1")
-        block.measure()
+        folder = tmp_path / f"{effort}-1"
+        Block(paper, testbed, folder.name, rows, folder).measure()
+        record = json.loads((folder / "block.json").read_text())
         for row in rows:
-            run = block.journal.folder / "runs" / row["run_id"] / "run.json"
-            if row["run_id"] not in block.unavailable and not run.exists():
-                last = sorted(block.journal.folder.glob(f"invalid/{row['run_id']}.*/run.json"))[-1]
-                left[row["experiment"]] = json.loads(last.read_text())["why_invalid"]
+            run_id = row["run_id"]
+            if run_id not in record["unavailable"] and not (folder / "runs" / run_id / "run.json").exists():
+                tried = sorted(folder.glob(f"invalid/{run_id}.*/run.json"))
+                why = record["left"].get(run_id) or json.loads(tried[-1].read_text())["why_invalid"]
+                left[row["experiment"]] = why
     assert left == {}

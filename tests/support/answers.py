@@ -43,6 +43,12 @@ def project_of(folder: Path, paper: Mapping[str, Any]) -> Path:
     return folder
 
 
+def describe(testbed: str, config: Mapping[str, Any]) -> None:
+    """Write a testbed's description, which may be one that was read, into the current folder's project."""
+    plain = {**config, "fabrics": dict(config["fabrics"])}
+    Path("config/testbeds", f"{testbed}.yaml").write_text(yaml.safe_dump(plain))
+
+
 def verdicts(paper: str, testbed: str, effort: str) -> dict[str, dict[str, str]]:
     """Every claim's row, by its id, from the first block of runs on a testbed of the current folder's project."""
     results, block = Path("results") / testbed / paper, f"{effort}-1"

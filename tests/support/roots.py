@@ -68,10 +68,10 @@ class Root:
         return cls(folder)
 
     def put(self, source: Path, target: str) -> None:
-        """Copy a file to the root, as %files does."""
+        """Copy a file or a folder to the root, as %files does."""
         path = self.folder / target.lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, path)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, path)
 
     def put_tree(self, source: Path, target: str, names: Iterable[str]) -> None:
         """Copy parts of a folder to the root."""

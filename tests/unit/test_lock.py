@@ -128,7 +128,7 @@ def test_a_run_is_refused_while_a_set_up_works(free):
     assert run(free, "scripts/exclusive", "echo", "ran").stdout == "ran\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2])
 def test_after_a_holder_that_was_ended_the_next_one_starts(free, number):
     script = 'touch "$TMPDIR/left"; echo begun; exec sleep 600'
     with going(free, "scripts/exclusive", "sh", "-c", script) as process:

@@ -39,7 +39,7 @@ rule links_network:
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
         " --effort {params.effort:q}"
-        " 2> >(tee {log:q} >&2)"
+        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"
 
 
 use rule links_network as links_drives with:
@@ -105,4 +105,4 @@ rule links:
         " --part record"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
-        " 2> >(tee {log:q} >&2)"
+        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"

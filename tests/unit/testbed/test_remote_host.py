@@ -1,9 +1,13 @@
 """A remote host's life, with this machine as the host and sh in place of ssh."""
 
+import os
+import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from whitewire.testbed.base import CommandFailed
@@ -55,6 +59,21 @@ def test_a_host_opens_runs_commands_and_cleans_up(host, tmp_path):
     assert host.closed(15)
     host.beat()  # the thread that beats may be on its way
     assert list((tmp_path / "work").iterdir()) == list((tmp_path / "data").iterdir()) == []
+
+
+def test_local_files_go_although_a_scheduler_signals_all_processes_of_its_job(host, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    testbed = RemoteTestbed({}, [], host.layout, 1, "x.yaml")
+    testbed._make_private()
+    (testbed.private / "datanode1.said").touch()
+    janitor = testbed._janitor
+    while not psutil.Process(janitor.pid).children():  # it has begun to wait
+        assert janitor.poll() is None
+        time.sleep(0.01)
+    for number in (signal.SIGTERM, signal.SIGUSR2):
+        os.killpg(janitor.pid, number)
+    testbed.__exit__(None, None, None)
+    assert janitor.returncode == 0 and not testbed.private.exists()
 
 
 def test_a_command_that_takes_too_long_is_ended(host, tmp_path):

@@ -2,6 +2,8 @@
 
 import math
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -321,6 +323,10 @@ def test_time_that_is_left(monkeypatch, tmp_path):
     said = (DATA / "bjobs-wl.txt").read_text()
     assert lsf._left_of(said) == 57 * 60
     assert lsf._left_of(said.replace("0:57 L", "-")) == math.inf
+    tool(tmp_path, "srun", "", monkeypatch)
+    asked = '[ "$*" = "--noheader --jobs=7 --format=%A %L" ]'
+    tool(tmp_path, "squeue", f"{asked} && printf '8 20:00\\n7 1-00:00:10\\n9 INVALID\\n'", monkeypatch)
+    assert SCHEDULERS["slurm"].seconds_left({**os.environ, "SLURM_JOB_ID": "7"}) == 86410
     tool(tmp_path, "flux", '[ "$*" = "job timeleft" ] && echo 3599', monkeypatch)
     assert SCHEDULERS["flux"].seconds_left(os.environ) == 3599
     environ = {"OAR_NODEFILE": str(tmp_path / "nodes"), "OAR_JOB_WALLTIME_SECONDS": "7200"}
@@ -366,6 +372,34 @@ def test_a_measurement_ends_before_its_jobs_time_is_up(tmp_path):
     environ = {"OAR_NODEFILE": str(tmp_path / "nodes"), "OAR_JOB_WALLTIME_SECONDS": "31"}
     done = program("oar", "SIGTERM", "pass", environ)
     assert done.returncode == 128 + signal.SIGALRM and "the job ends (SIGALRM)" in done.stderr
+
+
+def test_a_measurement_ends_although_nobody_reads_its_last_words():
+    """The scheduler's signal ends what reads its log, too; a line that cannot be printed is no failure of a run."""
+    text = PROGRAM.format(kind="slurm", name="SIGTERM", does="os.kill(os.getpid(), signal.SIGTERM)")
+    unread, stderr = os.pipe()
+    os.close(unread)
+    done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=stderr, timeout=60)
+    os.close(stderr)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, b"up\ncleaned up\n")
+
+
+@pytest.mark.parametrize("stage", ["links", "measure"])
+def test_the_log_has_the_last_words_where_a_signal_reaches_all_processes(stage, tmp_path):
+    rules = (HOME / "workflow" / "rules" / f"{stage}.smk").read_text()
+    (kept,) = set(re.findall(r'^ +"( 2> .*)"$', rules, re.MULTILINE))
+    program = (
+        "import time\nfrom whitewire.testbed.site.job import within_its_job\n"
+        "with within_its_job({'kind': 'slurm'}): print('up', flush=True); time.sleep(60)"
+    )
+    command = f"exec {shlex.join([sys.executable, '-c', program])}{kept}".replace("{log:q}", str(tmp_path / "log"))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(["bash", "-c", command], start_new_session=True, text=True, **pipes) as popen:
+        assert popen.stdout.readline() == "up\n"
+        os.killpg(popen.pid, signal.SIGTERM)
+        said = popen.communicate(timeout=60)[1]
+    assert popen.returncode == 128 + signal.SIGTERM
+    assert said == (tmp_path / "log").read_text() and "the job ends (SIGTERM)" in said
 
 
 def test_commands_that_go_on_hold_the_end_up_for_a_bounded_time():

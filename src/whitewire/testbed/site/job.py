@@ -80,9 +80,9 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
     def end(number: int, _: object) -> None:
         for each in signals:
             signal.signal(each, signal.SIG_IGN)  # later signals must not interrupt the clean-up
-        why = f"the job ends ({signal.Signals(number).name})"
-        print(f"whitewire: {why}: finished runs are kept; start it again in another job", file=sys.stderr, flush=True)
         late.start()
+        why = f"the job ends ({signal.Signals(number).name})"
+        _say(f"{why}: finished runs are kept; start it again in another job")
         sys.exit(128 + number)
 
     before = {number: signal.signal(number, end) for number in signals}
@@ -101,7 +101,11 @@ def within_its_job(config: Mapping[str, Any]) -> Iterator[None]:
 
 def _end_at_once() -> None:
     rest = f"the hosts end them by themselves, within {shell.WATCH_PATIENCE_S} s"
-    print(
-        f"whitewire: stopping commands on hosts took longer than {CLEAN_UP_S:g} s: {rest}", file=sys.stderr, flush=True
-    )
+    _say(f"stopping commands on hosts took longer than {CLEAN_UP_S:g} s: {rest}")
     os._exit(1)
+
+
+def _say(line: str) -> None:
+    """Print a line, unless the scheduler's signal has ended the program that reads it."""
+    with contextlib.suppress(OSError):
+        print(f"whitewire: {line}", file=sys.stderr, flush=True)

@@ -102,12 +102,15 @@ class RemoteTestbed(Testbed):
             self._janitor = None
 
     def _make_private(self) -> None:
-        """Make the local folder `private`, which a separate process removes after the end of this one."""
+        """Make the local folder `private`, which a separate process removes after the end of this one.
+
+        That process outlives a scheduler's signal to all processes of a job.
+        """
         base = tempfile.gettempdir()
         folder = tempfile.mkdtemp(prefix="whitewire-", dir=base if PLAIN_FOLDER.fullmatch(base) else "/tmp")
         self.private = Path(folder)
         self._janitor = subprocess.Popen(
-            ["sh", "-c", 'cat > /dev/null; exec rm -rf -- "$1"', "janitor", folder],
+            ["sh", "-c", f"trap '' {shell.SIGNALS}; cat > /dev/null; exec rm -rf -- \"$1\"", "janitor", folder],
             stdin=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
 

@@ -19,6 +19,9 @@ READY = "@@ready"
 WATCH_PATIENCE_S, BEAT_S = 30, 3
 """Seconds without a signal after which a watcher cleans up, and seconds between these signals."""
 
+SIGNALS = "HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU"
+"""Signals by which a terminal or a scheduler ends all processes, SIGKILL aside."""
+
 SWEEP = """
 sweep() {
     none=0
@@ -42,8 +45,8 @@ to unmount the image."""
 
 WATCH = (
     SWEEP
+    + f"trap '' {SIGNALS}"
     + """
-trap '' HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU
 patience=$1; marker=$2; folder=$3; drives=$4; shift 4
 mkdir -p "${folder%/*}" && mkdir "$folder" || exit 1
 mkdir "$folder/tmp" "$folder/pids" "$folder/conf" "$drives" || exit 1
@@ -397,15 +400,19 @@ mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
 concurrently. The files are counted, because tar does not notice that an archive ends between two files. $3: the run's
 folder, on the same file system, whose removal also removes a partial copy if this is killed."""
 
-RECEIVE = """
+RECEIVE = (
+    """
 printf '\\n@@ready\\n'
 if [ -f "$1" ]; then echo there; exit; fi
 mkdir -p "${1%/*}" && echo send || exit 1
 part=$1.part.$$
 trap 'rm -f -- "$part"' EXIT
-trap 'exit 1' HUP INT QUIT USR1 USR2 PIPE ALRM TERM XCPU
+"""
+    + f"trap 'exit 1' {SIGNALS}"
+    + """
 cat > "$part" && [ "$(wc -c < "$part")" -eq "$2" ] && mv -- "$part" "$1"
 """
+)
 """Write $2 bytes from standard input to the file $1, completely or not at all, unless it exists already.
 
 A signal that a scheduler sends before the end of a job removes what was written."""

@@ -1,6 +1,6 @@
 """Slurm: commands run on the job's nodes as steps (`srun --overlap`).
 
-Sources: srun(1), scontrol(1), squeue(1) %L, slurm.conf(5) KillWait: SIGTERM, SIGKILL 30 s later.
+Sources: srun(1), scontrol(1), squeue(1) %A and %L, slurm.conf(5) KillWait: SIGTERM, SIGKILL 30 s later.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class Slurm(ByCommand):
                 if not name.startswith(("SLURM_", "SRUN_")) or name in _KEPT}  # fmt: skip
 
     def seconds_left(self, environ: Mapping[str, str]) -> float:
-        return seconds_of_clock(self._said(environ, "squeue", "--noheader", f"--jobs={job_id(environ)}", "--format=%L"))
+        job = job_id(environ)
+        said = self._said(environ, "squeue", "--noheader", f"--jobs={job}", "--format=%A %L")
+        left = dict(re.findall(r"^(\d+) (\S+)", said, re.MULTILINE))  # an array's leader has the number of the array
+        return seconds_of_clock(left.get(job, ""))
 
     def _said(self, environ: Mapping[str, str], *argv: str) -> str:
         return answer(self.name, argv, self.environment(environ))
