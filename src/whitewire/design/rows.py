@@ -45,7 +45,7 @@ from whitewire.text import canonical, quoted
 from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
 
-EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java")
+EVERY_TESTBED = ("kind", "switch", "tcp", "scale", "data", "cluster", "hadoop", "java", "image")
 """Keys of a testbed's description (if present) whose change makes all its runs different runs."""
 FABRICS = ("fabric", "load_fabric")
 """Parameters that name a fabric of a run."""

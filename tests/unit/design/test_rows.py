@@ -247,6 +247,7 @@ def test_a_control_is_a_run_on_the_network_that_it_really_has():
         ("cluster", {"kind": "existing"}, True),
         ("hadoop", "/opt/hadoop", True),
         ("java", "/opt/java", True),
+        ("image", {"path": "/shared/hadoop.sif"}, True),
         ("switch", {"port_buffer_kib": 1}, True),
         ("tcp", {"congestion_control": "reno"}, True),
         ("scale", 20, True),
