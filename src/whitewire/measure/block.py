@@ -23,7 +23,7 @@ from whitewire.description.paper import Paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import effort_of, read_csv
 from whitewire.design.scale import of_another_k
-from whitewire.errors import CannotMake, Faults, NotKept, UserError
+from whitewire.errors import CannotMake, Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
@@ -69,8 +69,8 @@ def measure_block(paper: str, testbed: str, design_path: Path, block: str, outpu
     """Make the missing runs of a block, or with `only` those of one claim; `output` (block.json) is written last.
 
     `interim` judges the paper's claims by the runs so far; runs that no claim needs any more are left out. After the
-    budget in the environment (budget.BUDGET_VARIABLE), if any, no run begins. Raises UserError for input that does not
-    fit, and when the testbed cannot work here and the block has no valid run; finished runs stay.
+    budget in the environment (budget.BUDGET_VARIABLE), if any, no run begins. Raises UserError when the testbed cannot
+    work here or its calibration fails; finished runs stay.
     """
     settings = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(settings))
@@ -266,8 +266,7 @@ class Block:
     def _make(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]]) -> None:
         """Make runs, grouped by the services that they share.
 
-        Runs whose cluster failed, and all that are missing where the machine or its hosts cannot be used, are left for
-        the next start. Raises UserError if the block then has no valid run, also from earlier starts; and NotKept.
+        Raises CannotMake if a cluster failed and the block has no valid run, also from earlier starts.
         """
         self.journal.begin()
         digests = asked.digests(self.paper, self.effort)
@@ -275,35 +274,20 @@ class Block:
         continues = campaign.allowance.earlier > 0
         campaign.keep(ASKED_FILE, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues))
         with campaign.progress.going():
+            preflight(self.config)
+            # Before the first cluster, so that no interim analysis waits for them.
             missing = [run for runs in clusters.values() for run in runs]
-            try:
-                self._make_clusters(campaign, clusters, missing)
-            except UserError as refusal:
-                if isinstance(refusal, NotKept) or not self._has_runs():
-                    raise
-                campaign.fail(missing, str(refusal))
+            not_asked = map(self.plan.run, self._not_asked())
+            campaign.leave_out(services.unavailable_runs(self.config, [*missing, *not_asked]))
+            cluster, number = self._one_cluster(campaign), 0
+            failures = []
+            for place, (key, runs) in enumerate(clusters.items()):
+                task = WorkerTask(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
+                try:
+                    number = cluster.make(runs, number, task)
+                except CannotMake as failure:
+                    campaign.fail(runs, str(failure))
+                    failures.append(failure)
+            if failures and not any(self.journal.has(row["run_id"]) for row in self.rows):
+                raise failures[0]
         campaign.progress.say(f"finished{campaign.not_made()}")
-
-    def _has_runs(self) -> bool:
-        """Whether the block has a valid run, also from earlier starts."""
-        return any(self.journal.has(row["run_id"]) for row in self.rows)
-
-    def _make_clusters(self, campaign: Campaign, clusters: Mapping[str, Sequence[Run]], missing: Sequence[Run]
-                       ) -> None:  # fmt: skip
-        """Make the missing runs cluster by cluster. Raises UserError where the machine or its hosts cannot be used, and
-        CannotMake if a cluster failed and the block has no valid run."""
-        preflight(self.config)
-        # Before the first cluster, so that no interim analysis waits for them.
-        not_asked = map(self.plan.run, self._not_asked())
-        campaign.leave_out(services.unavailable_runs(self.config, [*missing, *not_asked]))
-        cluster, number = self._one_cluster(campaign), 0
-        failures = []
-        for place, (key, runs) in enumerate(clusters.items()):
-            task = WorkerTask(self.paper.candidate, key, (), campaign.unavailable, place * MOST_ROUNDS)
-            try:
-                number = cluster.make(runs, number, task)
-            except CannotMake as failure:
-                campaign.fail(runs, str(failure))
-                failures.append(failure)
-        if failures and not self._has_runs():
-            raise failures[0]

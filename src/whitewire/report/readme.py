@@ -125,8 +125,8 @@ def _trust(files: Mapping[str, bytes]) -> str:
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
-    """Result of the calibration as a line of README's list: the score of the half that nothing was tuned to, and how many
-    ratios of the other half came out within tolerance."""
+    """Result of the calibration as a line of README's list: the score of the half that nothing was tuned to, and how
+    many ratios of the other half came out within tolerance."""
     rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
     half = {row["half"]: row for row in rows if row["by"] == "all"}
     said = half[calibration.SCORE]["says"] if half else calibration.NONE_YET
