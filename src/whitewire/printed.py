@@ -173,8 +173,8 @@ _FORMS: tuple[tuple[str, str, tuple[_Reading, ...], tuple[_Reading, ...]], ...] 
     ("+%", _DURATION, (), (_more,)),
     ("-%", _DURATION, (), (_less,)),
 )  # fmt: skip
-"""(form of the number, words behind it, its readings as a ratio of rates, its readings as a ratio of times). A single
-reading is sure, several are not, and none means that the text is about the other metric. `x>`: a multiple above 1."""
+"""(form of the number, words behind it, its readings as a ratio of rates, its readings as a ratio of times). No
+reading means that the text is about the other metric. `x>`: a multiple above 1."""
 DOUBLED: dict[tuple[_Reading, ...], tuple[_Reading, ...]] = {
     (_more,): (_more, _same), (_less, _over_more): (_over_more, _over),
 }  # fmt: skip

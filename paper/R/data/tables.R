@@ -28,6 +28,8 @@ read_verdicts <- function(paper = paper_id()) {
     table[[column]] <- as_value(table[[column]])
   }
   if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
+    added <- regmatches(table$reason, gregexpr("Further readings:.*$", table$reason))
+    table$further_readings <- vapply(added, paste, "", collapse = "")
     table$reason <- sub("[.;]? *Further readings:.*$", "", table$reason)
   }
   table
