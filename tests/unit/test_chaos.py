@@ -37,6 +37,10 @@ def kept(start=99.0, end=102.0, written=103.0, whole=False, gap=0.1):
     return Kept("run", start, end, written, whole, gap)
 
 
+def test_a_seed_gives_the_same_faults_again():
+    assert chaos.plan(1, KINDS, 100, TESTBEDS) == chaos.plan(1, KINDS, 100, TESTBEDS)
+
+
 def test_every_fault_is_there_on_every_testbed_and_kills_of_every_victim():
     flat = [one for chain in chaos.plan(1, KINDS, 100, TESTBEDS) for one in chain]
     assert {(one.kind, one.testbed) for one in flat} == {(kind, testbed) for kind in KINDS for testbed in TESTBEDS}
@@ -85,6 +89,11 @@ def test_every_fault_is_there_on_every_testbed_and_kills_of_every_victim():
 )
 def test_what_a_fault_may_not_have_hit(what, run, counted):
     assert chaos.hit(what, [run]) == (["run"] if counted else [])
+
+
+def test_a_finished_run_is_lost_when_it_is_gone_or_made_again():
+    assert chaos.lost({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 4, "d": 5}) == ["b", "c"]
+    assert not Row(injection(), True, dict.fromkeys(chaos.LEFT, 0), lost=1).good
 
 
 def test_a_run_is_whole_when_each_block_has_all_of_its_replicas():

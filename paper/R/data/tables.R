@@ -28,9 +28,9 @@ read_verdicts <- function(paper = paper_id()) {
     table[[column]] <- as_value(table[[column]])
   }
   if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
-    added <- regmatches(table$reason, gregexpr("Further readings:.*$", table$reason))
-    table$further_readings <- vapply(added, paste, "", collapse = "")
-    table$reason <- sub("[.;]? *Further readings:.*$", "", table$reason)
+    parts <- strsplit(table$reason, "[.;]? *Further readings: *")
+    table$reason <- vapply(parts, function(part) c(part, "")[1], "")
+    table$further_readings <- vapply(parts, function(part) c(part, "", "")[2], "")
   }
   table
 }

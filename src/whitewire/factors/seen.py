@@ -245,9 +245,9 @@ def puts_per_client(record: RunRecord) -> float | None:
 def put_from(record: RunRecord) -> str | None:
     """`client` if no client's host is a DataNode; `datanode` if every block is on the host that put it, else how many
     are."""
-    placed, hosts = record.get("placement", []), record["client_hosts"]
-    if not placed:
+    if not (placed := record.get("placement", [])):
         return None
+    hosts = record["client_hosts"]
     if not set(hosts) & set(record["datanode_hosts"]):
         return "client"
     own = {f"client{number}": host for number, host in enumerate(hosts, start=1)}

@@ -114,7 +114,7 @@ def test_further_readings_stand_beside_the_verdict(judged):
     assert of.loc["throughput_sum", "estimate"] == pytest.approx(_claim(verdicts, "E-C06")["estimate"])
     assert of.loc["throughput_sum", "expected"] == _claim(verdicts, "E-C06")["expected"] == 3.85
     assert of.loc[analyse._MODEL, "verdict"] in (claims.CONSISTENT, claims.INCONSISTENT)
-    assert "throughput_sum" in _claim(verdicts, "E-C06")["reason"]
+    assert "throughput_sum" in _claim(verdicts, "E-C06")["further_readings"]
     assert (readings["claim"] == "E-C27").sum() == 1
     assert (readings["claim"] == "E-C29").sum() == 1  # a claim that is not testable may still have a reading
     assert claims.NOT_TESTABLE not in set(readings["route"])  # each says where its numbers come from, also of those

@@ -152,23 +152,23 @@ def test_a_machine_that_can_make_nothing_or_is_full_ends_the_block(two_clusters,
         two_clusters(made, error=error)
 
 
-def test_what_hosts_lack_for_a_transport_costs_its_runs_alone(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("transport", "error"), [("rsockets", CannotMake), ("tcp", UserError)])
+def test_what_hosts_lack_for_a_transport_costs_its_runs_alone(tmp_path, monkeypatch, transport, error):
     asked = []
 
     def preflight(transport):
         asked.append(transport.name)
-        if transport.kind == "rdma":
-            raise UserError("site.yaml: 1 of 3 hosts cannot be used: datanode2 (node03): no RDMA port on ens1f0")
+        raise UserError("site.yaml: 1 of 3 hosts cannot be used: datanode2 (node03): no port on ens1f0")
 
     monkeypatch.setattr(OneCluster, "_testbed", lambda *_: SimpleNamespace(preflight=preflight))
     over = run("a")
-    over = replace(over, parameters={**over.parameters, "transport": "rsockets"})
+    over = replace(over, parameters={**over.parameters, "transport": transport})
     campaign = campaign_of(tmp_path, [over])
     described = DESCRIBED | {"transports": {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}}
     campaign.plan = replace(campaign.plan, config=described)
-    with pytest.raises(CannotMake, match="node03.: no RDMA port on ens1f0"):
+    with pytest.raises(UserError, match="node03.: no port on ens1f0") as found:
         OneCluster(campaign, SimpleNamespace(), "testbed").make([over], 0, SimpleNamespace(shared="[]"))
-    assert asked == ["rsockets"], "hosts are asked once"
+    assert (found.type, asked) == (error, [transport]), "hosts are asked once"
 
 
 @pytest.mark.parametrize("error", [CannotMake, CommandFailed])
