@@ -79,7 +79,7 @@ class StackObserver:
             "links_before": _of_the_run(testbed, measured.before),
             "links_after": carrying.links_after(measured.before, _of_the_run(testbed, measured.after), ports),
             "cpu_seconds": measured.cpu_seconds,
-            "tcp_retransmits": sum(testbed.tcp_retransmits().values()) - sum(again.values()),
+            "tcp_retransmits": max(0, sum(testbed.tcp_retransmits().values()) - sum(again.values())),
             "queue_drops": testbed.queue_drops() - drops,
             "disturbed": disturbances(_stopped(stack), carriers, testbed.carrier_changes(), measured.sampler.gap),
             **measured.done,

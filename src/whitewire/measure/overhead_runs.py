@@ -118,7 +118,7 @@ class OverheadRuns:
         record, limits = result.record, self.campaign.plan.config["limits"]
         # It moves almost no data, so most retransmitted segments are probes for an answer that was late.
         faults = failure or [
-            *reasons.disturbed_by(record), *losses(record, limits, all_wire(record), bulk=False),
+            *reasons.disturbed_by(record), *losses(record, limits, all_wire(record)),
             *processors.of_an_overhead(found, len(os.sched_getaffinity(0))),
         ]  # fmt: skip
         kept = cast("RunRecord", {name: of for name, of in record.items() if name not in _OF_A_RUN})

@@ -33,7 +33,7 @@ ANY_METRICS = (
     Metric("cpu_seconds_per_gb", "s/GB", "CPU time of the whole machine ÷ user gigabyte (10^9 bytes)",
            overhead="of jobs"),
     Metric.size("user_bytes", "bytes that are written, generated, sorted, read or copied, counted once"),
-    Metric.number("tcp_retransmits", "TCP segments sent again, all hosts"),
+    Metric.number("tcp_retransmits", "TCP segments sent again because they were lost, all hosts"),
     Metric.number("queue_drops", "packets dropped in queues of links, all hosts"),
 )  # fmt: skip
 """Metrics of any run that moves data."""
@@ -88,8 +88,6 @@ OF_OVERHEADS = (*NET, "job_floor", "wire_excess")
 
 NEED_OVERHEAD = ("job_floor", "completion_time_net", "throughput_net")
 """Metrics that need a startup overhead."""
-LEAST_CARRIED = 0.2
-"""Bytes over all links per user byte below which a run's data were local, and the links carried control traffic."""
 
 
 def beyond_overhead(seconds: float, overhead: float) -> float:
@@ -303,13 +301,7 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
     most = limits["job_wire_high"] if record["floors"] else math.inf  # an excess may be control traffic
     if math.isfinite(excess) and not limits["job_wire_low"] <= excess <= most:
         why.append(Reason("job_wire", {"excess": excess}))
-    bulk = not math.isnan(excess) if "wire_excess" in found else _moves_data(record)
-    return why + losses(record, limits, all_wire(record), bulk)
-
-
-def _moves_data(record: RunRecord) -> bool:
-    """Whether a run's data crossed links. Those of TestDFSIO with one copy stay on the worker that writes them."""
-    return bool(record["user_bytes"]) and all_wire(record) >= LEAST_CARRIED * record["user_bytes"]
+    return why + losses(record, limits, all_wire(record))
 
 
 def segment(record: RunRecord) -> float:
@@ -318,19 +310,17 @@ def segment(record: RunRecord) -> float:
     return mtu - HEADERS if mtu else SEGMENT
 
 
-def losses(record: RunRecord, limits: Mapping[str, float], carried: float, bulk: bool = True) -> list[Reason]:
+def losses(record: RunRecord, limits: Mapping[str, float], carried: float) -> list[Reason]:
     """Reasons why losses on the links make a run or an overhead run invalid (empty: they do not).
 
-    `carried`: bytes on the links whose segments may be lost. Without `bulk` data only drops count, because segments are
-    small then, and most retransmits are probes for answers that were late but not lost.
+    `carried`: bytes on the links whose segments may be lost.
     """
     found = []
     segments = max(1.0, carried / segment(record))
     # Datagrams of cross traffic are dropped in the same queues, by design.
     beside = record.get("asked", {}).get("cross_traffic", 0)
-    counted = [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
-    if bulk:
-        counted.insert(0, (record["tcp_retransmits"], "retransmit_share", "retransmits"))
+    counted = [(record["tcp_retransmits"], "retransmit_share", "retransmits")]
+    counted += [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
     for number, limit, code in counted:
         bound = limits[limit]
         if number / segments > bound:

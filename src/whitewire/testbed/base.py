@@ -364,7 +364,7 @@ class Testbed(ABC):
 
     @abstractmethod
     def tcp_retransmits(self) -> dict[str, int]:
-        """TCP segments retransmitted so far, by host name (RFC 1213 tcpRetransSegs)."""
+        """TCP segments sent again so far because they were lost, by host name; see tools.tcp."""
 
     @abstractmethod
     def queue_drops(self) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whitewire.tools import Unreadable
+from whitewire.tools.tcp import tcp_counters
 
 _WORDS = {"sent": "port_xmit_data", "received": "port_rcv_data"}
 WORD = 4
@@ -58,7 +59,6 @@ def port_counters(said: str) -> PortCounters:
     counters: dict[str, int] = {}
     ended: set[str] = set()
     names: list[str] = []
-    tables: list[list[str]] = []
     if said and not said.endswith("\n"):
         raise Unreadable("RDMA counters: found output that is cut off, expected a line's end")
     for line in filter(str.strip, said.splitlines()):
@@ -71,11 +71,9 @@ def port_counters(said: str) -> PortCounters:
             counters[rest[1]] = counters.get(rest[1], 0) + int(rest[2])
             if rest[1] in _WORDS.values() and int(rest[2]) == AT_ITS_END:
                 ended.add(rest[1])
-        elif first == "TcpExt:":
-            tables.append(rest)
     try:
-        segments = int(dict(zip(*tables, strict=True))["TCPOrigDataSent"])
-    except (KeyError, ValueError, TypeError):
+        segments = tcp_counters(said)["TCPOrigDataSent"]
+    except (KeyError, ValueError):
         raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer") from None
     sent, received = (Moved() if _WORDS[way] in ended else moved_by_port(counters, way) for way in WAYS)
     return PortCounters(" ".join(dict.fromkeys(names)), sent, received, segments)

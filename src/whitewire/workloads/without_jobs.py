@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from whitewire.factors import parameter
-from whitewire.records.jobs import ANY_METRICS, LEAST_CARRIED, losses, moved
+from whitewire.records.jobs import ANY_METRICS, losses, moved
 from whitewire.records.metrics import Found, Metric
 from whitewire.records.reasons import Reason
 from whitewire.records.run import RunRecord
@@ -73,5 +73,4 @@ class WithoutJobs(Workload):
             excess = wire / base - (1 if expected else 0)
             if not limits["wire_excess_low"] <= excess <= limits["wire_excess_high"]:
                 why.append(Reason(code, {"links": links, "excess": excess, "megabytes": base / 1e6}))
-        carried = found["client_wire_bytes"] + found["datanode_wire_bytes"]
-        return why + losses(record, limits, carried, carried >= LEAST_CARRIED * found["user_bytes"])
+        return why + losses(record, limits, found["client_wire_bytes"] + found["datanode_wire_bytes"])

@@ -189,19 +189,6 @@ def test_each_bound_makes_a_run_invalid(metric, value, says):
     assert says in str(fault)
 
 
-@pytest.mark.parametrize(("user_bytes", "why"), [(20_000_000, []), (4_000_000, ["retransmits"]), (0, [])])
-def test_retransmits_count_where_data_crossed_links(user_bytes, why):
-    """TestDFSIO, one copy of 20 MB on one slow drive: 1.3 MB of control traffic in 51 s, 44 segments sent again."""
-    carried = {"namenode": 353908, "datanode": 497058, "client": 416765}
-    record = {
-        "links_before": {host: {"ingress": 0, "egress": 0} for host in carried},
-        "links_after": {host: {"ingress": count, "egress": 0} for host, count in carried.items()},
-        "floors": {}, "tcp_retransmits": 44, "queue_drops": 0, "user_bytes": user_bytes,
-    }  # fmt: skip
-    assert [reason.code for reason in job_faults(record, {}, LIMITS)] == why
-    assert [reason.code for reason in job_faults(record | {"queue_drops": 44}, {}, LIMITS)] == [*why, "drops"]
-
-
 @pytest.mark.parametrize("idle", [0.1, float("nan")])
 def test_on_a_site_every_second_must_be_idle_enough(idle):
     record, found = valid()

@@ -34,6 +34,7 @@ from whitewire.testbed.emulated.waiting import Meter, Threads, Timer
 from whitewire.testbed.installation import Installation
 from whitewire.tools import link
 from whitewire.tools.link import Link
+from whitewire.tools.tcp import lost_segments, tcp_counters
 
 SHARED = f"{ROOT}/hosts/shared"
 """A folder shared by all hosts, for the files of jobs (cluster/yarn.py)."""
@@ -274,24 +275,16 @@ class EmulatedTestbed(Testbed):
         return {host.name: by_port[host.port] for host in self.hosts}
 
     def tcp_retransmits(self) -> dict[str, int]:
-        """TCP segments that each host retransmitted since the start (/proc/net/snmp, RFC 1213 tcpRetransSegs)."""
-        return {host.name: self._counted(host, "snmp", "Tcp:", "RetransSegs") for host in self.hosts}
+        return {name: lost_segments(counters) for name, counters in self._tcp().items()}
 
     def segments(self) -> dict[str, tuple[int, int]]:
-        return {
-            host.name: (
-                self._counted(host, "snmp", "Tcp:", "OutSegs"),
-                self._counted(host, "netstat", "TcpExt:", "TCPOrigDataSent"),
-            )
-            for host in self.hosts
-        }
+        return {name: (counters["OutSegs"], counters["TCPOrigDataSent"]) for name, counters in self._tcp().items()}
 
-    @staticmethod
-    def _counted(host: EmulatedHost, file: str, group: str, counter: str) -> int:
-        """One counter of a host's network namespace, from /proc/PID/net (proc_pid_net(5))."""
-        lines = Path(f"/proc/{host.holder}/net/{file}").read_text().splitlines()
-        names, values = [line.split()[1:] for line in lines if line.startswith(group)]
-        return int(dict(zip(names, values, strict=True))[counter])
+    def _tcp(self) -> dict[str, dict[str, int]]:
+        """Counters of TCP of each host's network namespace, by host name."""
+        folders = {host.name: Path(f"/proc/{host.holder}/net") for host in self.hosts}
+        return {name: tcp_counters("".join((folder / file).read_text() for file in ("snmp", "netstat")))
+                for name, folder in folders.items()}  # fmt: skip
 
     def warm_memory(self, gib: float) -> float:
         """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter. Returns the seconds taken."""

@@ -39,6 +39,7 @@ from whitewire.testbed.site.shell import IMAGE_QUESTIONS, PORT_SCRIPT
 from whitewire.tools import Unreadable, link
 from whitewire.tools.link import Link, parse_offloads
 from whitewire.tools.rdma_counters import PortCounters, port_counters
+from whitewire.tools.tcp import lost_segments, tcp_counters
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up, in seconds."""
@@ -311,7 +312,7 @@ def link_of(answers: Mapping[str, str], interface: str) -> Link:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A host's counters at one time: bytes, dropped packets, retransmitted TCP segments, processor ticks.
+    """A host's counters at one time: bytes, dropped packets, lost TCP segments, processor ticks.
 
     `carrier_changes`: how often its link has come up or gone down; None if its kernel does not count that.
     """
@@ -331,13 +332,12 @@ def _reading(said: str) -> _Reading:
     for line in said.splitlines():
         name, *values = line.split()
         rows.setdefault(name, []).append(values)
-    names, values = rows["Tcp:"]
     ticks = [int(value) for value in rows["cpu"][0][:8]]
     return _Reading(
         egress=int(rows["tx_bytes"][0][0]),
         ingress=int(rows["rx_bytes"][0][0]),
         drops=int(rows["tx_dropped"][0][0]) + int(rows["rx_dropped"][0][0]),
-        retransmits=int(dict(zip(names, values, strict=True))["RetransSegs"]),
+        retransmits=lost_segments(tcp_counters(said)),
         ticks=sum(ticks),
         idle_ticks=ticks[3] + ticks[4],
         carrier_changes=int(rows["carrier_changes"][0][0]) if "carrier_changes" in rows else None,

@@ -130,7 +130,7 @@ READINGS = """
 cd "/sys/class/net/$1/statistics" || exit
 for name in tx_bytes rx_bytes tx_dropped rx_dropped; do read -r value < $name; echo "$name $value"; done
 [ -r ../carrier_changes ] && read -r value < ../carrier_changes && echo "carrier_changes $value"
-while read -r first rest; do echo "$first $rest"; done < /proc/net/snmp
+cat /proc/net/snmp /proc/net/netstat
 read -r line < /proc/stat; echo "$line"
 """
 """Print all counters: those of interface $1, of TCP and of the processors."""
