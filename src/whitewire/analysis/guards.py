@@ -19,6 +19,8 @@ from whitewire.workloads.base import Workload
 
 NET_SHARE = 0.2
 """Least time of a cell's jobs beyond their startup overhead, as a share of that overhead, for an estimate."""
+LINK_SHARE = 0.95
+"""Least net time as a share of what the busiest link needs for the bytes, for an estimate."""
 AT_ONCE_SHARE = 0.75
 """Least share of a run's tasks that must read or write at once, for a rate of all of them together."""
 SHORT_SHARE = 0.5
@@ -64,6 +66,7 @@ def rejection_of_metric(
     for rule in (
         _without_overhead,
         _hidden_by_overhead,
+        _faster_than_links,
         reported_by_none,
         _one_after_another,
         _short_of_processors,
@@ -120,6 +123,25 @@ def _hidden_by_overhead(
     if beyond >= NET_SHARE * least:
         return None
     return Unusable(f"only {beyond:.1f} s beyond the startup overhead of {least:.1f} s, too little to tell", remedy)
+
+
+def _faster_than_links(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str
+                       ) -> Unusable | None:  # fmt: skip
+    """Rejects a net time that is shorter than the busiest link needs for the bytes.
+
+    Tasks that have started move data while others still start, so that the startup overhead is no time of its own.
+    """
+    if NET.get(metric) is not WHOLE_RUN:
+        return None
+    net, least = (runs.as_measured(experiment, levels, name) for name in ("completion_time_net", "link_time"))
+    if not np.isfinite(net).any() or not np.isfinite(least).any():
+        return None
+    seconds, needed = float(np.nanmedian(net)), float(np.nanmedian(least))
+    if seconds >= LINK_SHARE * needed:
+        return None
+    said = f"{seconds:.1f} s beyond the startup overhead, and the busiest link needs {needed:.1f} s for the bytes, so "
+    said += "tasks moved data while others started"
+    return Unusable(said, runs.more_bytes(experiment, levels))
 
 
 def _one_after_another(runs: MeasuredCells, experiment: str, levels: Mapping[str, Any], metric: str) -> Unusable | None:

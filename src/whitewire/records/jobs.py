@@ -43,6 +43,8 @@ JOB_METRICS = (
     Metric.time("completion_time_net", "`completion_time` − `job_floor`; missing where nothing is left",
                 words="net time"),
     Metric.rate("throughput_net", "user bytes ÷ `completion_time_net`", words="net throughput"),
+    Metric.time("link_time", "(bytes over the busiest worker's link in one direction − all bytes of the overhead "
+                "runs) ÷ the link's rate, the least net time", in_claims=False),
     Metric.number("compute_share", "(seconds with less than 35 % of the processors idle − `job_floor`) ÷ "
                   "`completion_time_net`, within 0 to 1"),
     Metric("worker_cpu_cores", "cores", "CPU time on a worker ÷ `completion_time`, mean over workers"),
@@ -129,6 +131,7 @@ def _common(record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         "job_floor": overhead,
         "completion_time_net": net,
         "throughput_net": user / net / 1e6,
+        "link_time": link_time(record),
         "compute_share": share_of_net(short - overhead, net),
         "cpu_idle_min": min(share for _, share in shares),
         "cpu_idle_mean": 1 - busy / ticks,
@@ -163,6 +166,12 @@ def _per_node(record: RunRecord) -> Found:
 def moved(record: RunRecord, hosts: Iterable[str], way: str) -> int:
     """Bytes that left (`egress`) or reached (`ingress`) hosts over their links in a run."""
     return sum(record["links_after"][h][way] - record["links_before"][h][way] for h in hosts)
+
+
+def link_time(record: RunRecord) -> float:
+    """Seconds that the busiest worker's link needs for a run's data in one direction."""
+    busiest = max(moved(record, [host], way) for host in record["workers"] for way in ("ingress", "egress"))
+    return max(0.0, busiest - record.get("floor_wire", 0.0)) * 8e-6 / record["fabric"]["rate"]
 
 
 def worker_wire(record: RunRecord) -> int:

@@ -70,6 +70,19 @@ def test_old_results_do_not_say_how_many_could_have_met():
     )
 
 
+def test_a_net_time_that_is_shorter_than_links_need_is_unusable_and_old_results_do_not_tell():
+    def said(**more):
+        seen = {"completion_time_net": 5.9, "job_floor": 6.8, "throughput_net": 20.0} | more
+        runs = tasks_of(seen, "terasort-curve", PART, fabric="10gbe")
+        return why_unusable(runs, "terasort-curve", {"fabric": "10gbe"}, "throughput_net")
+
+    assert said(link_time=6.8).endswith(
+        ": 5.9 s beyond the startup overhead, and the busiest link needs 6.8 s for the bytes, so tasks moved data while "
+        "others started; more bytes a run are needed"
+    )
+    assert said(link_time=6.0) == said() == ""
+
+
 @pytest.mark.parametrize(
     ("k", "scale", "remedy"),
     [(20.0, PART, "a larger k is needed"), (1.0, ON_HOSTS, "with these processors nothing helps here")],

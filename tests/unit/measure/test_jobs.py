@@ -266,7 +266,7 @@ def sorted_run(wire=60_000_000):
     return {
         "workload": "terasort", "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "workers": ["a", "b"],
         "floors": {"terasort": 8.0}, "jobs": [job], "output_replication": 3, "mounted": False, "cpu": "limit",
-        "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
+        "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0, "fabric": {"rate": 100.0},
     }  # fmt: skip
 
 
@@ -283,6 +283,7 @@ LIMITS = {"compute_share": 0.5, "job_wire_low": -0.1, "job_wire_high": 0.35, "re
 def test_time_beyond_the_overhead_and_bytes_that_must_cross():
     found = of(sorted_run(), samples(), CPU)
     assert found["completion_time_net"] == 12.0
+    assert found["link_time"] == pytest.approx(2.4)  # 30 MB each way over the busiest link of 100 Mbit/s
     assert found["throughput_net"] == pytest.approx(40 / 12)
     # Half of what is shuffled comes from the other host; two replicas of the output beyond the writer's own.
     assert found["shuffle_wire_bytes"] == 20_000_000

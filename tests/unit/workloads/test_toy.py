@@ -123,6 +123,7 @@ def record(**changes):
         "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "matches": 3, "workers": ["a", "b"],
         "floors": {"grep": 8.0}, "jobs": [{"name": "grep", "submit": 100.0, "end": 120.0}], "cpu": "limit",
         "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
+        "fabric": {"rate": 100.0},
     } | changes  # fmt: skip
 
 
