@@ -77,8 +77,8 @@ def test_a_net_time_that_is_shorter_than_links_need_is_unusable_and_old_results_
         return why_unusable(runs, "terasort-curve", {"fabric": "10gbe"}, "throughput_net")
 
     assert said(link_time=6.8).endswith(
-        ": 5.9 s beyond the startup overhead, and the busiest link needs 6.8 s for the bytes, so tasks moved data while "
-        "others started; more bytes a run are needed"
+        ": 5.9 s beyond the startup overhead, and the busiest link needs 6.8 s for the bytes, so tasks moved data "
+        "while others started; more bytes a run are needed"
     )
     assert said(link_time=6.0) == said() == ""
 

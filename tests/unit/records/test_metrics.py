@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from whitewire import workloads
 from whitewire.description.testbed import load_testbed
-from whitewire.records.jobs import job_faults
 from whitewire.records.metrics import names_for_claims
 from whitewire.records.processors import MACHINE_METRICS
 from whitewire.records.samples import (
