@@ -28,7 +28,7 @@ read_verdicts <- function(paper = paper_id()) {
     table[[column]] <- as_value(table[[column]])
   }
   if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
-    parts <- strsplit(table$reason, "[.;]? *Further readings: *")
+    parts <- strsplit(as.character(table$reason), "[.;]? *Further readings: *")
     table$reason <- vapply(parts, function(part) c(part, "")[1], "")
     table$further_readings <- vapply(parts, function(part) c(part, "", "")[2], "")
   }

@@ -73,7 +73,7 @@ def port_counters(said: str) -> PortCounters:
                 ended.add(rest[1])
     try:
         segments = tcp_counters(said)["TCPOrigDataSent"]
-    except (KeyError, ValueError):
+    except KeyError:
         raise Unreadable("/proc/net/netstat: found no TCPOrigDataSent, expected Linux 3.14 or newer") from None
     sent, received = (Moved() if _WORDS[way] in ended else moved_by_port(counters, way) for way in WAYS)
     return PortCounters(" ".join(dict.fromkeys(names)), sent, received, segments)

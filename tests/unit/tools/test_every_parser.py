@@ -41,6 +41,7 @@ from whitewire.tools.namenode import fsck_blocks, racks_of_report
 from whitewire.tools.nnbench import nnbench_result
 from whitewire.tools.rdma_counters import port_counters
 from whitewire.tools.site_xml import parse_site_xml
+from whitewire.tools.tcp import lost_segments, tcp_counters
 from whitewire.tools.testdfsio import dfsio_result
 
 DATA = Path(__file__).parents[2] / "data"
@@ -134,6 +135,7 @@ OUTPUTS = [
     output("perftest/new_send_lat.client.txt", of_bytes(perftest.latency, "ib_send_lat")),
     output("perftest/ibv_devinfo.txt", of_bytes(device_ports), counted=True),
     output("perftest/ibv_devinfo_v.txt", of_bytes(device_ports)),
+    output("tcp-of-a-datanode.txt", lambda text: lost_segments(tcp_counters(text))),
     Output("rdma_counters", f"{DRIVERS['mlx5'][0]}\n{NETSTAT}", port_counters),
     output("cases/testdfsio/exponent-small.txt", dfsio_result),
     output("cases/testdfsio/total-throughput-2.8.0.txt", dfsio_result),

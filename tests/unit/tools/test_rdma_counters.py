@@ -54,5 +54,5 @@ def test_two_ports_of_a_bond_count_together_and_no_port_is_none():
     "said", ["", "TcpExt: A B\n", "TcpExt: TCPOrigDataSent\nTcpExt: many\n", "TcpExt: A\nTcpExt: 1\n"]
 )
 def test_a_kernel_that_does_not_count_tcp_is_refused(said):
-    with pytest.raises(Unreadable, match="TCPOrigDataSent"):
+    with pytest.raises(Unreadable, match="TCP"):
         port_counters(said)
