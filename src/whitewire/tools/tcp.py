@@ -16,9 +16,7 @@ def tcp_counters(said: str) -> dict[str, int]:
     try:
         pairs = list(zip(lines[::2], lines[1::2], strict=True))
         counters = {
-            name: int(value)
-            for names, values in pairs
-            for name, value in zip(names[1:], values[1:], strict=True)
+            name: int(value) for names, values in pairs for name, value in zip(names[1:], values[1:], strict=True)
         }
     except ValueError:
         raise Unreadable("TCP's counters: found lines that do not fit, expected as many numbers as names") from None
