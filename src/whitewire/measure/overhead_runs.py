@@ -116,7 +116,6 @@ class OverheadRuns:
         """Write one overhead run to the journal; returns why it is not valid (empty: it is). `failure`: why it has no
         result; `found`: metrics of its processors."""
         record, limits = result.record, self.campaign.plan.config["limits"]
-        # It moves almost no data, so most retransmitted segments are probes for an answer that was late.
         faults = failure or [
             *reasons.disturbed_by(record), *losses(record, limits, all_wire(record)),
             *processors.of_an_overhead(found, len(os.sched_getaffinity(0))),

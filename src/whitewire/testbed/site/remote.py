@@ -327,7 +327,7 @@ class _Reading:
 
 
 def _reading(said: str) -> _Reading:
-    """Parse the output of shell.READINGS. Raises KeyError or ValueError for missing values."""
+    """Parse the output of shell.READINGS. Raises KeyError, ValueError or Unreadable for missing values."""
     rows: dict[str, list[list[str]]] = {}
     for line in said.splitlines():
         name, *values = line.split()
