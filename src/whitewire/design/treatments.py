@@ -1,4 +1,4 @@
-"""Checks before measuring that the levels of a paper's factors result in different runs.
+"""Checks before measuring that the levels of a paper's factors result in different runs, which can prove them.
 
 Otherwise a claim that compares two cells would be judged on a treatment that never happened.
 """
@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from whitewire import factors
+from whitewire.description.faults import fault
 from whitewire.description.paper import TURNS_OFF, Paper, cells_of, hardware_of
-from whitewire.description.transports import check_transports
+from whitewire.description.transports import TCP, check_transports, find_transport
 from whitewire.design import rows
 from whitewire.design.drive import Drive
 from whitewire.design.scale import Scale, scale_of
 from whitewire.errors import UserError
 from whitewire.paths import shown
+from whitewire.records.samples import MTU
 from whitewire.text import canonical
 from whitewire.workloads import workload_of
 
@@ -31,12 +33,31 @@ _LEVELS = "levels that change the run"
 
 
 def check_treatments(paper: Paper, testbed: Mapping[str, Any]) -> None:
-    """Raise UserError for the first two cells that result in the same run, or the first block that is never filled."""
+    """Raise UserError for the first two cells that result in the same run, the first block that is never filled, or the
+    first level that no run can prove."""
     for number, experiment in enumerate(paper.raw.get("experiments", [])):
-        key = f"experiments[{number}] ({experiment['id']}).factors"
-        check_transports(testbed, experiment, f"{shown(paper.path)}: experiments[{number}] ({experiment['id']})")
+        key = f"experiments[{number}] ({experiment['id']})"
+        check_transports(testbed, experiment, f"{shown(paper.path)}: {key}")
+        _check_local_puts(paper, experiment, testbed, key)
         for effort in experiment.get("efforts", paper.raw["replicates"]):
-            _check(paper, experiment, effort, testbed, f"{shown(paper.path)}: {key}")
+            _check(paper, experiment, effort, testbed, f"{shown(paper.path)}: {key}.factors")
+
+
+def _check_local_puts(paper: Paper, experiment: Mapping[str, Any], testbed: Mapping[str, Any], key: str) -> None:
+    """UserError for puts over larger frames or RDMA whose data cross no link."""
+    for cell in cells_of(experiment):
+        parameters = paper.parameters(experiment["id"], cell)
+        if not factors.on_datanodes(parameters) or factors.parameter(parameters, "replication") > 1:
+            continue
+        transport = find_transport(testbed, parameters.get("transport", TCP))  # none: RDMA, which this testbed lacks
+        over_tcp = transport is not None and transport.kind == TCP
+        for name, proved in (("mtu", parameters.get("mtu", MTU) <= MTU), ("transport", over_tcp)):
+            if proved:
+                continue
+            place = "factors" if "put_from" in cell else "parameters"
+            beside = f"beside {name} {parameters[name]}, which data that cross no link cannot prove"
+            expected = f"client, or replication of at least 2, {beside}"
+            raise fault(paper, f"{key}.{place}.put_from", parameters["put_from"], expected)
 
 
 def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Mapping[str, Any], key: str) -> None:

@@ -13,6 +13,7 @@ from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
 from whitewire.design import durations
 from whitewire.design.rows import make_design
+from whitewire.design.treatments import check_treatments
 from whitewire.errors import UserError
 from whitewire.workflow.outlook import outlook_lines
 from whitewire.workloads import WORKLOADS
@@ -61,6 +62,19 @@ def test_erasure_coded_files_have_no_copy_that_could_stay(tmp_path):
                                         "store coded"):  # fmt: skip
         load(tmp_path, {**BOTH, "store": list(stores)}, stores)
     assert load(tmp_path, {**BOTH, "store": ["copies"]}, {"copies": COPIES})
+
+
+@pytest.mark.parametrize("own", [{"mtu": 9000}, {"transport": "rdma"}, {"transport": "rsockets"}])
+def test_data_that_cross_no_link_prove_neither_frames_nor_rdma(tmp_path, own):
+    over_rdma = TESTBED | {"transports": {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}}
+    ((name, level),) = own.items()
+    line = (f'factors.put_from: found "datanode", expected client, or replication of at least 2, beside {name} '
+            f"{level}, which data that cross no link cannot prove")  # fmt: skip
+    for testbed in (over_rdma, *([] if level == "rsockets" else [TESTBED])):
+        with pytest.raises(UserError, match=line):
+            check_treatments(load(tmp_path, BOTH, replication=1, clients=1, **own), testbed)
+    for levels, copies, others in ((BOTH, 2, own), ({}, 1, own), (BOTH, 1, {"mtu": 1500, "transport": "tcp"})):
+        check_treatments(load(tmp_path, levels, replication=copies, clients=1, **others), over_rdma)
 
 
 def test_no_other_workload_has_it():
