@@ -60,7 +60,7 @@ def without_java(site):
 
 def test_hosts_without_java_pass_with_the_images_java(kind, config, site, image, without_java, capfd):
     testbed = OPEN[kind](config, SMALL, SCALE, "site.yaml")
-    testbed.preflight()
+    assert testbed.preflight() == images.digest(image)
     table = capfd.readouterr().err
     assert " NO " not in table
     assert f"note: image: {images.digest(image)[:12]} in apptainer version " in table

@@ -11,7 +11,7 @@ from pathlib import Path
 from whitewire.cluster.stack import Stack
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import without_servers
-from whitewire.description.transports import TCP, transport_of
+from whitewire.description.transports import TCP, Transport, transport_of
 from whitewire.errors import CannotMake
 from whitewire.measure import groups, services
 from whitewire.measure.campaign import Campaign
@@ -61,13 +61,11 @@ class OneCluster:
         known = campaign.overheads_of_lane if team else campaign.known_overheads
         testbed = self._testbed(task.shared, runs)
         transport = transport_of(campaign.plan.config, runs[0].parameters)
-        if number == 0 and transport.name == TCP:
-            testbed.preflight(transport=transport)
         campaign.progress.cluster()
         logs = campaign.journal.folder / "logs" / (f"lane-{campaign.lane}" if team else "")
+        if number == 0 or transport.name != TCP:
+            self._preflight(testbed, transport, logs)
         with cannot_make(logs), contextlib.ExitStack() as up:
-            if transport.name != TCP:  # what hosts lack for it costs these runs alone
-                testbed.preflight(transport=transport)
             # Starting services use all processors that they get, and probes must not lack any.
             with campaign.holding(ALL):
                 if not campaign.deadline.has(campaign.plan.seconds_until_a_run(task.shared, runs, known)):
@@ -97,6 +95,16 @@ class OneCluster:
         if not (mounted and capabilities_of(config).starts_file_system):
             roles = without_servers(roles)
         return testbeds.open_testbed(config, roles, runs[0].scale.k, self.source, self.campaign.lane)
+
+    def _preflight(self, testbed: Testbed, transport: Transport, logs: Path) -> None:
+        """Check the hosts, and that their image is the one of the block's finished runs.
+
+        Raises UserError; CannotMake for what hosts lack for a transport, which costs its runs alone.
+        """
+        with contextlib.nullcontext() if transport.name == TCP else cannot_make(logs):
+            image = testbed.preflight(transport=transport)
+        if any(map(self.campaign.journal.has, self.campaign.designed)):
+            services.check_image(image, self.source, self.campaign.journal.folder)
 
     def _start(self, up: contextlib.ExitStack, testbed: Testbed, shared: str, runs: Sequence[Run], logs: Path
                ) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip

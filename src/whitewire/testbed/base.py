@@ -317,14 +317,14 @@ class Testbed(ABC):
     def capabilities(self) -> Capabilities:
         return capabilities_of(self.config)
 
-    def preflight(  # noqa: B027 - not every testbed has to look
-        self, bare: bool = False, transport: Transport | None = None
-    ) -> None:
-        """Check all hosts before anything is started; does nothing where the testbed makes its own hosts.
+    def preflight(self, bare: bool = False, transport: Transport | None = None) -> str:
+        """Check all hosts before anything is started; returns the SHA-256 of their container image (empty: none).
 
-        `bare`: check only what measurements of links and drives need, without Java and Hadoop. `transport`: the only
-        one whose needs are checked; None: all of the testbed. Raises a UserError that names unusable hosts.
+        Does nothing where the testbed makes its own hosts. `bare`: check only what measurements of links and drives
+        need, without Java and Hadoop. `transport`: the only one whose needs are checked; None: all of the testbed.
+        Raises a UserError that names unusable hosts.
         """
+        return ""
 
     @abstractmethod
     def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,

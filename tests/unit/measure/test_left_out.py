@@ -11,6 +11,7 @@ from tests.unit.measure.test_overheads import DESCRIBED, JOBS_PAPER, LIMITS, Sit
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
+from whitewire.description.transports import Transport
 from whitewire.design.rows import make_design
 from whitewire.errors import CannotMake, NotKept, RunFailed, UserError
 from whitewire.measure import block, groups, one_cluster, services, session, warm_up
@@ -169,6 +170,30 @@ def test_what_hosts_lack_for_a_transport_costs_its_runs_alone(tmp_path, monkeypa
     with pytest.raises(UserError, match="node03.: no port on ens1f0") as found:
         OneCluster(campaign, SimpleNamespace(), "testbed").make([over], 0, SimpleNamespace(shared="[]"))
     assert (found.type, asked) == (error, [transport]), "hosts are asked once"
+
+
+@pytest.mark.parametrize("transport", [Transport("tcp", "tcp"), Transport("rsockets", "rdma")])
+def test_an_image_replaced_at_its_place_ends_the_start_of_a_block_with_runs(tmp_path, transport):
+    old, new = "9c1b" * 16, "3f2a" * 16
+    machines = {"datanode1": {"image": f"{old}  /shared/hadoop.sif"}, "client1": {"target": "node01"}}
+    (tmp_path / "environment.json").write_text(json.dumps({"hosts": [], "machines": machines}))
+    (tmp_path / "environment-2.json").write_text(json.dumps({"hosts": []}))
+    campaign = campaign_of(tmp_path, [run("a"), run("b")])
+    cluster = OneCluster(campaign, SimpleNamespace(), "site.yaml")
+
+    def look(digest):
+        cluster._preflight(SimpleNamespace(preflight=lambda transport: digest), transport, tmp_path)
+
+    look(new)  # no run is finished
+    campaign.journal.write("of-another-design", {"valid": True}, {}, valid=True)
+    look(new)
+    campaign.journal.write("b", {"valid": True}, {}, valid=True)
+    look(old)
+    found = "site.yaml: image: found SHA-256 3f2a3f2a3f2a…, expected 9c1b9c1b9c1b…, "
+    with pytest.raises(UserError, match=found) as said:
+        look(new)
+    assert said.type is UserError, "the whole start ends, also over RDMA"
+    assert f"put that image back, or remove {tmp_path}, and" in str(said.value)
 
 
 @pytest.mark.parametrize("error", [CannotMake, CommandFailed])

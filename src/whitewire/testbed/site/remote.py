@@ -70,9 +70,9 @@ class RemoteTestbed(Testbed):
 
     # -- life ---------------------------------------------------------------------------------------------
 
-    def preflight(self, bare: bool = False, transport: Transport | None = None) -> None:
+    def preflight(self, bare: bool = False, transport: Transport | None = None) -> str:
         """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
-        check_hosts(self, sys.stderr, bare, transport)
+        return check_hosts(self, sys.stderr, bare, transport)[0].image
 
     def __enter__(self) -> RemoteTestbed:
         try:
