@@ -60,7 +60,7 @@ ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILIN
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 _INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 _ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
-TWICE = re.compile(r"\d+ of them twice")
+TWICE = re.compile(r"\d+ of them judged twice")
 TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 CALIBRATED = re.compile(r"^- \*\*Calibrated\*\*: .*?(?=\n- \*\*|\n\n)", re.MULTILINE | re.DOTALL)
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
@@ -115,7 +115,7 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
     found = Counter(row.get("asked") for row in rows)
     before = f"{found[BEFORE] + found[AGAIN]} of the {len(rows)} claims that runs judge were asked before the first run"
-    return before, f"{found[AGAIN]} of them twice"
+    return before, f"{found[AGAIN]} of them judged twice"
 
 
 def _trust(files: Mapping[str, bytes]) -> str:
