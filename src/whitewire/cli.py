@@ -329,7 +329,7 @@ def report(args: argparse.Namespace) -> None:
     project = opened_folder(bundle_name(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
     if changed := bundle.judged_otherwise(results, files):
-        print(f"judged otherwise than where it comes from: {', '.join(changed)}")
+        print(f"verdicts that differ from the recorded ones: {', '.join(changed)}")
     if (page := rebuild.start_page(project)).is_file():
         print(shown(page))
     if faults:

@@ -494,7 +494,7 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
         try:
             said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
         except EOFError:
-            raise UserError("new-paper: the answers ended before all was asked") from None
+            raise UserError("new-paper: the answers ended before the last question") from None
         if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
             return said
         expected = ", ".join(among) or f"text like {pattern}"

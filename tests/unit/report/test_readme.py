@@ -86,7 +86,8 @@ def test_claims_that_were_asked_before_their_runs_and_those_that_were_judged_twi
     rows = ({"claim": f"C{n}", "verdict": OPEN, "asked": word} for n, word in enumerate(words))
     files["chelsio-iwarp/analysis/verdicts.csv"] = table(CLAIM, *rows)
     said = "2 of the 20 claims that runs judge were asked before the first run exactly as they are judged now"
-    assert f"{said}, {twice} of them judged twice (" in " ".join(readme.made(readme.README.read_text(), record, files).split())
+    text = " ".join(readme.made(readme.README.read_text(), record, files).split())
+    assert f"{said}, {twice} of them judged twice (" in text
 
 
 def test_a_claim_without_an_interval_or_an_estimate(bundle):

@@ -299,7 +299,7 @@ def test_answers_that_end_are_reported(project, monkeypatch):
         raise EOFError
 
     monkeypatch.setattr("builtins.input", ended)
-    with pytest.raises(UserError, match="the answers ended before all was asked"):
+    with pytest.raises(UserError, match="the answers ended before the last question"):
         new_paper.ask()
 
 
