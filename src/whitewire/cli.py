@@ -410,7 +410,7 @@ def site(args: argparse.Namespace) -> None:
 
     path = new_site.new_site(args.name, args.given, args.ssh_config)
     print(*new_site.look_lines(path), sep="\n")
-    print(f"made {shown(path)}; the lines above are for you to look at")
+    print(f"made {shown(path)}; check the lines above")
     print(f"next: edit it; make doctor TESTBED={args.name}; make testbed TESTBED={args.name}")
 
 

@@ -91,7 +91,8 @@ def test_verdicts_from_before_are_reported_as_such_when_a_stage_failed(results):
     line = "3 runs; 1 of 1 claims that runs judge are decided"
     assert list(ending.lines()) == [
         f"a: {line}; results/emulated/reports/a.html",
-        f"b: {line}; these are earlier results, because analysis did not finish: see results/emulated/b/logs/analysis.log",
+        f"b: {line}; these are earlier results, because analysis did not finish: see "
+        "results/emulated/b/logs/analysis.log",
         "not finished: b; what was measured is kept, and make papers goes on",
     ]
 

@@ -72,8 +72,8 @@ def test_the_calibration_says_both_scores_of_the_half_that_nothing_was_tuned_to(
             for half in ("score", "tune", "both") for by in ("all", "kind")]  # fmt: skip
     first = [{"half": half, "by": "all", "measured": 19, "inside": 13} for half in ("score", "tune", "both")]
     text = readme.made(before, record, files | {CALIBRATION_SUMMARY: table(*rows), FIRST_SUMMARY: table(*first)})
-    line = f"- **Calibrated**: {says}. The first measurement, before designs changed, had 13 of 19 within. Of the half " \
-        "that tunes the model 30 of 40 are within ([how](docs/inside/cal"  # fmt: skip
+    line = f"- **Calibrated**: {says}. The first measurement, before designs changed, had 13 of 19 within. " \
+        "Of the half that tunes the model 30 of 40 are within ([how](docs/inside/cal"  # fmt: skip
     assert line in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= max(map(len, before.splitlines()))
     assert readme.made(text, record, files) == before
