@@ -58,8 +58,8 @@ def measure_trust(testbed: str, results: Path, parts: str = "", within: str = ""
     wanted, config = parts_of_trust(parts), load_testbed(testbed)
     if not capabilities_of(config).shapes_links:
         raise UserError(
-            f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: only "
-            "where links are made here is it known what they should carry; `make testbed` measures a site's"
+            f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: "
+            "only of emulated links the right rates are known; `make testbed` measures those of a site"
         )
     seconds = seconds_within(within or WITHIN)
     names = project.load_config()["papers"]

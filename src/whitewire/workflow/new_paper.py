@@ -106,7 +106,7 @@ def write_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     paths = root() / "config" / "papers" / f"{answers['id']}.yaml", root() / "paper" / f"{answers['id']}.qmd"
     for path in paths:
         if path.exists():
-            raise UserError(f"{shown(path)}: is there already, and is not written over; take another id")
+            raise UserError(f"{shown(path)}: exists and is not overwritten; take another id")
     texts = paper_text(answers), document_text(answers)
     _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):

@@ -91,7 +91,7 @@ def test_nothing_is_written_over(project, capsys):
         if other:
             (project / other).unlink()
         assert made(project, answers()) == 2
-        assert f"{kept}: is there already, and is not written over" in capsys.readouterr().err
+        assert f"{kept}: exists and is not overwritten" in capsys.readouterr().err
         assert (project / kept).read_text() == "mine" and not (other and (project / other).exists())
         (project / kept).unlink()
         (project / "paper" / "acme-2019.qmd").touch()
