@@ -329,7 +329,7 @@ def report(args: argparse.Namespace) -> None:
     project = opened_folder(bundle_name(Path(args.crate)) if args.crate else reference.REFERENCE)
     results, faults = rebuild.reported(project, record, files)
     if changed := bundle.judged_otherwise(results, files):
-        print(f"judged otherwise than where it comes from: {', '.join(changed)}")
+        print(f"verdicts that differ from the recorded ones: {', '.join(changed)}")
     if (page := rebuild.start_page(project)).is_file():
         print(shown(page))
     if faults:
@@ -410,7 +410,7 @@ def site(args: argparse.Namespace) -> None:
 
     path = new_site.new_site(args.name, args.given, args.ssh_config)
     print(*new_site.look_lines(path), sep="\n")
-    print(f"made {shown(path)}; the lines above are for you to look at")
+    print(f"made {shown(path)}; check the lines above")
     print(f"next: edit it; make doctor TESTBED={args.name}; make testbed TESTBED={args.name}")
 
 

@@ -183,7 +183,7 @@ def test_a_machine_that_is_too_slow_takes_the_next_k_and_then_goes_on(can_emulat
     block.measure()
     said = capfd.readouterr().err
     assert re.search(
-        r"k = 128 is too small for this machine \(mean wake-up latency \d.* ms, .*: taking the next one", said
+        r"k = 128 is too small for this machine \(mean wake-up latency \d.* ms, .*: going on with the next k", said
     )
     assert re.search(r"even k = 256 is too small for this machine .* the rest is measured", said)
     chosen = json.loads((tmp_path / "scale.json").read_text())

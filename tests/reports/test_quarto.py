@@ -161,7 +161,7 @@ def test_a_page_without_our_template_is_no_report(tmp_path: Path, monkeypatch) -
     (folder / "left-out.qmd").write_text("---\ntitle: Left out\n---\n\nText.\n")
     (folder / "other.qmd").write_text("---\ntitle: Other\n---\n\nText.\n")
     (tmp_path / "results").mkdir()
-    with pytest.raises(UserError, match="left-out.qmd: Quarto .* did not take up paper/_quarto.yml"):
+    with pytest.raises(UserError, match="left-out.qmd: Quarto .* did not read paper/_quarto.yml"):
         render_document(folder / "left-out.qmd", tmp_path / "results", tmp_path / "reports", ("html",))
 
 

@@ -177,7 +177,7 @@ def test_a_crate_opened_elsewhere_makes_the_same_tables(project, tmp_path, monke
 
 
 def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, without_pages, capsys) -> None:
-    """The paper asks for more now: nothing is measured again, and what is judged otherwise is named."""
+    """The paper asks for more now: nothing is measured again, and verdicts that differ are named."""
     other = kept.project(tmp_path / "other")
     shutil.copytree(project / "results" / "reference", other / "results" / "reference")
     paper = other / "config" / "papers" / f"{PAPER}.yaml"
@@ -186,5 +186,5 @@ def test_rules_that_changed_since_are_reported(project, tmp_path, monkeypatch, w
     paper.write_text(text.replace("    relative: 0.1\n", "    relative: 0.0001\n"))
     monkeypatch.chdir(other)
     assert main(["report", "--testbed", "reference"]) == 0
-    line = rf"^judged otherwise than where it comes from: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$"
+    line = rf"^verdicts that differ from the recorded ones: {PAPER} N-C01 \(\w[\w ]+, not reproduced\)$"
     assert re.search(line, capsys.readouterr().out, re.MULTILINE)

@@ -38,8 +38,7 @@ rule links_network:
         " --part {params.part:q}"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
-        " --effort {params.effort:q}"
-        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"
+        " --effort {params.effort:q}" + LOGGED
 
 
 use rule links_network as links_drives with:
@@ -104,5 +103,4 @@ rule links:
         "exec setpriv --pdeathsig KILL whitewire links"
         " --part record"
         " --testbed {params.testbed:q}"
-        " --results {params.results:q}"
-        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"
+        " --results {params.results:q}" + LOGGED

@@ -267,10 +267,10 @@ def _unbound(workload: Workload, experiment: Mapping[str, Any]) -> str:
     """What was expected in place of a bound on writers that no run can have; empty where runs can."""
     if "writer_bound" not in workload.factors:
         bound = [name for name, of in WORKLOADS.items() if "writer_bound" in of.factors]
-        return f"nothing: of {' and '.join(bound)} alone a writer stands for one of the paper's"
+        return f"nothing: only {' and '.join(bound)} have one writer for each of the paper's"
     stores = experiment.get("stores", {}).values()
     if any(store["kind"] != "hdfs" or "erasure_coding" in store for store in stores):
-        return "nothing beside a store without replicas: only of a pipeline one connection is one writer"
+        return "nothing beside a store without replicas, where a writer has several connections"
     return ""
 
 

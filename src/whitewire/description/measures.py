@@ -149,12 +149,12 @@ def _alike(*values: Any) -> _Measured:
     for each in named[1:]:
         if each.dimension != named[0].dimension:
             one, other = (dimension_in_words(part.dimension) for part in (named[0], each))
-            raise UnknownUnit(f"found {one} and {other} set against each other, expected like with like")
+            raise UnknownUnit(f"found {one} compared with {other}, expected two of one kind")
     known = sorted(each.scale for each in named if each.scale is not None)
     if known and not math.isclose(known[0], known[-1], rel_tol=SAME_SCALE):
         raise UnknownUnit(
-            f"found two units of {dimension_in_words(named[0].dimension)} set against each other, of which one is "
-            f"{known[-1] / known[0]:g} of the other, expected like with like"
+            f"found two units of {dimension_in_words(named[0].dimension)} compared, one {known[-1] / known[0]:g} times "
+            "the other, expected one unit"
         )
     return _Measured(named[0].dimension, known[0] if known and len(known) == len(named) else None, named[0].literal)
 

@@ -60,5 +60,5 @@ def _check_cell(paper: Paper, key: str, experiment: Mapping[str, Any], effort: s
         else f"{key}.file_blocks.{effort}" if "file_blocks" in experiment
         else f"scale.file_blocks.{effort}"
     )  # fmt: skip
-    expected = f"at most {most // scale.block_bytes:.0f} for {cell}: so many whole blocks has {size}, {whole:.0f}"
+    expected = f"at most {most // scale.block_bytes:.0f} for {cell}: the number of whole blocks of {size}, {whole:.0f}"
     raise fault(paper, place, blocks, expected)

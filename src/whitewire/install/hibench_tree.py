@@ -67,9 +67,9 @@ def prepare_tree(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
             )
         conf = _text(tree / "conf" / "hibench.conf")
         release = hibench_release(_text(tree / "pom.xml"), conf)
-        _say(f"HiBench {release}, " + (f"commit {commit[:12]}" if commit else "of no commit that is known here"))
+        _say(f"HiBench {release}, " + (f"commit {commit[:12]}" if commit else "of an unknown commit"))
         changed = to_python_3(tree)
-        _say(f"{len(changed)} scripts made Python 3")
+        _say(f"{len(changed)} scripts converted to Python 3")
         values = check_values(tree, commit, changed)
         built, not_built = build(tree, parser.values(conf), hadoop)
         python = ".".join(map(str, sys.version_info[:3]))
@@ -196,7 +196,7 @@ def to_python_3(tree: Path) -> dict[str, str]:
     for path in map(Path, paths):
         if done.returncode != 0 or _is_python_2(path.read_text()):
             said = (done.stderr.strip() or "no reason given").splitlines()[-1]
-            raise UserError(f"{path.name}: cannot be made Python 3: {said}")
+            raise UserError(f"{path.name}: cannot be converted to Python 3: {said}")
     return changed
 
 
@@ -266,7 +266,7 @@ def check_values(tree: Path, commit: str, before: Mapping[str, str]) -> str:
     digest = hashlib.sha256("\n".join(now[name] for name in sorted(now)).encode()).hexdigest()
     if commit in VALUES:
         if digest != VALUES[commit]:
-            raise UserError("load_config.py: made Python 3 it gives other values than under Python 2.7; report this")
+            raise UserError("load_config.py: under Python 3 it gives other values than under Python 2.7; report this")
         return "the same as recorded of Python 2.7"
     python = next((path for name in ("python2.7", "python2") if (path := shutil.which(name)) and _runs(path)), None)
     if python is None:
@@ -282,7 +282,7 @@ def check_values(tree: Path, commit: str, before: Mapping[str, str]) -> str:
             if differ:
                 line = min(differ)[:100]
                 raise UserError(
-                    f"load_config.py: {name}: made Python 3 it gives other values than under {python}: {line}"
+                    f"load_config.py: {name}: under Python 3 it gives other values than under {python}: {line}"
                 )
     return f"the same as under {python}"
 

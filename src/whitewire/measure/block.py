@@ -203,7 +203,7 @@ class Block:
             for record in sorted(journal.runs.glob("[!.]*/run.json")):
                 journal.set_aside(record.parent.name, Reason("other_k", {"why": why}))
         self.candidates.raise_k(why)
-        print(f"{self.name}: {why}: taking the next one", file=sys.stderr, flush=True)
+        print(f"{self.name}: {why}: going on with the next k", file=sys.stderr, flush=True)
 
     @contextlib.contextmanager
     def _waiting_workers(self) -> Iterator[list[Worker]]:

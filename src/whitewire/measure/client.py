@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from whitewire.cluster import hdfs, yarn
 from whitewire.cluster.hadoop import CommandOutcome, whereabouts
 from whitewire.cluster.hdfs import GET_CONF
 from whitewire.cluster.stack import Stack
 from whitewire.errors import RunFailed
+from whitewire.factors import on_datanodes, parameter
 from whitewire.measure.run import Run
-from whitewire.testbed.base import Host
+from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.each import on_each
 from whitewire.workloads.base import generic_options
 
@@ -74,6 +76,12 @@ class StackClient:
         compared = self.host.run(["cmp", one, other])
         self.host.run(["rm", "-f", other]).check()
         return compared.status == 0
+
+
+def client_hosts(testbed: Testbed, parameters: Mapping[str, Any]) -> list[Host]:
+    """Hosts of a run's clients: all hosts of clients, or the first DataNodes, as many as put."""
+    hosts = testbed.by_role(parameter(parameters, "put_from"))
+    return hosts[: parameters["clients"]] if on_datanodes(parameters) else hosts
 
 
 def viewed(path: str) -> str:

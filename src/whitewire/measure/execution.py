@@ -104,5 +104,5 @@ def no_disk(failure: Exception) -> bool:
 def _line(failure: Exception) -> str:
     said: object = of_system(failure) if isinstance(failure, OSError) and failure.errno else failure
     if isinstance(failure, ArithmeticError | LookupError | StopIteration):  # whose words alone say nothing
-        said = f"what it left cannot be computed with: {failure.__class__.__name__}: {failure}"
+        said = f"its results cannot be evaluated: {failure.__class__.__name__}: {failure}"
     return " ".join(str(said).split())[:400] or failure.__class__.__name__

@@ -313,7 +313,7 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
             error, what, found = probe(attempt)
         except (Unreadable, subprocess.TimeoutExpired) as fault:
             if attempt == len(pauses) and not rows:
-                raise CannotMake(f"calibration: {' '.join(str(fault).split())}") from None
+                raise CannotMake(f"probe: {' '.join(str(fault).split())}") from None
             continue
         rows += [row | {"attempt": attempt} for row in found]
         if abs(error) <= bound:
@@ -321,8 +321,8 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
     if not stop:
         return rows
     raise CannotMake(
-        f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {_ATTEMPTS} attempts: "
-        "nothing measured on this testbed now would count; is the machine busy?"
+        f"probe: {what}: {error:+.1%} off the set value, bound {bound:.1%}, in {_ATTEMPTS} attempts: "
+        "no run would count now; is the machine busy?"
     )
 
 

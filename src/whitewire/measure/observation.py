@@ -9,8 +9,8 @@ from typing import cast
 
 from whitewire.cluster.stack import Stack
 from whitewire.description.transports import Transport, transport_of
-from whitewire.factors import on_datanodes
 from whitewire.measure import carrying, cross_traffic
+from whitewire.measure.client import client_hosts
 from whitewire.measure.clocks import Clocks
 from whitewire.measure.conditions import Conditions, StackShaping
 from whitewire.measure.cross_traffic import bytes_of_cross_traffic
@@ -124,14 +124,13 @@ class StackObserver:
     def _participants(self, clock: Clock) -> RunRecord:
         """The record's part on scale, clocks and hosts."""
         testbed, parameters = self.stack.testbed, self.run.parameters
-        local = testbed.by_role("datanode")[: parameters["clients"]] if on_datanodes(parameters) else None
         return {
             "scale": self.run.scale.record,
             "cpu": self.run.cpu,
             "clock": clock,
             "clients": parameters.get("clients", 0),
             "replication": parameters.get("replication", 0),
-            "client_hosts": [host.name for host in local or testbed.by_role("client")],
+            "client_hosts": [host.name for host in client_hosts(testbed, parameters)],
             "datanode_hosts": [host.name for host in testbed.by_role("datanode")],
         }
 

@@ -16,7 +16,7 @@ from whitewire.errors import RunFailed
 from whitewire.factors import parameter
 from whitewire.factors.seen import PACKET_SIZE
 from whitewire.measure import file_systems
-from whitewire.measure.client import source_files, watch
+from whitewire.measure.client import client_hosts, source_files, watch
 from whitewire.measure.file_systems import HdfsFiles, settled_fsck
 from whitewire.measure.run import Run
 from whitewire.records import evidence
@@ -38,9 +38,9 @@ class StackPuts:
 
     @property
     def clients(self) -> list[Resident]:
-        """The JVMs that put: the first ones on the run's kind of hosts."""
-        role, count = parameter(self.run.parameters, "put_from"), self.run.parameters["clients"]
-        return [client for client in self.stack.clients if client.host.role == role][:count]
+        """The JVMs that put: the first ones on the hosts of the run's clients."""
+        hosts = client_hosts(self.stack.testbed, self.run.parameters)
+        return [client for client in self.stack.clients if client.host in hosts][: self.run.parameters["clients"]]
 
     def names(self) -> list[str]:
         return [client.name for client in self.clients]

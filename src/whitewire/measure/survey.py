@@ -81,9 +81,9 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
-            made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: all is measured anew")
+            made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: everything is measured anew")
         if (folder / LINKS_RECORD).exists() and not links_faults(folder):
-            made.work.progress.say("all measured before, and the testbed's file is as it was")
+            made.work.progress.say("nothing to measure: all is measured, and the testbed's file has not changed")
             _note_parts(folder, parts)
             return
         make(made, parts)

@@ -45,7 +45,7 @@ class Pairs:
         """Measure all passes. On every fabric the first pass is that of all pairs with the first number of streams."""
         count = len(self.testbed.hosts)
         if count < 2:
-            self.work.leave_out("links", "one host has no other to send to")
+            self.work.leave_out("links", "pairs need two hosts")
             return
         passes = [(of, streams, turns) for of in self.survey.plan["fabrics"]
                   for streams, turns in planned(of).passes(count)]  # fmt: skip

@@ -83,7 +83,7 @@ def shape_of(papers: Sequence[Paper], testbed: Mapping[str, Any], effort: str, a
                     best = sum(roles.values()), Shape(paper.id, roles, k, (), drive)
         named.update(fabrics.keys())
     if not best[0]:
-        raise UserError("links: found no paper that runs anything at this effort, expected one whose hosts to take")
+        raise UserError("links: found no paper with runs at this effort, expected one, whose hosts are taken")
     shape, most = best[1], [name for name, _ in named.most_common()]
     return Shape(shape.paper, shape.roles, shape.k, tuple(most), shape.drive)
 

@@ -66,7 +66,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
     able = [host for host in testbed.hosts if host.name in with_port]
     ends = able if len(able) > 1 else testbed.hosts
     if len(ends) < 2:
-        raise CannotMake("one host has no other to send to")
+        raise CannotMake("transports need two hosts")
     source, destination = ends[:2]
     tests = Tests(testbed, fabric, source, destination, links.probe_bytes(fabric.rate, of["seconds"]), folder)
     ways = [Transport(TCP, TCP), *(Transport(**each) for each in plan.get("transports", ()))]

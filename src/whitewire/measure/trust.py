@@ -58,8 +58,8 @@ def measure_trust(testbed: str, results: Path, parts: str = "", within: str = ""
     wanted, config = parts_of_trust(parts), load_testbed(testbed)
     if not capabilities_of(config).shapes_links:
         raise UserError(
-            f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: only "
-            "where links are made here is it known what they should carry; `make testbed` measures a site's"
+            f"{paths.shown(project.testbed_path(testbed))}: kind: found {config['kind']}, expected emulated: "
+            "only of emulated links the right rates are known; `make testbed` measures those of a site"
         )
     seconds = seconds_within(within or WITHIN)
     names = project.load_config()["papers"]
@@ -115,7 +115,7 @@ class Trust:
         for why in self.work.left:
             self.work.progress.say(f"left out: {why}")
         most = time_in_words(self.work.seconds)
-        self.work.progress.say(f"all of it: about {time_in_words(self.expected)}, at most {most}")
+        self.work.progress.say(f"in total: about {time_in_words(self.expected)}, at most {most}")
 
     def make(self) -> None:
         """Make all missing parts; one that cannot be made is left out. Raises CannotMake if there is no part at all."""
@@ -174,8 +174,8 @@ class Trust:
         if done := self.done(record["part"]):
             record = {**record, "units": done["units"]}
         elif folder.exists() and (found is None or found["description"] != self.description):
-            self.work.progress.say(f"{record['part']}: what is there is not of this description of the testbed, so far "
-                                   "as is known: measured anew")  # fmt: skip
+            said = "measured anew, because its results are not known to be of this description of the testbed"
+            self.work.progress.say(f"{record['part']}: {said}")
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         atomic.write(folder / PART_RECORD, atomic.as_json(record))

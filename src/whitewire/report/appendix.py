@@ -32,7 +32,7 @@ def write_appendix(name: str) -> list[Path]:
     """
     results = folder_of(name, "TESTBED")
     target = paths.root() / "results" / "appendix" / results.name
-    print(f"{shown(results)}: gathering what the appendix says", file=sys.stderr, flush=True)
+    print(f"{shown(results)}: reading the results for the appendix", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="appendix-", dir=paths.temporary()) as scratch:
         facts = artifact_of(results, agreement_facts(results, Path(scratch)))
     target.mkdir(parents=True, exist_ok=True)

@@ -144,7 +144,7 @@ def _pack(packed: zipfile.ZipFile, name: str, content: bytes | Path, listed: man
             digest.update(chunk)
             size += len(chunk)
     if listed and listed != {"bytes": size, "sha256": digest.hexdigest()}:
-        raise UserError(f"{name}: found other content than a moment ago, expected results that nobody writes to")
+        raise UserError(f"{name}: changed while it was read, expected results that no command writes to")
 
 
 def papers_judged(results: Path) -> list[str]:

@@ -127,7 +127,7 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[Reason], un
         return f"{text}; no report"
     if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
         unfinished.append(paper)
-        return f"{text}; all of that is from before, for {failed.stem} did not end: see {shown(failed)}"
+        return f"{text}; these are earlier results, because {failed.stem} did not finish: see {shown(failed)}"
     if {row["block"] for row in _rows(folder)} - {path.parent.name for path in blocks}:
         unfinished.append(paper)
     return f"{text}; {shown(report)}"
@@ -159,7 +159,7 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
             minutes = prospects.minutes_to_first_interim(paper, testbed, str(other))
         yield f"about {minutes} more minutes may decide {_names(list(claims['claim']))} of {name}: {command}"
     if hopeless := list(still["claim"][still["command"] == ""]):
-        yield f"no effort is known to decide {_names(hopeless)} of {name} (why: the report)"
+        yield f"no effort is known to decide {_names(hopeless)} of {name}: its report says why"
 
 
 def _made(paper: Path) -> int:

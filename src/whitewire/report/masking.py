@@ -316,7 +316,7 @@ def _ids(record: bundle.BundleRecord, testbed: Mapping[str, Any], new: Mapping[s
         if len(old_rows) != len(new_rows):
             raise UserError(
                 f"{paper}: found {len(new_rows)} runs once names of {record['testbed']} are replaced, expected "
-                f"{len(old_rows)} as before; rename what its description calls like a fabric, or keep names with "
+                f"{len(old_rows)} as before; rename what has a fabric's name in its description, or keep names with "
                 "PRIVATE=keep"
             )
         ids = ((a["run_id"], b["run_id"]) for a, b in zip(old_rows, new_rows, strict=True))

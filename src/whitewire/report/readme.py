@@ -53,13 +53,14 @@ KEPT_CALIBRATION = HOME / "docs" / "calibration"
 """The calibration's tables, as `make calibrate` left them."""
 COMPARED = HOME / "results" / "calibration" / "emulated" / CALIBRATION_FOLDER / "analysis"
 """Where it leaves them."""
-CALIBRATION_SUMMARY = "calibration/summary.csv"
+CALIBRATION_SUMMARY, FIRST_SUMMARY = "calibration/summary.csv", "calibration-first/summary.csv"
+"""Its summary and that of the first measurement, below docs."""
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]*) \|(?: \d+ \|){7}$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all \| \|(?: \*\*\d+\*\* \|){7}$", re.MULTILINE)
 _INTRODUCTION = re.compile(r"\w+ vendor papers with \d+ claims, measured on \w+ processors \(\w+ effort, \d+ runs\)")
 _ASKED = re.compile(r"\d+ of the \d+ claims that runs judge were asked before the first run")
-TWICE = re.compile(r"\d+ of them twice")
+TWICE = re.compile(r"\d+ of them judged twice")
 TRUST = re.compile(r"\d+ of \d+ goals are met, \d+ missed and \d+ open")
 CALIBRATED = re.compile(r"^- \*\*Calibrated\*\*: .*?(?=\n- \*\*|\n\n)", re.MULTILINE | re.DOTALL)
 HEADLINE = re.compile(r"^Emulex's paper, measured on the emulated testbed:.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
@@ -114,7 +115,7 @@ def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
     found = Counter(row.get("asked") for row in rows)
     before = f"{found[BEFORE] + found[AGAIN]} of the {len(rows)} claims that runs judge were asked before the first run"
-    return before, f"{found[AGAIN]} of them twice"
+    return before, f"{found[AGAIN]} of them judged twice"
 
 
 def _trust(files: Mapping[str, bytes]) -> str:
@@ -125,15 +126,23 @@ def _trust(files: Mapping[str, bytes]) -> str:
 
 
 def _calibrated(files: Mapping[str, bytes]) -> str:
-    """Result of the calibration as a line of README's list: the score of the half that nothing was tuned to, and how
-    many ratios of the other half came out within tolerance."""
-    rows = _table(files, CALIBRATION_SUMMARY) if CALIBRATION_SUMMARY in files else []
-    half = {row["half"]: row for row in rows if row["by"] == "all"}
+    """Result of the calibration as a line of README's list: the score of the half that nothing was tuned to, now and in
+    the first measurement, and how many ratios of the other half came out within tolerance."""
+    half, first = (_halves(files, name) for name in (CALIBRATION_SUMMARY, FIRST_SUMMARY))
     said = half[calibration.SCORE]["says"] if half else calibration.NONE_YET
+    if first:
+        score = first[calibration.SCORE]
+        said += f". The first measurement, before designs changed, had {score['inside']} of {score['measured']} within"
     if half and (tuned := half[calibration.TUNE])["measured"] != "0":
         said += f". Of the half that tunes the model {tuned['inside']} of {tuned['measured']} are within"
     line = f"- **Calibrated**: {said} ([how](docs/inside/calibration.md))."
     return textwrap.fill(line, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _halves(files: Mapping[str, bytes], summary: str) -> dict[str, dict[str, str]]:
+    """Rows of a calibration's summary for whole halves, by half; empty where there is no summary."""
+    rows = _table(files, summary) if summary in files else []
+    return {row["half"]: row for row in rows if row["by"] == "all"}
 
 
 def _headline(claim: Mapping[str, str]) -> str:
@@ -203,9 +212,9 @@ def _faults() -> list[str]:
 
 
 def _kept() -> dict[str, bytes]:
-    """The calibration's summary, for `made`; nothing where none is kept."""
-    path = KEPT_CALIBRATION / Path(CALIBRATION_SUMMARY).name
-    return {CALIBRATION_SUMMARY: path.read_bytes()} if path.is_file() else {}
+    """Summaries of the calibration and of its first measurement, for `made`; nothing where none is kept."""
+    paths = {name: HOME / "docs" / name for name in (CALIBRATION_SUMMARY, FIRST_SUMMARY)}
+    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 
 
 def _keep() -> list[Path]:

@@ -423,7 +423,7 @@ def _with_quarto(
             raise UserError(f"{qmd.name}: Quarto finished without writing {qmd.stem}.{name}")
         made[name] = found[0]
         if name == "html" and (qmd.parent / "_quarto.yml").exists() and OWN_TEMPLATE not in found[0].read_text("utf-8"):
-            raise UserError(f"{qmd.name}: Quarto {version} did not take up paper/_quarto.yml")
+            raise UserError(f"{qmd.name}: Quarto {version} did not read paper/_quarto.yml")
     return made
 
 

@@ -60,7 +60,7 @@ def nnbench_result(text: str) -> NNBenchResult:
     """The last result in NNBench's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(_HEADER)
     if not header:
-        raise Unreadable("NNBench: it did not say its result")
+        raise Unreadable("NNBench: found no result in its output")
     said = {name: _said(last, name) for name in _LINES}
     operation = said.pop("operation")
     if operation not in NNBENCH_OPERATIONS:
@@ -77,7 +77,7 @@ def nnbench_result(text: str) -> NNBenchResult:
 def _said(text: str, name: str) -> str:
     found = re.search(rf": +{re.escape(_LINES[name])}: *(\S.*?)\s*$", text, re.MULTILINE)
     if not found:
-        raise Unreadable(f"NNBench: it did not say {name}")
+        raise Unreadable(f"NNBench: found no {name} in its output")
     return found[1]
 
 

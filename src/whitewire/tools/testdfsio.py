@@ -45,7 +45,7 @@ def dfsio_result(text: str) -> DfsioResult:
     """The last result in TestDFSIO's output. Raises Unreadable, naming a missing or invalid line."""
     _, header, last = text.rpartition(_HEADER)
     if not header:
-        raise Unreadable("TestDFSIO: it did not say its result")
+        raise Unreadable("TestDFSIO: found no result in its output")
     said = {name: _said(last, name) for name in _LINES}
     files, mean = said["files"], _rate("rate_mean", said["rate_mean"])
     if not re.fullmatch("[0-9]+", files):
@@ -65,7 +65,7 @@ def _said(text: str, name: str) -> str:
     lines = re.findall(rf"(?:^|[^\w\s])[^\S\n]*{_LINES[name]}[^\S\n]*:(.*)$", text, re.MULTILINE)
     found = {line.strip() for line in lines}
     if not found:
-        raise Unreadable(f"TestDFSIO: it did not say {name}")
+        raise Unreadable(f"TestDFSIO: found no {name} in its output")
     if len(found) > 1:
         raise Unreadable(f"TestDFSIO: {name}: found {len(found)} values in one result, expected one")
     return found.pop()

@@ -120,7 +120,7 @@ def _not_made(plan: Plan, results: Path) -> Iterator[str]:
     records = ((folder, record) for folder in named if (record := block_record(folder / "block.json")))
     found = sum((not_made(folder, record) for folder, record in records), Counter[Reason]())
     if short := found[Reason(BUDGET)]:
-        yield f"time was short for {short} more: another BUDGET makes them"
+        yield f"the budget ended before {short} more: another BUDGET makes them"
     if busy := found[Reason(OTHERS)]:
         yield f"a busy machine disturbed {busy} more: AGAIN=busy makes them"
     for why in failures(found):

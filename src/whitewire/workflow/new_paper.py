@@ -106,7 +106,7 @@ def write_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     paths = root() / "config" / "papers" / f"{answers['id']}.yaml", root() / "paper" / f"{answers['id']}.qmd"
     for path in paths:
         if path.exists():
-            raise UserError(f"{shown(path)}: is there already, and is not written over; take another id")
+            raise UserError(f"{shown(path)}: exists and is not overwritten; take another id")
     texts = paper_text(answers), document_text(answers)
     _try(texts[0], answers["id"], source)
     for path, text in zip(paths, texts, strict=True):
@@ -494,7 +494,7 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
         try:
             said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
         except EOFError:
-            raise UserError("new-paper: the answers ended before all was asked") from None
+            raise UserError("new-paper: the answers ended before the last question") from None
         if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
             return said
         expected = ", ".join(among) or f"text like {pattern}"

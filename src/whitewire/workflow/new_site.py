@@ -79,7 +79,7 @@ def _free(name: str) -> Path:
         raise UserError(f"site: found the name {quoted(name)}, {why}")
     path = root() / "config" / "testbeds" / f"{name}.yaml"
     if path.exists():
-        raise UserError(f"{shown(path)}: is there already, and is not written over; take another name")
+        raise UserError(f"{shown(path)}: exists and is not overwritten; take another name")
     return path
 
 

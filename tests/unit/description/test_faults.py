@@ -203,7 +203,7 @@ FAULTS = {
         "it is more than size_bytes, 5000000000"),
     "blocks beyond the paper's": (
         lambda d: d["scale"]["file_blocks"].update(full=80),
-        "scale.file_blocks.full: found 80, expected at most 74 for ingest 1gbe: so many whole blocks has "
+        "scale.file_blocks.full: found 80, expected at most 74 for ingest 1gbe: the number of whole blocks of "
         "file_size_bytes, 5000000000"),
     # --- values of another type
     "a parameter in quotes": (

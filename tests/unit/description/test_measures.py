@@ -97,7 +97,7 @@ FAULTS = {
     "an expression": (lambda d: _rate(d, expected="2 * N_V06"), "expected a rate (MB/s), found a size: 2 * N_V06"),
     "unlike things added": (
         lambda d: _rate(d, expected="N_V02 + N_V03"),
-        "found a rate and a time set against each other, expected like with like",
+        "found a rate compared with a time, expected two of one kind",
     ),
     "another size of unit": (
         lambda d: (_rate(d), d["values"][1].update(unit="GB/s")),
@@ -141,7 +141,7 @@ FAULTS = {
     ),
     "unlike units added": (
         lambda d: (d["values"][4].update(unit="GB/s"), _rate(d, expected="N_V02 + N_V05")),
-        "found two units of a rate set against each other, of which one is 1000 of the other",
+        "found two units of a rate compared, one 1000 times the other",
     ),
     "a decimal comma": (
         lambda d: d["values"][1].update(value="0,9 GB/s"),

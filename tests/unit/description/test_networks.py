@@ -83,7 +83,7 @@ def test_what_can_be_is_taken(tmp_path):
     ("testdfsio", {"kind": "hdfs"}, ""),
     ("testdfsio", {"kind": "cephfs"}, "nothing beside a store without replicas"),
     ("hdfs_put", {"kind": "hdfs", "erasure_coding": "XOR-2-1-1024k"}, "nothing beside a store without replicas"),
-    ("nnbench", {"kind": "hdfs"}, "nothing: of hdfs_put and testdfsio alone a writer stands for one of the paper's"),
+    ("nnbench", {"kind": "hdfs"}, "nothing: only hdfs_put and testdfsio have one writer for each of the paper's"),
 ])  # fmt: skip
 def test_only_writers_that_are_the_papers_own_are_bound(workload, store, says):
     experiment = {"stores": {"a": store}, "hardware": {"drive": {}, "writer": WRITER}}

@@ -140,7 +140,7 @@ def test_scripts_for_python_2_are_made_python_3(source):
 
 def test_a_script_that_cannot_be_read_is_reported(source):
     (source / "bin/functions/load_config.py").write_text("#!/usr/bin/env python2\nprint 'x\n")
-    with pytest.raises(UserError, match="load_config.py: cannot be made Python 3"):
+    with pytest.raises(UserError, match="load_config.py: cannot be converted to Python 3"):
         hibench_tree.to_python_3(source)
 
 

@@ -204,7 +204,7 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
 
     def calibrate(self, testbed, model, alike):
         if model in beyond:
-            raise error(f"calibration: drive 1 of datanode1 ({model}): +9.0% of what is set, bound 5.0%")
+            raise error(f"probe: drive 1 of datanode1 ({model}): +9.0% off the set value, bound 5.0%")
 
     monkeypatch.setattr(one_cluster.Probing, "calibrate", calibrate)
     testbed = SimpleNamespace(hosts=[], congestion_control="cubic", warm_memory=lambda size: None)

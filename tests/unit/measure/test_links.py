@@ -71,7 +71,7 @@ def test_a_probe_beyond_its_bound_is_tried_again_after_longer_pauses(monkeypatch
     assert [row["attempt"] for row in rows] == [1, 2, 3]
     assert waited == list(links.PAUSES[:3])
     with pytest.raises(
-        UserError, match=r"link: -3\.0% of what is set, bound 1\.0%, in 5 attempts.* is the machine busy"
+        UserError, match=r"link: -3\.0% off the set value, bound 1\.0%, in 5 attempts.* is the machine busy"
     ):
         links._until_within(lambda attempt: (-0.03, "link", [{}]), 0.01)
 

@@ -265,7 +265,7 @@ def test_an_attempt_whose_record_cannot_be_computed_with_is_kept_and_made_again(
     kept = made.campaign.journal
     assert kept.has("a")
     record = json.loads((kept.invalid / "a.1" / "run.json").read_text())
-    assert record["why_invalid"].startswith(f"what it left cannot be computed with: {error.__class__.__name__}:")
+    assert record["why_invalid"].startswith(f"its results cannot be evaluated: {error.__class__.__name__}:")
 
 
 def test_nothing_is_measured_beside_damaged_runs(measured, monkeypatch):

@@ -105,7 +105,7 @@ def test_a_dry_run_says_how_long_each_part_takes_and_leaves_nothing(capsys, tmp_
     assert status == 0 and not (tmp_path / "none").exists()
     for part in records.PARTS:
         assert any(line.startswith(f"trust: {part}: ") and "about" in line for line in said)
-    assert said[-1].startswith("trust: all of it: about ") and said[-1].endswith("at most 50 min")
+    assert said[-1].startswith("trust: in total: about ") and said[-1].endswith("at most 50 min")
 
 
 def test_lanes_of_a_campaign_around_it_are_not_those_of_its_parts(monkeypatch, capsys, tmp_path):

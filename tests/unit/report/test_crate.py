@@ -121,7 +121,7 @@ def test_a_crate_is_there_whole_or_as_it_was(project, monkeypatch, tmp_path):
     crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=target)
     before = target.read_bytes()
     monkeypatch.setattr(crate.masking, "entry_of_file", lambda content: {"bytes": 1, "sha256": ""})
-    with pytest.raises(UserError, match="found other content than a moment ago"):
+    with pytest.raises(UserError, match="changed while it was read"):
         crate.make_crate(project / "results" / "emulated", [PAPER], raw=False, target=target)
     assert target.read_bytes() == before and list(tmp_path.iterdir()) == [target]
 

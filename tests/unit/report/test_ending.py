@@ -52,7 +52,7 @@ def test_what_is_decided_open_and_left_is_reported_with_what_to_do(results):
         "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on",
         "1 runs were not made, because its cluster failed: the services do not start: no answer; logs: logs; "
         "make papers tries them again",
-        "no effort is known to decide A-C2 of a (why: the report)",
+        "no effort is known to decide A-C2 of a: its report says why",
         "start page: results/emulated/reports/index.html",
     ]
 
@@ -91,7 +91,8 @@ def test_verdicts_from_before_are_reported_as_such_when_a_stage_failed(results):
     line = "3 runs; 1 of 1 claims that runs judge are decided"
     assert list(ending.lines()) == [
         f"a: {line}; results/emulated/reports/a.html",
-        f"b: {line}; all of that is from before, for analysis did not end: see results/emulated/b/logs/analysis.log",
+        f"b: {line}; these are earlier results, because analysis did not finish: see "
+        "results/emulated/b/logs/analysis.log",
         "not finished: b; what was measured is kept, and make papers goes on",
     ]
 
@@ -133,7 +134,7 @@ def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results, 
     (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
     assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5
     (hopeless,) = [line for line in ending.lines() if line.startswith("no effort is known")]
-    assert hopeless == "no effort is known to decide E-C12 of emulex-2012 (why: the report)"
+    assert hopeless == "no effort is known to decide E-C12 of emulex-2012: its report says why"
 
 
 def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):

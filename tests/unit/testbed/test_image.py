@@ -291,7 +291,7 @@ USERS = "no user namespaces for users: docs/sites/containers.md"
          "mount failed: Operation not permitted"),
         ('FATAL:   "longcallr": executable file not found in $PATH',
          'FATAL:   "longcallr": executable file not found in $PATH'),
-        ("", "ended without a word"),
+        ("", "ended without a message"),
     ],
 )  # fmt: skip
 def test_why_an_image_does_not_start(said, why):

@@ -155,7 +155,7 @@ def test_what_start_files_and_prologs_print_is_passed_over(words):
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("true", "^the connection was closed before the host said a word, 4 times: .*MaxStartups"),
+        ("true", "^the connection was closed before the host answered, 4 times: .*MaxStartups"),
         (
             "echo kex_exchange_identification: Connection closed by remote host >&2",
             "^kex_exchange_identification: Connection closed by remote host, 4 times: .*MaxStartups",

@@ -166,7 +166,7 @@ def test_virtual_machines_of_a_cloud(made):
     assert config["disk"] == {"minimum_gib": 14} and config["memory"] == {"minimum_gib": 3}
     assert [host["role"] for host in config["hosts"]] == ["namenode", "datanode", "client"]
     for line, part in zip(look, (
-        "virtual machines: all hosts", "the driver names no speed, this rate is a guess",
+        "virtual machines: all hosts", "the driver reports no speed, this rate is a guess",
         "found no drive for data that is mounted alike on all hosts", "none of 17 or newer on all hosts",
         "curl (needed on a namenode) is missing on all hosts; fio (needed on a datanode) is missing",
     ), strict=True):  # fmt: skip

@@ -728,7 +728,7 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(java_home="/opt/jdk"), "Java in /opt/jdk, on other hosts in /usr/lib/jvm/java-17"),
         (lambda: seen(java_home=""), "Java in no folder, on other hosts in /usr/lib/jvm/java-17"),
         (lambda: seen(folders="99 yes no / /work\n99999999 yes yes sdb /d"), "0.0 GiB free in /work, 0.5 needed"),
-        (lambda: seen(folders="99999999 no no / /work\n99999999 yes yes sdb /d"), "/work may not be written"),
+        (lambda: seen(folders="99999999 no no / /work\n99999999 yes yes sdb /d"), "/work is not writable"),
         (lambda: seen(folders="99999999 yes yes / /work\n99999999 yes no sdb /d"), "/d is not there"),
         (lambda: seen(folders="99999999 yes yes / /work\n1048576 yes yes sdb /d"), "1.0 GiB free in /d, 10 needed"),
         (lambda: seen(speeds="eno1 1000"), "eno1 (10gbe) at 1000 Mbit/s, expected 10000"),
@@ -983,7 +983,7 @@ def test_a_site_that_does_not_name_its_history_server_is_reported_by_its_clients
     "changes, note",
     [
         ({}, ""),
-        ({"speeds": "eno1 4294967295"}, "eno1 names no speed on datanode1"),
+        ({"speeds": "eno1 4294967295"}, "eno1 reports no speed on datanode1"),
         ({"shapers": "eno1 qdisc mq 0: root\neno1 qdisc tbf 8: parent :1 rate 1Gbit burst 5Kb lat 50ms"},
          "tc: found 'qdisc tbf 8: parent :1 rate 1Gbit burst 5Kb lat 50ms', expected a rate of the whole device"),
         ({"shapers": ""}, "no tc (package iproute2 or iproute-tc), so a shaper would not be seen: datanode1"),

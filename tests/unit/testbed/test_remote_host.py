@@ -102,7 +102,7 @@ def test_a_clock_whose_answer_is_cut_off_is_asked_again(host, monkeypatch):
     assert abs(host.clock_offset()) < 5
     assert len(asked) == _CARRIED
     monkeypatch.setattr(host, "carry", lambda command: ["true"])
-    with pytest.raises(CommandFailed, match="the connection was closed before the host said a word"):
+    with pytest.raises(CommandFailed, match="the connection was closed before the host answered"):
         host.clock_offset()
 
 

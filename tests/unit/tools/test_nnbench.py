@@ -32,8 +32,8 @@ def test_calls_that_failed_are_reported():
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("NNBench -------------- :", "", "did not say its result"),
-    ("Successful file operations: 300", "", "did not say operations"),
+    ("NNBench -------------- :", "", "found no result"),
+    ("Successful file operations: 300", "", "found no operations"),
     ("Longest Map Time (ms): 352.0", "Longest Map Time (ms): NaN", "longest: found 'NaN', expected a number"),
     ("Test Operation: open_read", "Test Operation: list", "operation: found 'list', expected one of create_write"),
 ])  # fmt: skip

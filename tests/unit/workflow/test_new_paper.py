@@ -91,7 +91,7 @@ def test_nothing_is_written_over(project, capsys):
         if other:
             (project / other).unlink()
         assert made(project, answers()) == 2
-        assert f"{kept}: is there already, and is not written over" in capsys.readouterr().err
+        assert f"{kept}: exists and is not overwritten" in capsys.readouterr().err
         assert (project / kept).read_text() == "mine" and not (other and (project / other).exists())
         (project / kept).unlink()
         (project / "paper" / "acme-2019.qmd").touch()
@@ -299,7 +299,7 @@ def test_answers_that_end_are_reported(project, monkeypatch):
         raise EOFError
 
     monkeypatch.setattr("builtins.input", ended)
-    with pytest.raises(UserError, match="the answers ended before all was asked"):
+    with pytest.raises(UserError, match="the answers ended before the last question"):
         new_paper.ask()
 
 

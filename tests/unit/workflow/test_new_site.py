@@ -53,7 +53,7 @@ def test_a_name_that_results_have_for_something_else(project, capsys):
 
 def test_a_file_that_is_there_is_not_written_over(project, capsys):
     said = refused(project, capsys, "emulated", "--from", "hosts")
-    assert said == "config/testbeds/emulated.yaml: is there already, and is not written over; take another name"
+    assert said == "config/testbeds/emulated.yaml: exists and is not overwritten; take another name"
 
 
 @pytest.mark.parametrize("content, message", [

@@ -230,11 +230,11 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
 
 
 @pytest.mark.parametrize("left, said", [
-    ("the budget ended", "all runs are made; time was short for 1 more: another BUDGET makes them"),
+    ("the budget ended", "all runs are made; the budget ended before 1 more: another BUDGET makes them"),
     ("other programs used the processors", "all runs are made; a busy machine disturbed 1 more: AGAIN=busy makes them"),
     ("decided after 3 runs of each cell", "all runs are made"),
 ])  # fmt: skip
-def test_a_start_with_nothing_to_make_says_what_time_was_short_for(two, tmp_path, monkeypatch, left, said):
+def test_a_start_with_nothing_to_make_says_what_the_budget_ended_before(two, tmp_path, monkeypatch, left, said):
     testbed, _, designs = two
     below(tmp_path, monkeypatch)
     for name, rows in designs.items():
@@ -254,7 +254,7 @@ def test_a_claim_whose_runs_are_made_says_which_clusters_of_other_runs_failed(tw
             "c": "the budget ended"}  # fmt: skip
     (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     assert list(ahead._not_made(plan, tmp_path)) == [
-        "time was short for 1 more: another BUDGET makes them",
+        "the budget ended before 1 more: another BUDGET makes them",
         "2 more were not made, because its cluster failed: no answer from datanode3; make papers tries them again",
     ]
 

@@ -129,4 +129,4 @@ def fault_of_image(answers: Mapping[str, str]) -> str:
             return "Apptainer cannot mount images and would unpack one for each command: it needs squashfuse, /dev/fuse"
         if NO_BINDS.search(line):
             return line
-    return "" if "java" in answers else f"apptainer exec: {reason(answers['exec']) or 'ended without a word'}"
+    return "" if "java" in answers else f"apptainer exec: {reason(answers['exec']) or 'ended without a message'}"

@@ -23,7 +23,7 @@ PAUSES_S = (0.5, 1.0, 2.0)
 """Pauses in seconds before each retry of a connection that was closed for no known cause. A pause keeps its slot of
 _AT_ONCE, so fewer connections open concurrently where the server's limit is lower."""
 LIMITED = "a server on the way may limit new connections (sshd's MaxStartups)"
-_CLOSED = "the connection was closed before the host said a word"
+_CLOSED = "the connection was closed before the host answered"
 ALONE_S = 5.0
 """Longest wait in seconds for the end of a process that we may not signal."""
 

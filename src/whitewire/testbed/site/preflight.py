@@ -387,7 +387,7 @@ def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[st
     if not folder.present and not is_work:
         return [f"{folder.path} is not there"]
     if not folder.writable:
-        return [f"{folder.path} may not be written"]
+        return [f"{folder.path} is not writable"]
     if folder.free_gib < needed:
         return [f"{folder.free_gib:.1f} GiB free in {folder.path}, {needed:g} needed"]
     return []
@@ -439,7 +439,7 @@ def notes(hosts: Sequence[HostReport]) -> list[str]:
             if len(set(values.values())) > 1:
                 found.append(f"{what} on {fabric} differs: {_grouped(values)}")
         if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
-            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(unknown)}")
+            found.append(f"rate on {fabric} is unknown, so no run can prove it: {_grouped(unknown)}")
     return found
 
 
@@ -468,7 +468,7 @@ def _rate_unknown(host: HostReport, fabric: str) -> str:
         return str(fault)
     except ValueError:
         return ""
-    return "" if shaped or name in host.speeds else f"{name} names no speed"
+    return "" if shaped or name in host.speeds else f"{name} reports no speed"
 
 
 def _of_link(hosts: Sequence[HostReport], fabric: str, what: str) -> dict[str, str]:

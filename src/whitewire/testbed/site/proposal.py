@@ -216,7 +216,7 @@ def _of_network(site: Site, network: Network, by_host: bool) -> str:
     mtus = sorted({nic.mtu for nic in nics.values()})
     notes.append(f"MTU {' and '.join(map(str, mtus))}{': look: they differ' if mtus[1:] else ''}")
     if network.rate is None:
-        notes.append("look: the driver names no speed, this rate is a guess")
+        notes.append("look: the driver reports no speed, this rate is a guess")
     elif faster := [ssh for ssh, nic in nics.items() if nic.speed != network.rate]:
         notes.append(f"look: faster on {site.words(faster)}")
     if network.beside:

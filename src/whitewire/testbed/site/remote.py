@@ -96,7 +96,7 @@ class RemoteTestbed(Testbed):
             by_itself = f"a host that lost the connection does so by itself within {shell.WATCH_PATIENCE_S} s"
             folders = ", ".join([self.layout.folder, *self.layout.drives])
             stay = f"where the watcher was killed, remove {folders}"
-            print(f"testbed: not seen to clean up: {', '.join(lost)}; {by_itself}; {stay}", file=sys.stderr)
+            print(f"testbed: no clean-up seen on {', '.join(lost)}; {by_itself}; {stay}", file=sys.stderr)
         if self._janitor is not None:
             piped(self._janitor.stdin).close()
             self._janitor.wait()
