@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
@@ -31,7 +30,7 @@ from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.reasons import BUDGET, Reason, validity
 from whitewire.records.result import Result
-from whitewire.records.run import DesignRow, RunRecord
+from whitewire.records.run import RunRecord
 
 WARM_UP_PROCESSORS = 1.0
 """Processors of a warm-up, whose times do not matter; the others are left to runs of other lanes."""
@@ -175,7 +174,8 @@ class Session:
                 True,
                 no_disk(failure),
             )
-            record, files = _record_of_failed(run), last_words(self.stack)
+            record = {**run.record, "scale": run.scale.record}
+            files = last_words(self.stack)
         record |= {**of, "attempt": attempt, **validity(faults), **campaign.made_by}
         why = record["why_invalid"]
         self._keep(run_id, record, files)
@@ -275,11 +275,3 @@ class Session:
             f"once more only. A larger k: `scale` in {paths.shown(campaign.plan.paper.path)}"
         )
         self.turns.attempts, campaign.shortage = 2, Shortage()
-
-
-def _record_of_failed(run: Run) -> RunRecord:
-    """The record of a run that failed without one: its design row and scale."""
-    cells: Mapping[str, Any] = run.row
-    known = (name for name in DesignRow.__annotations__ if name in cells and name in RunRecord.__annotations__)
-    row = cast("RunRecord", {name: cells[name] for name in known})
-    return {**row, "factors": dict(run.levels), "scale": run.scale.record}
