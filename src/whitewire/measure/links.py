@@ -324,7 +324,3 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
         f"calibration: {what}: {error:+.1%} of what is set, bound {bound:.1%}, in {_ATTEMPTS} attempts: "
         "nothing measured on this testbed now would count; is the machine busy?"
     )
-
-
-def write_link_rows(folder: Path, rows: Sequence[Mapping]) -> None:
-    atomic.write(folder / "probes.json", atomic.as_json(list(rows)))

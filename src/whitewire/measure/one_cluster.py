@@ -17,7 +17,7 @@ from whitewire.measure import groups, services
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Carried
-from whitewire.measure.probing import Probing
+from whitewire.measure.probing import probe_cluster
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.services import Services
@@ -132,12 +132,11 @@ class OneCluster:
         campaign, folder = self.campaign, self.campaign.journal.folder
         lost: list[tuple[Sequence[Run], CannotMake]] = []
         campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-        probing = Probing(campaign.plan.config, campaign.plan.effort, folder, self.carried)
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
             try:
                 with cannot_make(folder):
-                    probing.calibrate(testbed, model, alike)
+                    probe_cluster(testbed, model, alike, campaign.plan.config, folder, self.carried)
             except CannotMake as failure:
                 lost.append((alike, failure))
         without = {run.row["run_id"] for alike, _ in lost for run in alike}
