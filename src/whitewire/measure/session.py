@@ -23,7 +23,7 @@ from whitewire.measure.rounds import Seen
 from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.shortage import Shortage
-from whitewire.measure.spread import Alone, Team
+from whitewire.measure.spread import Team
 from whitewire.measure.turns import AttemptOutcome, Turns
 from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
@@ -44,7 +44,7 @@ class Session:
     ) -> None:
         self.campaign, self.stack, self.runs, self.candidates = campaign, stack, runs, candidates
         self.overhead_runs = OverheadRuns(campaign, stack, runs, overheads, self.restart)
-        self.team: Team = Alone()
+        self.team = Team()
         self.turns = self._turns()
         self._begun = 0
 
