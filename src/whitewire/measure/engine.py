@@ -124,10 +124,10 @@ def spending(spent: defaultdict[str, float], what: str) -> Iterator[None]:
 
 
 class Attempts:
-    """Counts attempts in a row without a result, by the name of what was tried, up to a bound."""
+    """Counts attempts in a row without a result, by the name of what was tried, up to LOST."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self._failed = most, Counter[str]()
+    def __init__(self) -> None:
+        self._failed = Counter[str]()
 
     def failed(self, *names: str) -> None:
         self._failed.update(names)
@@ -138,7 +138,7 @@ class Attempts:
 
     def exhausted(self, name: str) -> bool:
         """Whether a name has failed too often to be tried again."""
-        return self._failed[name] >= self.most
+        return self._failed[name] >= LOST
 
 
 class Work:

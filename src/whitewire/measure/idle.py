@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from whitewire.records.samples import TICKS
-from whitewire.testbed.samples import processor_ticks
+from whitewire.testbed.samples import Waited, processor_ticks
 
 IDLE = 0.25
 """Processors that other programs may use while a run begins."""
@@ -25,17 +24,6 @@ NEVER_S = 60.0
 """Seconds that a block may wait in any case, however short it is."""
 
 
-class Readings(Protocol):
-    """Processor times of a testbed's threads; see testbed.samples.Waited."""
-
-    @property
-    def time(self) -> float: ...
-    @property
-    def ran(self) -> float: ...
-    @property
-    def own(self) -> float: ...
-
-
 class IdleWait:
     """The waits of one block. `say` prints a line; `read`, in the methods, gets readings from the testbed."""
 
@@ -45,7 +33,7 @@ class IdleWait:
         self.say, self.clock, self.sleep, self.ticks = say, clock, sleep, ticks
         self.waited, self._begin, self._in_vain = 0.0, clock(), 0
 
-    def outside(self, read: Callable[[], Readings], seconds: float = _LOOK_S) -> float:
+    def outside(self, read: Callable[[], Waited], seconds: float = _LOOK_S) -> float:
         """Processors that other programs use, measured over the next `seconds`."""
         before, (all_before, idle_before) = read(), self.ticks()
         self.sleep(seconds)
@@ -54,7 +42,7 @@ class IdleWait:
         here = (after.ran - before.ran) + (after.own - before.own)
         return max(0.0, busy - here) / max(after.time - before.time, 1e-3)
 
-    def before_a_run(self, read: Callable[[], Readings], until: float) -> float:
+    def before_a_run(self, read: Callable[[], Waited], until: float) -> float:
         """Wait until other programs are idle, within the bounds above; returns the processors that they then use.
 
         `until`: the time of the monotonic clock at which the block's own time is up.

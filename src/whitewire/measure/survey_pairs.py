@@ -37,7 +37,7 @@ class Pairs:
     def __init__(self, survey: Survey) -> None:
         self.survey, self.testbed, self.work = survey, survey.testbed, survey.work
         self.folder = survey.folder
-        self.attempts = Attempts(LOST)
+        self.attempts = Attempts()
         self.best: dict[tuple[str, str, str], float] = {}
         """Best Mbit/s that a host has sent, or received, on a fabric; a slow host gets fewer bytes to send."""
 

@@ -16,7 +16,7 @@ from whitewire import atomic
 from whitewire.description.transports import RDMA, TCP, Transport, preloading
 from whitewire.errors import CannotMake
 from whitewire.measure import carrying, links
-from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts
+from whitewire.measure.engine import TEST_FAILURES, TIME_UP, Attempts
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
@@ -74,7 +74,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
     rows = [tests.without(way, 0, 1, lacking[way.name]) for way in ways if way.name in lacking]
     tested = [way for way in ways if way.name not in lacking]
     work.progress.say(f"transports on {fabric.name}: {', '.join(way.name for way in tested)}")
-    attempts, endless = Attempts(LOST), set[tuple[str, int]]()
+    attempts, endless = Attempts(), set[tuple[str, int]]()
     turns = itertools.product(range(1, REPEATS[plan["effort"]] + 1), of["streams"], tested)
     for attempt, streams, way in turns:
         if (way.name, streams) in endless or attempts.exhausted(way.name):
