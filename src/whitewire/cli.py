@@ -382,12 +382,13 @@ def docs(args: argparse.Namespace) -> None:
 
 def new_paper(args: argparse.Namespace) -> None:
     """Create the two files of a new paper from answers to questions or from a file. Existing files are kept."""
+    from whitewire.description.reading import load_yaml
     from whitewire.paths import shown
     from whitewire.workflow import new_paper
-    from whitewire.workflow.new_paper import read_answers, write_paper
+    from whitewire.workflow.new_paper import write_paper
 
     if args.given:
-        given = read_answers(args.given)
+        given = load_yaml(args.given)
         paths = write_paper(given, shown(args.given))
     else:
         given = new_paper.ask()

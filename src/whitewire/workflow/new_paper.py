@@ -15,7 +15,6 @@ import yaml
 from whitewire import atomic, printed, quantities
 from whitewire.description.files import validate_by_schema
 from whitewire.description.names import unfit_name
-from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
@@ -112,11 +111,6 @@ def write_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     for path, text in zip(paths, texts, strict=True):
         atomic.write(path, text)
     return paths
-
-
-def read_answers(path: Path) -> Answers:
-    """Answers from a file."""
-    return load_yaml(path)
 
 
 def _check(answers: Answers, source: str) -> None:
