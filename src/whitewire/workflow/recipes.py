@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whitewire.errors import UserError
+from whitewire.paths import HOME
 
 RECIPES, IMAGES = "containers", ".cache/containers"
 """Folders of the definitions and of the images made from them, below the top of the repository."""
@@ -71,9 +72,9 @@ def _load(path: Path) -> Recipe:
     return Recipe(path.stem, header, {name: _dedented(text) for name, text in sections.items()})
 
 
-def made_of(top: Path, name: str) -> list[str]:
+def image_made_of(name: str) -> list[str]:
     """Files that an image is made of, from the repository's top: recipe, what it copies, the image it starts from."""
-    recipe = _load(top / RECIPES / f"{name}.def")
+    recipe = _load(HOME / RECIPES / f"{name}.def")
     base = [f"{IMAGES}/{recipe.base}.sif"] if recipe.base else []
     return [f"{RECIPES}/{name}.def", *recipe.pairs("files"), *base]
 
