@@ -8,6 +8,7 @@ is written last, with the manifest of all files that belong to it.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whitewire import atomic, budget, paths
+from whitewire import atomic, budget, lock, paths
 from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
 from whitewire.records.schema import Broken
@@ -171,6 +172,17 @@ class Work:
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds that a phase takes."""
         return spending(self.spent, name)
+
+
+@contextmanager
+def hold_measurement(folder: Path, what: str) -> Iterator[None]:
+    """Lock a folder, which is made if missing; `what` names what is measured into it.
+
+    The lock ends with the process, however that ends. Raises UserError while another one holds it.
+    """
+    command = ["whitewire", *sys.argv[1:]]
+    with lock.held(folder / ".lock", command, f"{paths.shown(folder)}: another process measures {what} now"):
+        yield
 
 
 def seconds_within(within: str) -> float:

@@ -21,8 +21,7 @@ from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment
-from whitewire.measure.engine import Work
-from whitewire.measure.lock import hold_measurement
+from whitewire.measure.engine import Work, hold_measurement
 from whitewire.measure.survey_drives import measure_drives_of_datanodes
 from whitewire.measure.survey_pairs import Pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, plan_survey, shape_here
