@@ -273,7 +273,7 @@ def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
 
 
 def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
-    rounds = trust_links.LinkRounds({}, tmp_path, (25.0,), (1,), Pulse("trust"))
+    rounds = trust_links.LinkRounds({}, tmp_path, Pulse("trust"))
     (tmp_path / "round-01.json").write_text(json.dumps([ROUND]))
     (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
     assert [rounds._unit(number).is_made(rounds.progress.say) for number in (1, 2, 3)] == [True, False, False]
