@@ -63,7 +63,7 @@ def check_documents(papers: Sequence[tuple[Paper, Path]]) -> str:
 def raise_first(path: Path, faults: Iterator[Fault]) -> None:
     """Raises UserError with the first fault of a file, if it has one."""
     for line, place, found, expected, names in faults:
-        shown_found = found if found in ("nothing",) else quoted(found)
+        shown_found = found if found == "nothing" else quoted(found)
         where = f"line {line}: " if line else ""
         said = f"{place}: found {shown_found}, expected {expected}{suggestion(found, names)}"
         raise UserError(f"{shown(path)}: {where}{said}")
