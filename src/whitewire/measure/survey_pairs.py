@@ -65,18 +65,15 @@ class Pairs:
         return [unit for unit in units if not unit.is_made(self.work.progress.say)]
 
     def _on_a_fabric(self, name: str, todo: Sequence[tuple[FabricPlan, int, Sequence[Unit]]]) -> None:
+        overhead = PAIR_OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
         with self.work.leaving_out(name), cannot_make(self.folder), self._ready(name):
             for of, streams, units in todo:
+                takes = planned(of).takes(streams, len(units), overhead)
                 what = "round trips at rest" if streams == 0 else f"{streams} stream{'s' if streams > 1 else ''}"
                 self.work.progress.say(f"{name}, {what}: {sum(unit.size for unit in units)} pairs, up to "
-                                       f"{of['at_once']} at one time, about "
-                                       f"{time_in_words(self._takes(of, streams, len(units)))}")  # fmt: skip
+                                       f"{of['at_once']} at one time, about {time_in_words(takes)}")  # fmt: skip
                 if late := make_units(units, self.work.deadline):
                     self.work.leave_out(f"{name}, {what}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
-
-    def _takes(self, of: FabricPlan, streams: int, turns: int) -> float:
-        overhead = PAIR_OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
-        return turns * (overhead if streams == 0 else 2 * (of["seconds"] + overhead))
 
     @contextmanager
     def _ready(self, name: str) -> Iterator[None]:
