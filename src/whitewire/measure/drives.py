@@ -20,6 +20,7 @@ from typing import Any
 
 from whitewire import atomic
 from whitewire.errors import UserError
+from whitewire.measure.engine import why_failed
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
 from whitewire.tools.fio import FIO_OPERATIONS, FioResult
@@ -369,4 +370,4 @@ class _Site:
 def _line(fault: Exception) -> str:
     if isinstance(fault, subprocess.TimeoutExpired):
         return f"a command did not end in {fault.timeout:.0f} s"
-    return " ".join(str(fault).split())[:300]
+    return why_failed(fault)

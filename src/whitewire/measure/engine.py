@@ -35,6 +35,11 @@ def _now() -> float:
     return time.monotonic()
 
 
+def why_failed(fault: Exception) -> str:
+    """Why a test has no result, as a cell of its row."""
+    return " ".join(str(fault).split())[:300]
+
+
 @dataclass(frozen=True)
 class Deadline:
     """The moment of the monotonic clock after which no unit begins."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from whitewire import atomic
 from whitewire.budget import time_in_words
 from whitewire.measure import links
-from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit, make_units
+from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit, make_units, why_failed
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.schedule import Pair, Planned
 from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, PAIR_OVERHEAD_S, Survey
@@ -115,7 +115,7 @@ class Pairs:
                 why = f"iperf3 did not end in {fault.timeout:.0f} s"
                 break
             except TEST_FAILURES as fault:
-                why = " ".join(str(fault).split())[:300]
+                why = why_failed(fault)
                 continue
             self.attempts.succeeded(source.name, destination.name)
             return rows

@@ -16,7 +16,7 @@ from whitewire import atomic
 from whitewire.description.transports import RDMA, TCP, Transport, preloading
 from whitewire.errors import CannotMake
 from whitewire.measure import carrying, links
-from whitewire.measure.engine import TEST_FAILURES, TIME_UP, Attempts
+from whitewire.measure.engine import TEST_FAILURES, TIME_UP, Attempts, why_failed
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
@@ -89,7 +89,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
             rows.append(tests.without(way, streams, attempt, f"iperf3 did not end in {fault.timeout:.0f} s"))
             endless.add((way.name, streams))
         except (*TEST_FAILURES, WentElsewhere) as fault:
-            rows.append(tests.without(way, streams, attempt, " ".join(str(fault).split())[:300]))
+            rows.append(tests.without(way, streams, attempt, why_failed(fault)))
             attempts.failed(way.name)
     return rows
 

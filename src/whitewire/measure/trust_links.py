@@ -17,7 +17,7 @@ import numpy as np
 
 from whitewire.install.doctor import preflight
 from whitewire.measure import links
-from whitewire.measure.engine import NEVER, TEST_FAILURES, Deadline, Unit, make_units
+from whitewire.measure.engine import NEVER, TEST_FAILURES, Deadline, Unit, make_units, why_failed
 from whitewire.measure.trust_plan import AT_ONCE, RATES, TEST_S
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
@@ -80,7 +80,7 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
         try:
             sent = links.send(testbed, client, server, fabric, 1, size, folder / f"{client.name}.json")
         except (*TEST_FAILURES, TimeoutExpired) as fault:
-            return {**base, "why": " ".join(str(fault).split())[:300]}
+            return {**base, "why": why_failed(fault)}
         return {**base, "goodput": sent.result.goodput, "expected": sent.expected}
 
     with Counters(testbed) as counted, ThreadPoolExecutor(len(pairs)) as pool:
