@@ -464,21 +464,21 @@ def ask() -> Answers:
     """The answers, asked one by one. An empty answer takes the value in brackets, or ends a list."""
     answers: Answers = {"id": _one("Id (lower case, digits and hyphens)", pattern="[a-z0-9][a-z0-9-]*")}
     answers |= {"title": _one("Title as published"), "publisher": _one("Publisher")}
-    year = _one("Year, or nothing", pattern="")
+    year = _one("Year, or nothing", pattern=".*")
     answers["year"] = int(year) if re.fullmatch(r"\d{4}", year) else None
     answers |= _asked_source()
     answers["exhibits"] = []
-    while len(answers["exhibits"]) == 0 or (name := _one("Next exhibit (fig1, table1), or nothing", pattern="")):
-        if not answers["exhibits"]:
-            name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
+    name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
+    while name:
         answers["exhibits"].append({"id": name, "caption": _one("  What it shows")})
+        name = _one("Next exhibit (fig1, table1), or nothing", pattern=".*")
     exhibits = [exhibit["id"] for exhibit in answers["exhibits"]] + ["text"]
     fabrics = fabric_names(load_testbed(_TESTBED))
     answers["claims"] = []
-    while len(answers["claims"]) == 0 or (statement := _one("Next claim in one sentence, or nothing", pattern="")):
-        if not answers["claims"]:
-            statement = _one("First claim in one sentence")
+    statement = _one("First claim in one sentence")
+    while statement:
         answers["claims"].append({"statement": statement, **_asked_claim(exhibits, fabrics)})
+        statement = _one("Next claim in one sentence, or nothing", pattern=".*")
     return answers
 
 
@@ -489,7 +489,7 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
             said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
         except EOFError:
             raise UserError("new-paper: the answers ended before all was asked") from None
-        if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
+        if re.fullmatch(pattern, said) and (not among or said in among):
             return said
         expected = ", ".join(among) or f"text like {pattern}"
         print(f"  found {quoted(said)}, expected {expected}{suggestion(said, among)}")
@@ -497,8 +497,8 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
 
 def _asked_source() -> Answers:
     """The key `source`; nothing where neither authors nor an address are known."""
-    authors = _one("Authors, as Family, Given; Family, Given; or nothing", pattern="")
-    source = {"url": _one("Address, or nothing", pattern=""), "doi": _one("DOI, or nothing", pattern="")}
+    authors = _one("Authors, as Family, Given; Family, Given; or nothing", pattern=".*")
+    source = {"url": _one("Address, or nothing", pattern=".*"), "doi": _one("DOI, or nothing", pattern=".*")}
     source = {key: value for key, value in source.items() if value}
     if source:
         source["accessed"] = _one("Read there on (year-month-day)", pattern=r"\d{4}-\d{2}-\d{2}")
