@@ -20,7 +20,6 @@ from whitewire.measure.limits_exceeded import Carried
 from whitewire.measure.probing import probe_cluster
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates
-from whitewire.measure.services import Services
 from whitewire.measure.session import Session
 from whitewire.measure.spread import ROUNDS_FOLDER as ROUNDS
 from whitewire.measure.spread import Claims, Lead, Mate, Worker, WorkerTask
@@ -114,7 +113,7 @@ class OneCluster:
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return None, runs
-        stack = Services(testbed, config, runs, logs, slots, racks).stack(suite)
+        stack = services.stack_of(testbed, config, runs, logs, slots, racks, suite)
         up.callback(stack.stop)
         services.start(stack)
         for (k, model), alike in groups.by_scale(runs).items():
