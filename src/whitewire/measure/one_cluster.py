@@ -21,8 +21,7 @@ from whitewire.measure.probing import probe_cluster
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.session import Session
-from whitewire.measure.spread import ROUNDS_FOLDER as ROUNDS
-from whitewire.measure.spread import Claims, Lead, Mate, Worker, WorkerTask
+from whitewire.measure.spread import ROUNDS_FOLDER, Claims, Lead, Mate, Worker, WorkerTask
 from whitewire.measure.weights import ALL
 from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed import kinds as testbeds
@@ -150,7 +149,7 @@ class OneCluster:
     def lead(self, session: Session, number: int, task: WorkerTask, started: float) -> int:
         """Make the runs of a cluster whose start took `started` seconds, together with further lanes."""
         campaign, folder = self.campaign, self.campaign.journal.folder
-        claims = Claims(folder / ROUNDS, task.place)
+        claims = Claims(folder / ROUNDS_FOLDER, task.place)
         lead = Lead(claims, self.workers, task, campaign.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
             try:

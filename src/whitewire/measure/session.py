@@ -11,8 +11,7 @@ from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
 from whitewire.design.rows import by_cell
 from whitewire.errors import CannotMake, NotKept
-from whitewire.measure import scale_candidate
-from whitewire.measure import services as clusters
+from whitewire.measure import scale_candidate, services
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER
@@ -196,7 +195,7 @@ class Session:
     def restart(self, runs: Sequence[Run]) -> None:
         """Restart and warm up, twice if needed: the cause of a failure (a full drive) may last some seconds more."""
         self.stack.stop()
-        clusters.start(self.stack)
+        services.start(self.stack)
         self._warm_up(runs)
 
     def _warm_up(self, runs: Sequence[Run]) -> dict[OverheadKey, Result]:
@@ -206,7 +205,7 @@ class Session:
             return warm_up(*given)
         except CannotMake:
             self.stack.stop()
-            clusters.start(self.stack)
+            services.start(self.stack)
             return warm_up(*given)
 
     def _interim(self, count: int) -> Seen:
