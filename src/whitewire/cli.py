@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -130,7 +129,7 @@ def measure(args: argparse.Namespace) -> None:
     def interim(*of: Any) -> Seen:
         from whitewire.analysis.so_far import judge_so_far  # only where a paper has interim analyses
 
-        return partial(judge_so_far, only=claim)(*of)
+        return judge_so_far(*of, only=claim)
 
     measure_block(args.paper, args.testbed, args.design, args.block, args.output, interim, only)
 
