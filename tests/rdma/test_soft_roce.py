@@ -77,7 +77,8 @@ def test_six_tests_between_two_devices(guest, tmp_path):
     assert sent(guest) - before > len(perftest.TESTS) * COUNT * sum(SIZES)
     verbatim = sorted((tmp_path / "perftest").glob("roce-client1-datanode1-*.txt"))
     assert len(verbatim) >= 2 * len(perftest.TESTS) * len(SIZES)  # of both ends
-    path = write_rdma_rows(tmp_path, rows)
+    path = tmp_path / "rdma.csv"
+    write_rdma_rows(path, rows)
     with path.open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(rows)
 

@@ -270,12 +270,11 @@ def nothing_measured(rows: Sequence[Mapping]) -> str:
     return "; ".join(dict.fromkeys(row["why"] for row in rows)) or "no pair of hosts to measure"
 
 
-def write_rdma_rows(folder: Path, rows: Sequence[Mapping]) -> Path:
-    """Write the rows as rdma.csv in the folder of a block's probes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "rdma.csv"
+def write_rdma_rows(path: Path, rows: Sequence[Mapping]) -> None:
+    """Write rows as a table, whose folder is made if missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     table = io.StringIO()
     writer = csv.DictWriter(table, RDMA_ALL, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return atomic.write(path, table.getvalue())
+    atomic.write(path, table.getvalue())

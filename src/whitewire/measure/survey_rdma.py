@@ -32,7 +32,7 @@ def measure_rdma_ports(survey: Survey) -> None:
         rows = [rdma.row(why="emulated links have no RDMA ports")]
     else:
         rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]
-    write_rdma_rows(path.parent, rows)
+    write_rdma_rows(path, rows)
     if why := nothing_measured(rows):
         survey.work.progress.say(f"RDMA: {why}")
 
