@@ -13,7 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +31,6 @@ TEST_FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
 """Errors after which a test is made again (TimeoutError is an OSError). One that does not end is not."""
 
 
-def _now() -> float:
-    return time.monotonic()
-
-
 def why_failed(fault: Exception) -> str:
     """Why a test has no result, as a cell of its row."""
     return " ".join(str(fault).split())[:300]
@@ -45,28 +41,27 @@ class Deadline:
     """The moment of the monotonic clock after which no unit begins."""
 
     ends: float = math.inf
-    clock: Callable[[], float] = field(default=_now, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """A deadline `seconds` from now."""
-        return cls(_now() + seconds)
+        return cls(time.monotonic() + seconds)
 
     def left(self) -> float:
         """Seconds left until the deadline."""
-        return max(0.0, self.ends - self.clock())
+        return max(0.0, self.ends - time.monotonic())
 
     def has(self, seconds: float) -> bool:
         """Whether work of `seconds` that begins now ends before the deadline."""
-        return self.clock() + seconds <= self.ends
+        return time.monotonic() + seconds <= self.ends
 
     def within(self, seconds: float) -> Deadline:
         """This deadline, but at most `seconds` from now."""
-        return replace(self, ends=min(self.ends, self.clock() + seconds))
+        return Deadline(min(self.ends, time.monotonic() + seconds))
 
     def earlier(self, seconds: float) -> Deadline:
         """A deadline `seconds` earlier."""
-        return replace(self, ends=self.ends - seconds)
+        return Deadline(self.ends - seconds)
 
 
 NEVER = Deadline()
