@@ -52,13 +52,13 @@ class Counters(Repeated):
 
     period = _GLANCE_S
 
-    def __init__(self, testbed: EmulatedTestbed, clock: Callable[[], float] = time.monotonic) -> None:
-        self.testbed, self.clock = testbed, clock
+    def __init__(self, testbed: EmulatedTestbed) -> None:
+        self.testbed = testbed
         self.times: list[float] = []
         self.payload: dict[str, list[float]] = {host.name: [] for host in testbed.hosts}
 
     def take(self) -> None:
-        self.times.append(self.clock())
+        self.times.append(time.monotonic())
         for name, of in self.testbed.ports().items():
             self.payload[name].append(of.sent - of.packets_sent * (HEADERS + ETHERNET))
 
