@@ -27,17 +27,15 @@ NEVER_S = 60.0
 class IdleWait:
     """The waits of one block. `say` prints a line; `read`, in the methods, gets readings from the testbed."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic,
-                 sleep: Callable[[float], None] = time.sleep,
-                 ticks: Callable[[], tuple[int, int]] = processor_ticks) -> None:  # fmt: skip
-        self.say, self.clock, self.sleep, self.ticks = say, clock, sleep, ticks
-        self.waited, self._begin, self._in_vain = 0.0, clock(), 0
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+        self.waited, self._begin, self._in_vain = 0.0, time.monotonic(), 0
 
     def outside(self, read: Callable[[], Waited], seconds: float = _LOOK_S) -> float:
         """Processors that other programs use, measured over the next `seconds`."""
-        before, (all_before, idle_before) = read(), self.ticks()
-        self.sleep(seconds)
-        after, (all_after, idle_after) = read(), self.ticks()
+        before, (all_before, idle_before) = read(), processor_ticks()
+        time.sleep(seconds)
+        after, (all_after, idle_after) = read(), processor_ticks()
         busy = ((all_after - all_before) - (idle_after - idle_before)) / TICKS
         here = (after.ran - before.ran) + (after.own - before.own)
         return max(0.0, busy - here) / max(after.time - before.time, 1e-3)
@@ -50,9 +48,9 @@ class IdleWait:
         if (used := self.outside(read, _GLANCE_S)) <= IDLE:
             self._in_vain = 0
             return used
-        begin, said = self.clock(), False
+        begin, said = time.monotonic(), False
         while (used := self.outside(read)) > IDLE:
-            now = self.clock()
+            now = time.monotonic()
             allowed = max(NEVER_S, SHARE * (now - self._begin))
             patience = _MOST_S / 2**self._in_vain
             if now - begin >= patience or self.waited + now - begin >= allowed or now >= until:
@@ -63,5 +61,5 @@ class IdleWait:
                 said = True
         else:
             self._in_vain = 0
-        self.waited += self.clock() - begin
+        self.waited += time.monotonic() - begin
         return used
