@@ -14,16 +14,17 @@ from whitewire.testbed.emulated import software
 
 def measure_drives_of_datanodes(survey: Survey) -> None:
     """Measure drives and mounts of all DataNodes."""
-    if survey.testbed.capabilities.models_drives:
-        _models(survey)
-        return
-    path = survey.folder / DRIVES_FILE
-    chosen, takes = drives_in_time(survey.config, survey.testbed, survey.work.seconds)
-    if path.exists() or not takes:
-        return
-    survey.work.progress.say(f"drives: about {time_in_words(takes)}")
-    targets = places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
-    measure_drives(targets, chosen, path.parent, at_once=survey.at_once)
+    with survey.work.phase("drives"):
+        if survey.testbed.capabilities.models_drives:
+            _models(survey)
+            return
+        path = survey.folder / DRIVES_FILE
+        chosen, takes = drives_in_time(survey.config, survey.testbed, survey.work.seconds)
+        if path.exists() or not takes:
+            return
+        survey.work.progress.say(f"drives: about {time_in_words(takes)}")
+        targets = places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
+        measure_drives(targets, chosen, path.parent, at_once=survey.at_once)
 
 
 def _models(survey: Survey) -> None:

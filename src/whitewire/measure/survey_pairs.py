@@ -31,7 +31,16 @@ AGAIN_TIMES = 2.0
 """Factor by which a pair's test is longer when it is measured again."""
 
 
-class Pairs:
+def measure_pairs(survey: Survey) -> None:
+    """Measure pairs of hosts, and those beyond their bound again."""
+    pairs = _Pairs(survey)
+    with survey.work.phase("links"):
+        pairs.measure()
+    with survey.work.phase("again"):
+        pairs.again()
+
+
+class _Pairs:
     """Tests of pairs of hosts."""
 
     def __init__(self, survey: Survey) -> None:

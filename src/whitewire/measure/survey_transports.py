@@ -45,15 +45,16 @@ def measure_transports(survey: Survey) -> None:
     A transport is given up after LOST tests in a row without a result, and with a number of streams after one that does
     not end.
     """
-    path = survey.folder / records.TRANSPORTS
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[TransportRow] = []
-    for of in survey.plan["fabrics"]:
-        with survey.work.leaving_out(f"transports on {of['name']}"), cannot_make(survey.folder):
-            rows += _on_a_fabric(survey, of, path.parent)
-    atomic.write(path, atomic.as_json(rows))
+    with survey.work.phase("transports"):
+        path = survey.folder / records.TRANSPORTS
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows: list[TransportRow] = []
+        for of in survey.plan["fabrics"]:
+            with survey.work.leaving_out(f"transports on {of['name']}"), cannot_make(survey.folder):
+                rows += _on_a_fabric(survey, of, path.parent)
+        atomic.write(path, atomic.as_json(rows))
 
 
 def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[TransportRow]:
