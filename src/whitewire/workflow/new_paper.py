@@ -182,7 +182,7 @@ def _kind_of(metric: str) -> str:
 def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:
     """The ratio that a claim's printed number means. Raises ValueError for a number without a ratio, and for one with
     several or an unusual reading that `reads_as` does not confirm."""
-    found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim.get("metric", printed.RATE)))}
+    found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim["metric"]))}
     if said := claim.get("reads_as"):
         if said not in found:
             raise ValueError(f"found reads_as {quoted(said)}, expected {one_of(found)}{suggestion(said, found)}")
@@ -206,7 +206,7 @@ def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
     """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` is converted to MB/s, a range
     has two values. Raises ValueError without a sure reading."""
     if claim["form"] == "value":
-        text, unit = claim["printed"], unit_of(claim.get("metric", printed.RATE))
+        text, unit = claim["printed"], unit_of(claim["metric"])
         quantities.converted(text, unit)
         found = quantities.amount(text)
         return (found[0] if found and quantities.factor(found[1], unit) == 1 else text), unit
@@ -219,7 +219,7 @@ def _reading(claim: Mapping[str, Any]) -> str:
     """The reading of a claim's printed number: `"50 % faster" reads as 1.5 times`."""
     if claim["form"] == "ratio":
         return f"{quoted(claim['printed'])} reads as {_ratio_of(claim)}"
-    unit = unit_of(claim.get("metric", printed.RATE))
+    unit = unit_of(claim["metric"])
     value = quantities.converted(claim["printed"], unit)
     return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {unit}"
 
