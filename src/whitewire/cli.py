@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -130,7 +129,7 @@ def measure(args: argparse.Namespace) -> None:
     def interim(*of: Any) -> Seen:
         from whitewire.analysis.so_far import judge_so_far  # only where a paper has interim analyses
 
-        return partial(judge_so_far, only=claim)(*of)
+        return judge_so_far(*of, only=claim)
 
     measure_block(args.paper, args.testbed, args.design, args.block, args.output, interim, only)
 
@@ -382,12 +381,13 @@ def docs(args: argparse.Namespace) -> None:
 
 def new_paper(args: argparse.Namespace) -> None:
     """Create the two files of a new paper from answers to questions or from a file. Existing files are kept."""
+    from whitewire.description.reading import load_yaml
     from whitewire.paths import shown
     from whitewire.workflow import new_paper
-    from whitewire.workflow.new_paper import read_answers, write_paper
+    from whitewire.workflow.new_paper import write_paper
 
     if args.given:
-        given = read_answers(args.given)
+        given = load_yaml(args.given)
         paths = write_paper(given, shown(args.given))
     else:
         given = new_paper.ask()

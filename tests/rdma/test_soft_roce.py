@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -39,6 +38,7 @@ def guest():
 def patient(monkeypatch):
     """Under emulation perftest cannot calibrate its clock at every third start or so."""
     monkeypatch.setattr(rdma, "_ATTEMPTS", 15)
+    monkeypatch.setattr(perftest, "iterations", lambda test, size: COUNT)
 
 
 def ends(guest: Guest, *addresses: str) -> list[GuestHost]:
@@ -56,7 +56,7 @@ def sent(guest: Guest) -> int:
 def test_six_tests_between_two_devices(guest, tmp_path):
     before = sent(guest)
     both = ends(guest, "10.0.0.1", "10.0.0.2")
-    rows = rdma.between(*both, "roce", tmp_path, sizes=SIZES, iterations=lambda test, size: COUNT)
+    rows = rdma.between(*both, "roce", tmp_path, sizes=SIZES)
     assert [row["why"] for row in rows if row["why"]] == []
     assert nothing_measured(rows) == ""
     assert {(row["source_port"], row["destination_port"]) for row in rows} == {("rxe0/1", "rxe1/1")}
@@ -77,7 +77,8 @@ def test_six_tests_between_two_devices(guest, tmp_path):
     assert sent(guest) - before > len(perftest.TESTS) * COUNT * sum(SIZES)
     verbatim = sorted((tmp_path / "perftest").glob("roce-client1-datanode1-*.txt"))
     assert len(verbatim) >= 2 * len(perftest.TESTS) * len(SIZES)  # of both ends
-    path = write_rdma_rows(tmp_path, rows)
+    path = tmp_path / "rdma.csv"
+    write_rdma_rows(path, rows)
     with path.open(newline="") as table:
         assert len(list(csv.DictReader(table))) == len(rows)
 
@@ -87,8 +88,7 @@ def test_connected_by_rdma_cm(guest, tmp_path, test):
     """As on iWARP, which this kernel has no software for."""
     found = [find_endpoint(host) for host in ends(guest, "10.0.0.1", "10.0.0.2")]
     both = [rdma.Endpoint(end.host, end.port, None, rdma_cm=True) for end in found]
-    rows = list(rdma._pair(*both, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096],
-                           lambda test, size: COUNT))  # fmt: skip
+    rows = list(rdma._pair(*both, {"fabric": "roce", "source": "a", "destination": "b"}, tmp_path, [test], [4096]))
     assert [row["why"] for row in rows if row["why"]] == []
     assert all(float(row["value"]) > 0 for row in rows) and rows
 
@@ -104,8 +104,7 @@ def test_a_server_that_cannot_start_is_a_reason_after_bounded_attempts(guest, tm
     """No message is that long."""
     monkeypatch.setattr(rdma, "_ATTEMPTS", 2)
     both = ends(guest, "10.0.0.1", "10.0.0.2")
-    rows = rdma.between(*both, "roce", tmp_path, tests=["ib_write_bw"], sizes=[2**40],
-                        iterations=lambda test, size: COUNT)  # fmt: skip
+    rows = rdma.between(*both, "roce", tmp_path, tests=["ib_write_bw"], sizes=[2**40])
     (row,) = rows
     assert row["attempt"] == 2 and row["value"] == "" and "ib_write_bw" in row["why"]
 
@@ -124,7 +123,6 @@ class Bare:
 
 def test_what_the_rule_links_rdma_measures(guest, tmp_path, monkeypatch):
     monkeypatch.setattr(survey_rdma, "_SIZES", SIZES[:1])
-    monkeypatch.setattr(rdma, "between", partial(rdma.between, iterations=lambda test, size: COUNT))
     testbed = Bare(ends(guest, "10.0.0.1", "10.0.0.2"))
     work = Work("links", 600.0)
     measure_rdma_ports(Survey(testbed, {"kind": "ssh"}, {"fabrics": [{"name": "roce"}]},

@@ -16,10 +16,11 @@ import yaml
 
 from whitewire import cli
 from whitewire.description import files
+from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.workflow.ahead import print_plan
-from whitewire.workflow.new_paper import read_answers, write_paper
+from whitewire.workflow.new_paper import write_paper
 from whitewire.workflow.plan import Plan
 
 MADE_UP = "made-up-2026"
@@ -296,7 +297,7 @@ class Project:
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
                     if kind == "answers":
-                        for made in write_paper(read_answers(Path(target)), target):
+                        for made in write_paper(load_yaml(Path(target)), target):
                             made.unlink()
                     else:
                         Plan.load()

@@ -214,7 +214,7 @@ def test_answers_of_new_paper_are_read_or_refused():
     readings = []
     for claim in claims:
         try:
-            readings.append(new_paper._reading(claim))
+            readings.append(new_paper._reading({"metric": RATE} | claim))
         except ValueError as error:
             readings.append(str(error))
     assert readings == [

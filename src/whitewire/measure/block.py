@@ -28,9 +28,8 @@ from whitewire.install.doctor import preflight
 from whitewire.measure import environment, groups, services
 from whitewire.measure.block_plan import CLOSING_S, BlockPlan
 from whitewire.measure.campaign import Around, Campaign, plainly
-from whitewire.measure.engine import NEVER, Deadline
+from whitewire.measure.engine import NEVER, Deadline, hold_measurement
 from whitewire.measure.limits_exceeded import Before, before
-from whitewire.measure.lock import hold_measurement
 from whitewire.measure.one_cluster import OneCluster
 from whitewire.measure.rounds import InterimAnalysis
 from whitewire.measure.run import Run

@@ -8,7 +8,7 @@ from whitewire.records import transport
 from whitewire.records.run import Links
 from whitewire.records.transport import PortSeen
 from whitewire.tools.link import Link
-from whitewire.tools.rdma_counters import Moved, PortCounters
+from whitewire.tools.rdma_counters import PortCounters
 
 Ports = Mapping[str, PortCounters]
 
@@ -28,19 +28,18 @@ def seen(
         }
         if "mtu" in link:
             own["mtu"] = int(link["mtu"])
-        if (bytes_sent := _grown(was.sent, now.sent, "bytes")) is not None:
+        if (bytes_sent := _grown(was.sent.bytes, now.sent.bytes)) is not None:
             own["sent"] = bytes_sent
-        if (bytes_received := _grown(was.received, now.received, "bytes")) is not None:
+        if (bytes_received := _grown(was.received.bytes, now.received.bytes)) is not None:
             own["received"] = bytes_received
-        if (packets := _grown(was.sent, now.sent, "packets")) is not None:
+        if (packets := _grown(was.sent.packets, now.sent.packets)) is not None:
             own["packets_sent"] = packets
         found[name] = own
     return found
 
 
-def _grown(was: Moved, now: Moved, what: str) -> int | None:
-    first, last = getattr(was, what), getattr(now, what)
-    return None if first is None or last is None else last - first
+def _grown(was: int | None, now: int | None) -> int | None:
+    return None if was is None or now is None else now - was
 
 
 def links_after(before: Links, after: Links, ports: Mapping[str, PortSeen]) -> Links:

@@ -12,14 +12,15 @@ import random
 import stat
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from whitewire import atomic
 from whitewire.errors import UserError
+from whitewire.measure.engine import why_failed
 from whitewire.testbed.base import CommandFailed, Completed, Host
 from whitewire.tools import Unreadable, fio
 from whitewire.tools.fio import FIO_OPERATIONS, FioResult
@@ -46,6 +47,8 @@ _LEAST_BYTES = 2 * MIB
 """Least bytes of a file that a curve is measured on."""
 FLUSH_RATE = 10**6
 """Rate of the slowest drive, bytes/s, which bounds the wait for a flush of the laid-out file."""
+Curves = dict[str, list[dict[str, Any]]]
+"""Content of drives.json: `rows` of tidy/drives.csv, and a description of each of the `places`."""
 _FAILURES = (CommandFailed, subprocess.TimeoutExpired, ValueError, OSError)
 """Errors that end the measurement of one place but not of the others (Unreadable is a ValueError)."""
 
@@ -104,35 +107,6 @@ class DrivePlace:
         return self.inside or self.folder
 
 
-@dataclass
-class _Measured:
-    """Rows of tidy/drives.csv, and a description of each place."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    places: list[dict[str, Any]] = field(default_factory=list)
-
-
-def places(host: Host, items: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]], kind: str,
-           where: str, inside: Callable[[int], str] | None = None) -> list[DrivePlace]:  # fmt: skip
-    """The places of one host: `items` is a path, a mapping of `path` and `raw`, or a list of those, as in an inventory.
-
-    `kind` is drive or mount, `where` the file and key of `items`; `inside` gives the run's own folder on an item
-    by its number, from 1 (as Host.drive does). Raises UserError for a path that is not absolute, or below /dev without
-    raw.
-    """
-    if isinstance(items, str | Mapping):
-        named = [(where, items)]
-    else:
-        named = [(f"{where}[{number}]", item) for number, item in enumerate(items)]
-    found = []
-    for number, (key, item) in enumerate(named, start=1):
-        item = {"path": item} if isinstance(item, str) else item
-        raw = bool(item.get("raw", False))
-        own = inside(number) if inside and not raw else ""
-        found.append(DrivePlace(host, path_of(item["path"], raw, key), kind, raw, key, own))
-    return found
-
-
 def path_of(folder: str, raw: bool, where: str) -> str:
     """A normalised path. Raises UserError when it is not absolute, or below /dev and not raw."""
     if not folder.startswith("/") or ".." in PurePosixPath(folder).parts:
@@ -147,23 +121,32 @@ _RAW = "a device is measured only with raw: true beside it, which destroys what 
 
 
 def places_of(hosts: Sequence[Host], config: Mapping[str, Any], source: str) -> list[DrivePlace]:
-    """All drives and mounts of these hosts in a site's description, whose name in messages is `source`."""
+    """All drives and mounts of these hosts in a site's description, whose name in messages is `source`.
+
+    Raises UserError for a path that is not absolute, or below /dev without raw.
+    """
     found = []
     for host in hosts:
-        found += places(host, config["data"], "drive", f"{source}: data", inside=host.drive)
-        found += places(host, config.get("devices", []), "drive", f"{source}: devices")
+        for number, folder in enumerate(config["data"]):
+            where = f"{source}: data[{number}]"
+            own = host.drive(number + 1)
+            found.append(DrivePlace(host, path_of(folder, False, where), where=where, inside=own))
+        for number, device in enumerate(config.get("devices", [])):
+            where, raw = f"{source}: devices[{number}]", device["raw"]
+            found.append(DrivePlace(host, path_of(device["path"], raw, where), raw=raw, where=where))
         if "mount" in config:
-            found += places(host, config["mount"]["path"], "mount", f"{source}: mount.path")
+            where = f"{source}: mount.path"
+            found.append(DrivePlace(host, path_of(config["mount"]["path"], False, where), "mount", where=where))
     return found
 
 
-def measure_drives(targets: Sequence[DrivePlace], effort: str, folder: Path, at_once: int = 1) -> _Measured:
+def measure_drives(targets: Sequence[DrivePlace], effort: str, folder: Path, at_once: int = 1) -> Curves:
     """Measure the curve of every place. Drives of `at_once` hosts are measured at the same time, those of one host one
     after the other; mounts, which hosts may share, one after the other at the end.
 
-    Raw output goes to `folder`, with drives.json last. Raises UserError, before anything is written to any host, for a
-    place that may not be measured: no folder, a device without raw, one in use, too little space, no fio. A place that
-    fails later has a row that says why; the others go on.
+    Raw output goes to `folder`, with drives.json last, whose content is returned. Raises UserError, before anything is
+    written to any host, for a place that may not be measured: no folder, a device without raw, one in use, too little
+    space, no fio. A place that fails later has a row that says why; the others go on.
     """
     plan, stop = EFFORTS[effort], threading.Event()
     found = [_Site(place, number, plan, folder, stop) for number, place in enumerate(targets, start=1)]
@@ -187,14 +170,9 @@ def measure_drives(targets: Sequence[DrivePlace], effort: str, folder: Path, at_
             stop.set()  # the pool waits for its threads, which remove their files first
             raise
     all_of(site for site in found if site.place.kind == "mount")
-    measured = _Measured([row for site in found for row in site.rows], [site.described() for site in found])
-    _write(folder, measured)
-    return measured
-
-
-def _write(folder: Path, measured: _Measured) -> None:
-    """Write drives.json, which the tidy stage reads."""
-    atomic.write(folder / "drives.json", atomic.as_json(measured.__dict__))
+    curves = {"rows": [row for site in found for row in site.rows], "places": [site.described() for site in found]}
+    atomic.write(folder / "drives.json", atomic.as_json(curves))
+    return curves
 
 
 def _points(plan: DriveEffort) -> list[tuple[str, int, int]]:
@@ -392,4 +370,4 @@ class _Site:
 def _line(fault: Exception) -> str:
     if isinstance(fault, subprocess.TimeoutExpired):
         return f"a command did not end in {fault.timeout:.0f} s"
-    return " ".join(str(fault).split())[:300]
+    return why_failed(fault)

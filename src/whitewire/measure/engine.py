@@ -8,15 +8,16 @@ is written last, with the manifest of all files that belong to it.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whitewire import atomic, budget, paths
+from whitewire import atomic, budget, lock, paths
 from whitewire.errors import CannotMake, UserError
 from whitewire.progress import Pulse
 from whitewire.records.schema import Broken
@@ -30,8 +31,9 @@ TEST_FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
 """Errors after which a test is made again (TimeoutError is an OSError). One that does not end is not."""
 
 
-def _now() -> float:
-    return time.monotonic()
+def why_failed(fault: Exception) -> str:
+    """Why a test has no result, as a cell of its row."""
+    return " ".join(str(fault).split())[:300]
 
 
 @dataclass(frozen=True)
@@ -39,28 +41,27 @@ class Deadline:
     """The moment of the monotonic clock after which no unit begins."""
 
     ends: float = math.inf
-    clock: Callable[[], float] = field(default=_now, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """A deadline `seconds` from now."""
-        return cls(_now() + seconds)
+        return cls(time.monotonic() + seconds)
 
     def left(self) -> float:
         """Seconds left until the deadline."""
-        return max(0.0, self.ends - self.clock())
+        return max(0.0, self.ends - time.monotonic())
 
     def has(self, seconds: float) -> bool:
         """Whether work of `seconds` that begins now ends before the deadline."""
-        return self.clock() + seconds <= self.ends
+        return time.monotonic() + seconds <= self.ends
 
     def within(self, seconds: float) -> Deadline:
         """This deadline, but at most `seconds` from now."""
-        return replace(self, ends=min(self.ends, self.clock() + seconds))
+        return Deadline(min(self.ends, time.monotonic() + seconds))
 
     def earlier(self, seconds: float) -> Deadline:
         """A deadline `seconds` earlier."""
-        return replace(self, ends=self.ends - seconds)
+        return Deadline(self.ends - seconds)
 
 
 NEVER = Deadline()
@@ -124,10 +125,10 @@ def spending(spent: defaultdict[str, float], what: str) -> Iterator[None]:
 
 
 class Attempts:
-    """Counts attempts in a row without a result, by the name of what was tried, up to a bound."""
+    """Counts attempts in a row without a result, by the name of what was tried, up to LOST."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self._failed = most, Counter[str]()
+    def __init__(self) -> None:
+        self._failed = Counter[str]()
 
     def failed(self, *names: str) -> None:
         self._failed.update(names)
@@ -138,7 +139,7 @@ class Attempts:
 
     def exhausted(self, name: str) -> bool:
         """Whether a name has failed too often to be tried again."""
-        return self._failed[name] >= self.most
+        return self._failed[name] >= LOST
 
 
 class Work:
@@ -171,6 +172,17 @@ class Work:
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds that a phase takes."""
         return spending(self.spent, name)
+
+
+@contextmanager
+def hold_measurement(folder: Path, what: str) -> Iterator[None]:
+    """Lock a folder, which is made if missing; `what` names what is measured into it.
+
+    The lock ends with the process, however that ends. Raises UserError while another one holds it.
+    """
+    command = ["whitewire", *sys.argv[1:]]
+    with lock.held(folder / ".lock", command, f"{paths.shown(folder)}: another process measures {what} now"):
+        yield
 
 
 def seconds_within(within: str) -> float:

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -75,7 +74,8 @@ def software() -> dict[str, Any]:
     `deployment` says where it comes from; `conda`, `container` and `debian_packages` exist only if they apply. It is
     looked up once, because no process outlives a change of its software.
     """
-    prefix, image = conda_prefix(), container_image(os.environ)
+    prefix = conda_prefix()
+    image = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
     found: dict[str, Any] = {
         "deployment": " in a ".join(
             name for name, used in (("conda environment", prefix), ("container", image)) if used
@@ -118,11 +118,6 @@ def conda(prefix: Path) -> dict[str, Any]:
         "packages_sha256": hashlib.sha256("\n".join(packages).encode()).hexdigest(),
         "packages": packages,
     }
-
-
-def container_image(environment: Mapping[str, str]) -> str | None:
-    """The container image of this process, as Apptainer or Singularity names it; None outside one."""
-    return environment.get("APPTAINER_CONTAINER") or environment.get("SINGULARITY_CONTAINER")
 
 
 def container(image: str) -> dict[str, Any]:

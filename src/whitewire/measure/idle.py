@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from whitewire.records.samples import TICKS
-from whitewire.testbed.samples import processor_ticks
+from whitewire.testbed.samples import Waited, processor_ticks
 
 IDLE = 0.25
 """Processors that other programs may use while a run begins."""
@@ -25,36 +24,23 @@ NEVER_S = 60.0
 """Seconds that a block may wait in any case, however short it is."""
 
 
-class Readings(Protocol):
-    """Processor times of a testbed's threads; see testbed.samples.Waited."""
-
-    @property
-    def time(self) -> float: ...
-    @property
-    def ran(self) -> float: ...
-    @property
-    def own(self) -> float: ...
-
-
 class IdleWait:
     """The waits of one block. `say` prints a line; `read`, in the methods, gets readings from the testbed."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic,
-                 sleep: Callable[[float], None] = time.sleep,
-                 ticks: Callable[[], tuple[int, int]] = processor_ticks) -> None:  # fmt: skip
-        self.say, self.clock, self.sleep, self.ticks = say, clock, sleep, ticks
-        self.waited, self._begin, self._in_vain = 0.0, clock(), 0
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+        self.waited, self._begin, self._in_vain = 0.0, time.monotonic(), 0
 
-    def outside(self, read: Callable[[], Readings], seconds: float = _LOOK_S) -> float:
+    def outside(self, read: Callable[[], Waited], seconds: float = _LOOK_S) -> float:
         """Processors that other programs use, measured over the next `seconds`."""
-        before, (all_before, idle_before) = read(), self.ticks()
-        self.sleep(seconds)
-        after, (all_after, idle_after) = read(), self.ticks()
+        before, (all_before, idle_before) = read(), processor_ticks()
+        time.sleep(seconds)
+        after, (all_after, idle_after) = read(), processor_ticks()
         busy = ((all_after - all_before) - (idle_after - idle_before)) / TICKS
         here = (after.ran - before.ran) + (after.own - before.own)
         return max(0.0, busy - here) / max(after.time - before.time, 1e-3)
 
-    def before_a_run(self, read: Callable[[], Readings], until: float) -> float:
+    def before_a_run(self, read: Callable[[], Waited], until: float) -> float:
         """Wait until other programs are idle, within the bounds above; returns the processors that they then use.
 
         `until`: the time of the monotonic clock at which the block's own time is up.
@@ -62,9 +48,9 @@ class IdleWait:
         if (used := self.outside(read, _GLANCE_S)) <= IDLE:
             self._in_vain = 0
             return used
-        begin, said = self.clock(), False
+        begin, said = time.monotonic(), False
         while (used := self.outside(read)) > IDLE:
-            now = self.clock()
+            now = time.monotonic()
             allowed = max(NEVER_S, SHARE * (now - self._begin))
             patience = _MOST_S / 2**self._in_vain
             if now - begin >= patience or self.waited + now - begin >= allowed or now >= until:
@@ -75,5 +61,5 @@ class IdleWait:
                 said = True
         else:
             self._in_vain = 0
-        self.waited += self.clock() - begin
+        self.waited += time.monotonic() - begin
         return used

@@ -23,9 +23,6 @@ from whitewire.records.run import DesignRow
 from whitewire.testbed.site import job
 from whitewire.testbed.site.inventory import of_lane, same_machine
 
-_STOP, MARK = "stop", "mark"
-"""Values of `outliers` in config.yaml: papers that use something beyond its bound do not start, or each of their
-figures is marked."""
 _GO_ON = "put it right and remove {folder}, or go on and mark every figure with OUTLIERS=mark"
 
 Carried = Mapping[tuple[str, str, str], float]
@@ -44,8 +41,8 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     """Findings of the stage `links` below `results` (results/<testbed>) for a block with these rows.
 
     Empty for hosts on this machine: there, a link beyond its bound only shows that the machine was busy, and each block
-    probes its links itself. Raises UserError if links were not measured, or not with this description; with `choice`
-    stop, raises Faults with one line per thing beyond its bound.
+    probes its links itself. Raises UserError if links were not measured, or not with this description; where `choice`,
+    `outliers` of config.yaml, is `stop` and not `mark`, raises Faults with one line per thing beyond its bound.
     """
     if capabilities_of(config).local:
         return Before()
@@ -62,7 +59,7 @@ def before(results: Path, config: Mapping[str, Any], paper: Paper, rows: Sequenc
     wrong = [
         each.said for each in stops if each.fabric in ("", *fabrics) and any(set(each.hosts) <= lane for lane in used)
     ]
-    if wrong and choice == _STOP:
+    if wrong and choice == "stop":
         raise Faults([*wrong, _GO_ON.format(folder=shown(folder))])
     target = {host["name"]: host["target"] for host in record["hosts"]}
     carried = {(way.fabric, target[way.source], target[way.destination]): way.goodput

@@ -32,7 +32,6 @@ PAUSES = (0, 0, 2, 10, 30)
 
 Each attempt takes twice as long as the one before, and the pauses let a short load pass.
 """
-_ATTEMPTS = len(PAUSES)
 PAUSES_OF_A_SURVEY = (0, 0, 2)
 """The same for the stage `links`, where a drive beyond its bound is reported but stops nothing yet."""
 MOST_RATE = 1200.0
@@ -300,13 +299,13 @@ def _drive(test: _DriveTest, drive: Drive, bound: float, folder: Path, stop: boo
                "expected": expected, "error": error, "ok": abs(error) <= bound}  # fmt: skip
         return error, f"{test.name} of {host.name}, {test.mode} {test.operation}", [row]
 
-    return _until_within(probe, bound) if stop else _until_within(probe, bound, PAUSES_OF_A_SURVEY, stop=False)
+    return _until_within(probe, bound, stop)
 
 
-def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float,
-                  pauses: Sequence[float] = PAUSES, stop: bool = True) -> list[dict]:  # fmt: skip
+def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: float, stop: bool = True) -> list[dict]:
     """Rows of all attempts until one is within the bound. If none is, raises CannotMake with `stop`."""
     rows: list[dict] = []
+    pauses = PAUSES if stop else PAUSES_OF_A_SURVEY
     for attempt, pause in enumerate(pauses, start=1):
         time.sleep(pause)
         try:
@@ -321,10 +320,6 @@ def _until_within(probe: Callable[[int], tuple[float, str, list[dict]]], bound: 
     if not stop:
         return rows
     raise CannotMake(
-        f"probe: {what}: {error:+.1%} off the set value, bound {bound:.1%}, in {_ATTEMPTS} attempts: "
+        f"probe: {what}: {error:+.1%} off the set value, bound {bound:.1%}, in {len(pauses)} attempts: "
         "no run would count now; is the machine busy?"
     )
-
-
-def write_link_rows(folder: Path, rows: Sequence[Mapping]) -> None:
-    atomic.write(folder / "probes.json", atomic.as_json(list(rows)))

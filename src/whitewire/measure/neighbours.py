@@ -27,7 +27,7 @@ _RUNS = 1000
 _START_S, _PAUSE_S = 300.0, 0.5
 """Seconds within which another lane must make its first attempt, and seconds between two checks for that."""
 TASK = "task.json"
-STATEMENT = "from whitewire.measure.neighbours import measure; measure()"
+STATEMENT = "from whitewire.measure.neighbours import measure_beside; measure_beside()"
 
 
 class Ended(UserError):
@@ -95,7 +95,7 @@ def _said(folder: Path) -> str:
     return "".join((folder / "log").read_text().strip().splitlines()[-1:])
 
 
-def _measure() -> None:
+def measure_beside() -> None:
     """Make runs of a paper on a testbed, by the task file: the work of another lane's process."""
     task = json.loads(Path(sys.argv[1]).read_text())
     paper, folder = Paper(task["raw"], Path(task["path"])), Path(task["folder"]) / synthetic.BLOCK

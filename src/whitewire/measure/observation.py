@@ -70,7 +70,7 @@ class StackObserver:
         ports = carrying.seen(measured.before, measured.after, measured.ports, measured.ports_after, links)
         log = stack.hdfs.log_since(position)
         record: RunRecord = {
-            **_row(run),
+            **run.record,
             "asked": Conditions(stack, run).asked(),
             "evidence": {"links": links, **self._evidence(fabric, measured, ports)},
             "fabric": _network(fabric),
@@ -164,21 +164,6 @@ def _segment(before: Links, after: Links, segments: Segments, sent: Segments) ->
 def _stopped(stack: Stack) -> list[str]:
     """Daemons and clients that a signal stopped since the last call."""
     return [name for name, process in stack.processes().items() if process.stood_still()]
-
-
-def _row(run: Run) -> RunRecord:
-    """The record's part from the design's row."""
-    row = run.row
-    return {
-        "run_id": row["run_id"],
-        "block": row["block"],
-        "order": row["order"],
-        "experiment": row["experiment"],
-        "workload": row["workload"],
-        "replicate": row["replicate"],
-        "seed": row["seed"],
-        "factors": dict(run.levels),
-    }
 
 
 def _network(fabric: Fabric) -> FabricRecord:

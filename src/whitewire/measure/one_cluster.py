@@ -17,13 +17,11 @@ from whitewire.measure import groups, services
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Carried
-from whitewire.measure.probing import Probing
+from whitewire.measure.probing import probe_cluster
 from whitewire.measure.run import Run
 from whitewire.measure.scale_candidate import ScaleCandidates
-from whitewire.measure.services import Services
 from whitewire.measure.session import Session
-from whitewire.measure.spread import ROUNDS_FOLDER as ROUNDS
-from whitewire.measure.spread import Claims, Lead, Mate, Worker, WorkerTask
+from whitewire.measure.spread import ROUNDS_FOLDER, Claims, Lead, Mate, Worker, WorkerTask
 from whitewire.measure.weights import ALL
 from whitewire.records.reasons import BUDGET, Reason
 from whitewire.testbed import kinds as testbeds
@@ -122,7 +120,7 @@ class OneCluster:
         runs = [run for run in runs if run.row["run_id"] not in campaign.unavailable]
         if not runs:
             return None, runs
-        stack = Services(testbed, config, runs, logs, slots, racks).stack(suite)
+        stack = services.stack_of(testbed, config, runs, logs, slots, racks, suite)
         up.callback(stack.stop)
         services.start(stack)
         for (k, model), alike in groups.by_scale(runs).items():
@@ -140,12 +138,11 @@ class OneCluster:
         campaign, folder = self.campaign, self.campaign.journal.folder
         lost: list[tuple[Sequence[Run], CannotMake]] = []
         campaign.progress.say(f"{len(testbed.hosts)} hosts up ({testbed.congestion_control}), probing links and drives")
-        probing = Probing(campaign.plan.config, campaign.plan.effort, folder, self.carried)
         for (k, model), alike in groups.by_scale(runs).items():
             testbed.k = k
             try:
                 with cannot_make(folder):
-                    probing.calibrate(testbed, model, alike)
+                    probe_cluster(testbed, model, alike, campaign.plan.config, folder, self.carried)
             except CannotMake as failure:
                 lost.append((alike, failure))
         without = {run.row["run_id"] for alike, _ in lost for run in alike}
@@ -160,7 +157,7 @@ class OneCluster:
     def lead(self, session: Session, number: int, task: WorkerTask, started: float) -> int:
         """Make the runs of a cluster whose start took `started` seconds, together with further lanes."""
         campaign, folder = self.campaign, self.campaign.journal.folder
-        claims = Claims(folder / ROUNDS, task.place)
+        claims = Claims(folder / ROUNDS_FOLDER, task.place)
         lead = Lead(claims, self.workers, task, campaign.journal.has, campaign.progress.say, started)
         with contextlib.closing(lead):
             try:

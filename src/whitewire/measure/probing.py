@@ -6,14 +6,13 @@ All pairs, a site's drives and its RDMA ports are measured once, before any pape
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whitewire import atomic
 from whitewire.design.drive import Drive
 from whitewire.measure import links
 from whitewire.measure.limits_exceeded import Carried
-from whitewire.measure.links import write_link_rows
 from whitewire.measure.run import Run
 from whitewire.testbed.base import Testbed
 
@@ -30,31 +29,24 @@ def unused(folder: Path, name: str, suffix: str = "") -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class Probing:
-    """The probes of one block, whose results go to `folder`; `carried`: earlier Mbit/s of a site's pairs."""
+def probe_cluster(testbed: Testbed, drive: Drive, runs: Sequence[Run], config: Mapping[str, Any], block: Path,
+                  carried: Carried) -> None:  # fmt: skip
+    """Probe links and modelled drives of a cluster that is up: from each client to a DataNode and, for jobs and on a
+    site, also between neighbouring DataNodes.
 
-    config: Mapping[str, Any]
-    effort: str
-    folder: Path
-    carried: Carried = field(default_factory=dict)
-
-    def calibrate(self, testbed: Testbed, drive: Drive, runs: Sequence[Run]) -> None:
-        """Probe links and modelled drives of a cluster that is up: from each client to a DataNode and, for jobs and on
-        a site, also between neighbouring DataNodes.
-
-        Raises CannotMake for a link or drive beyond its bound.
-        """
-        probes, limits = self.config["probes"], self.config["limits"]
-        folder = unused(self.folder, "probes")
-        used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
-        # Fabrics that the grid compares are probed with each number of streams, those of the response curve with one.
-        grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
-        seconds = min(probes["seconds"], SHORT_S if testbed.capabilities.shapes_links else SHORT_OF_SITES_S)
-        common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder, "carried": self.carried}
-        rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
-        ring = not testbed.capabilities.shapes_links or any(run.workload.on_yarn for run in runs)
-        rows += links.probe_links(testbed, grid, streams=probes["streams"], ring=ring, **common)
-        others = [name for name in used if name not in grid]
-        rows += links.probe_links(testbed, others, streams=probes["streams"][:1], ring=ring, **common)
-        write_link_rows(folder, rows)
+    `config`: the testbed's description; results go into a folder below `block`; `carried`: earlier Mbit/s of a site's
+    pairs. Raises CannotMake for a link or drive beyond its bound.
+    """
+    probes, limits = config["probes"], config["limits"]
+    folder = unused(block, "probes")
+    used = {run.parameters["fabric"]: None for run in sorted(runs, key=lambda run: run.row["run_id"])}
+    # Fabrics that the grid compares are probed with each number of streams, those of the response curve with one.
+    grid = [name for name in used if any("clients" in r.levels and r.parameters["fabric"] == name for r in runs)]
+    seconds = min(probes["seconds"], SHORT_S if testbed.capabilities.shapes_links else SHORT_OF_SITES_S)
+    common = {"seconds": seconds, "bound": limits["link_error"], "folder": folder, "carried": carried}
+    rows = links.probe_drives(testbed, drive, limits["drive_error"], folder) if drive.limits else []
+    ring = not testbed.capabilities.shapes_links or any(run.workload.on_yarn for run in runs)
+    rows += links.probe_links(testbed, grid, streams=probes["streams"], ring=ring, **common)
+    others = [name for name in used if name not in grid]
+    rows += links.probe_links(testbed, others, streams=probes["streams"][:1], ring=ring, **common)
+    atomic.write(folder / "probes.json", atomic.as_json(rows))

@@ -27,6 +27,9 @@ from whitewire.workloads import rereplicate
 from whitewire.workloads.base import DATA
 from whitewire.workloads.hdfs_put import put_arguments
 
+_WARM_FILES, _WARM_BYTES = 60, 131072
+"""Files of each client in a warm-up, and bytes of each."""
+
 
 @dataclass(frozen=True)
 class StackPuts:
@@ -95,11 +98,11 @@ class StackPuts:
         }
 
 
-def warm_up_puts(stack: Stack, files: int = 60, size: int = 131072) -> None:
+def warm_up_puts(stack: Stack) -> None:
     """Every client puts many one-block files: a JVM compiles what it has done some hundred times."""
-    paths = source_files([client.host for client in stack.clients], size, files)
+    paths = source_files([client.host for client in stack.clients], _WARM_BYTES, _WARM_FILES)
     empty(stack, len(stack.clients))
-    put_together(stack, stack.clients, paths, {"dfs.blocksize": size}, timeout=120)
+    put_together(stack, stack.clients, paths, {"dfs.blocksize": _WARM_BYTES}, timeout=120)
 
 
 def empty(stack: Stack, clients: int) -> None:

@@ -13,7 +13,7 @@ import itertools
 import json
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,8 +152,7 @@ def _line(fault: BaseException) -> str:
 
 
 def between(source: Host, destination: Host, fabric: str, folder: Path,
-            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = MESSAGE_SIZES,
-            iterations: Callable[[str, int], int] = perftest.iterations) -> list[dict]:  # fmt: skip
+            tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = MESSAGE_SIZES) -> list[dict]:  # fmt: skip
     """Run every test at every message size, one after the other, between two hosts on the fabric.
 
     Raw output goes to `folder`/perftest; returns rows of RDMA_ALL. A lack of RDMA is a row too, never an exception.
@@ -163,11 +162,11 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
         ends = find_endpoint(source), find_endpoint(destination)
     except NoRdma as why:
         return [row(base, **why.cells)]
-    return list(_pair(*ends, base, folder / "perftest", tests, sizes, iterations))
+    return list(_pair(*ends, base, folder / "perftest", tests, sizes))
 
 
 def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, tests: Sequence[str],
-          sizes: Sequence[int], iterations: Callable[[str, int], int]) -> Iterator[dict]:  # fmt: skip
+          sizes: Sequence[int]) -> Iterator[dict]:  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     rates = [end.port.rate for end in (source, destination)]
     known = [rate for rate in rates if rate is not None]
@@ -177,7 +176,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
     tcp_ports = itertools.count(perftest.TCP_PORT)
     lost = 0
     for test, size in itertools.product(tests, sizes):
-        count = iterations(test, size)
+        count = perftest.iterations(test, size)
         patience = _SECONDS + SLOWER * size * count / ((limit or 1000.0) * 1e6)
         keys = {**base, "test": test, "message_bytes": size, "iterations": count}
         why = ""
@@ -271,12 +270,11 @@ def nothing_measured(rows: Sequence[Mapping]) -> str:
     return "; ".join(dict.fromkeys(row["why"] for row in rows)) or "no pair of hosts to measure"
 
 
-def write_rdma_rows(folder: Path, rows: Sequence[Mapping]) -> Path:
-    """Write the rows as rdma.csv in the folder of a block's probes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "rdma.csv"
+def write_rdma_rows(path: Path, rows: Sequence[Mapping]) -> None:
+    """Write rows as a table, whose folder is made if missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     table = io.StringIO()
     writer = csv.DictWriter(table, RDMA_ALL, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return atomic.write(path, table.getvalue())
+    atomic.write(path, table.getvalue())

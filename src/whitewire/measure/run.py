@@ -13,7 +13,7 @@ from whitewire.design.durations import overhead_kind
 from whitewire.design.scale import Scale
 from whitewire.errors import OF_VALUES, RunFailed
 from whitewire.levels import level_in_words
-from whitewire.records.run import DesignRow
+from whitewire.records.run import DesignRow, RunRecord
 from whitewire.testbed.base import CommandFailed, ProcessDied
 from whitewire.workloads import workload_of
 from whitewire.workloads.base import Workload
@@ -69,9 +69,20 @@ class Run:
     def timeout(self) -> float:
         return 60 + 8 * self.expected_seconds
 
-    def on_almost_nothing(self, block_bytes: int, file_bytes: int) -> Run:
-        """The same run with other bytes per block and file."""
-        return replace(self, scale=replace(self.scale, block_bytes=block_bytes, file_bytes=file_bytes))
+    @property
+    def record(self) -> RunRecord:
+        """The record's part from the design's row."""
+        row = self.row
+        return {
+            "run_id": row["run_id"],
+            "block": row["block"],
+            "order": row["order"],
+            "experiment": row["experiment"],
+            "workload": row["workload"],
+            "replicate": row["replicate"],
+            "seed": row["seed"],
+            "factors": dict(self.levels),
+        }
 
     @property
     def title(self) -> str:
@@ -88,4 +99,4 @@ def tiny(run: Run) -> Run:
     """The same run on almost no data: what remains of its time is its startup overhead."""
     blocks = math.ceil(run.scale.file_bytes / run.scale.block_bytes)
     block = ROW_BYTES * TINY_ROWS // 512 * 512 + 512
-    return run.on_almost_nothing(block_bytes=block, file_bytes=block * blocks)
+    return replace(run, scale=replace(run.scale, block_bytes=block, file_bytes=block * blocks))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,6 @@ _SPARE = 0.85
 
 class TooHeavy(Exception):
     """The runs need more processors than there are at this k, and there is a larger k; the message has the evidence."""
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A trial of the heaviest cell at one k: mean wake-up latency, ms, and whether it is low enough."""
-
-    k: float
-    cell: str
-    cpu_late: float
-    enough: bool
 
 
 class ScaleCandidates:
@@ -59,7 +48,7 @@ class ScaleCandidates:
         """Settle on this k, with a message, or raise TooHeavy, by the mean wake-up latency of a trial in ms."""
         most, k = _SPARE * bound, f"k = {run.scale.k:g}"
         enough = latency <= most
-        self.tried.append(asdict(Tried(run.scale.k, run.title, round(latency, 4), enough)))
+        self.tried.append({"k": run.scale.k, "cell": run.title, "cpu_late": round(latency, 4), "enough": enough})
         said = f"mean wake-up latency {latency:.2f} ms, at most {most:.2g} ms leaves a margin"
         if not enough and not self.last:
             raise TooHeavy(f"{k} is too small for this machine ({said})")

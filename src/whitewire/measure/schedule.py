@@ -77,10 +77,13 @@ class Planned:
             if self.depth != "ring":
                 yield count, far if self.depth == "all" else near
 
+    def takes(self, streams: int, turns: int, overhead: float) -> float:
+        """Seconds of some turns of a pass, with `overhead` seconds per test besides the test itself."""
+        return turns * (overhead if streams == 0 else 2 * (self.seconds + overhead))
+
     def cost(self, hosts: int, overhead: float) -> float:
-        """Seconds of all passes, with `overhead` seconds per test besides the test itself."""
-        each = {0: overhead}
-        return sum(len(pieces) * each.get(count, 2 * (self.seconds + overhead)) for count, pieces in self.passes(hosts))
+        """Seconds of all passes."""
+        return sum(self.takes(count, len(pieces), overhead) for count, pieces in self.passes(hosts))
 
 
 def plan_fabrics(wanted: Sequence[Wanted], hosts: int, streams: Sequence[int], budget: float, overhead: float,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,58 +36,48 @@ from whitewire.tools.rdma_counters import Moved
 from whitewire.workloads.hibench_copy import tree_description
 
 
-@dataclass(frozen=True)
-class Services:
-    """The services of a cluster on a testbed that is up. `config`: the testbed's description; `slots`: tasks that a
-    worker runs at once; `racks`: number of racks of the network, 0 for none."""
+def stack_of(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], logs: Path, slots: int | None,
+             racks: int, suite: HiBench | None) -> Stack:  # fmt: skip
+    """All services that runs need on a testbed that is up, not yet started.
 
-    testbed: Testbed
-    config: Mapping[str, Any]
-    runs: Sequence[Run]
-    logs: Path
-    slots: int | None = None
-    racks: int = 0
+    `config`: the testbed's description; `slots`: tasks that a worker runs at once; `racks`: number of racks of the
+    network, 0 for none. Runs without modelled drives may share a cluster with runs that have them.
+    """
+    drive = next((run.drive for run in runs if run.drive.limits), runs[0].drive)
+    jobs = any(run.workload.on_yarn for run in runs)
+    transport = transport_of(config, runs[0].parameters)
+    check_ports(testbed, transport)
+    installation = replace(testbed.installation(), options=tuple(transport.java), variables=transport.variables)
+    above: CephFs | Posix | None = None
+    if any(run.store["kind"] == "cephfs" for run in runs):
+        own = testbed.capabilities.starts_file_system
+        above = CephFs(testbed, drive.rate, logs) if own else Posix(testbed, config["mount"]["path"])
+    if "cluster" in config:
+        site = config["cluster"]
+        there = Existing(testbed, installation, site["configuration"], site["folder"], logs, jobs)
+        return Stack(there, there if jobs else None, above, suite)
+    values = _hdfs_settings(testbed, runs)
+    if jobs:
+        place = above.mount if above else cephfs.MOUNT
+        values |= yarn_settings(testbed, installation.configuration, place, slots, transport.environment)
+    if racks:
+        values |= rack_settings(testbed, installation.configuration, racks)
+        values |= application_master_settings(testbed, racks)
+    values |= {**transport.settings, **runs[0].daemon_settings}
+    putting = max((run.parameters["clients"] for run in runs if on_datanodes(run.parameters)), default=0)
+    below = Hdfs(testbed, installation, values, drive, logs, NAMENODE_IMAGE, putting)
+    above_hdfs = Yarn(testbed, installation, below, drive, logs) if jobs else None
+    return Stack(below, above_hdfs, above, suite)
 
-    def stack(self, suite: HiBench | None = None) -> Stack:
-        """All services that the runs need, not yet started.
 
-        Runs without modelled drives may share a cluster with runs that have them.
-        """
-        testbed, drive = self.testbed, next((run.drive for run in self.runs if run.drive.limits), self.runs[0].drive)
-        jobs = any(run.workload.on_yarn for run in self.runs)
-        transport = transport_of(self.config, self.runs[0].parameters)
-        check_ports(testbed, transport)
-        installation = replace(testbed.installation(), options=tuple(transport.java), variables=transport.variables)
-        above: CephFs | Posix | None = None
-        if any(run.store["kind"] == "cephfs" for run in self.runs):
-            own = testbed.capabilities.starts_file_system
-            above = CephFs(testbed, drive.rate, self.logs) if own else Posix(testbed, self.config["mount"]["path"])
-        if "cluster" in self.config:
-            site = self.config["cluster"]
-            there = Existing(testbed, installation, site["configuration"], site["folder"], self.logs, jobs)
-            return Stack(there, there if jobs else None, above, suite)
-        values = self._hdfs_settings()
-        if jobs:
-            place = above.mount if above else cephfs.MOUNT
-            values |= yarn_settings(testbed, installation.configuration, place, self.slots, transport.environment)
-        if self.racks:
-            values |= rack_settings(testbed, installation.configuration, self.racks)
-            values |= application_master_settings(testbed, self.racks)
-        values |= {**transport.settings, **self.runs[0].daemon_settings}
-        putting = max((run.parameters["clients"] for run in self.runs if on_datanodes(run.parameters)), default=0)
-        below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE, putting)
-        above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
-        return Stack(below, above_hdfs, above, suite)
-
-    def _hdfs_settings(self) -> dict[str, Any]:
-        first = self.runs[0]
-        packet = max(run.scale.packet_bytes for run in self.runs)  # for work outside runs: puts set their own
-        copies = parameter(first.parameters, "replication")
-        values = hdfs_settings(self.testbed, first.scale.block_bytes, copies, packet)
-        if any("erasure_coding" in run.store for run in self.runs):
-            # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
-            values |= {"dfs.namenode.redundancy.considerLoad": False}
-        return values
+def _hdfs_settings(testbed: Testbed, runs: Sequence[Run]) -> dict[str, Any]:
+    packet = max(run.scale.packet_bytes for run in runs)  # for work outside runs: puts set their own
+    copies = parameter(runs[0].parameters, "replication")
+    values = hdfs_settings(testbed, runs[0].scale.block_bytes, copies, packet)
+    if any("erasure_coding" in run.store for run in runs):
+        # A block group needs as many DataNodes as it has blocks, which may be all, also the busiest.
+        values |= {"dfs.namenode.redundancy.considerLoad": False}
+    return values
 
 
 THEIR_DAEMONS = "the daemons of the site's own cluster run over TCP; a transport needs daemons that are started here"

@@ -6,14 +6,12 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, cast
 
 from whitewire import lanes, paths, workloads
 from whitewire.cluster.stack import Stack
 from whitewire.design.rows import by_cell
 from whitewire.errors import CannotMake, NotKept
-from whitewire.measure import scale_candidate
-from whitewire.measure import services as clusters
+from whitewire.measure import scale_candidate, services
 from whitewire.measure.block_plan import CLOSING_S
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.engine import NEVER
@@ -24,14 +22,14 @@ from whitewire.measure.rounds import Seen
 from whitewire.measure.run import FAILURES, OverheadKey, Run, overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates, TooHeavy
 from whitewire.measure.shortage import Shortage
-from whitewire.measure.spread import Alone, Team
+from whitewire.measure.spread import Team
 from whitewire.measure.turns import AttemptOutcome, Turns
 from whitewire.measure.warm_up import warm_up
 from whitewire.measure.weights import ALL
 from whitewire.records import processors
 from whitewire.records.reasons import BUDGET, Reason, validity
 from whitewire.records.result import Result
-from whitewire.records.run import DesignRow, RunRecord
+from whitewire.records.run import RunRecord
 
 WARM_UP_PROCESSORS = 1.0
 """Processors of a warm-up, whose times do not matter; the others are left to runs of other lanes."""
@@ -45,7 +43,7 @@ class Session:
     ) -> None:
         self.campaign, self.stack, self.runs, self.candidates = campaign, stack, runs, candidates
         self.overhead_runs = OverheadRuns(campaign, stack, runs, overheads, self.restart)
-        self.team: Team = Alone()
+        self.team = Team()
         self.turns = self._turns()
         self._begun = 0
 
@@ -175,7 +173,8 @@ class Session:
                 True,
                 no_disk(failure),
             )
-            record, files = _record_of_failed(run), last_words(self.stack)
+            record = {**run.record, "scale": run.scale.record}
+            files = last_words(self.stack)
         record |= {**of, "attempt": attempt, **validity(faults), **campaign.made_by}
         why = record["why_invalid"]
         self._keep(run_id, record, files)
@@ -196,7 +195,7 @@ class Session:
     def restart(self, runs: Sequence[Run]) -> None:
         """Restart and warm up, twice if needed: the cause of a failure (a full drive) may last some seconds more."""
         self.stack.stop()
-        clusters.start(self.stack)
+        services.start(self.stack)
         self._warm_up(runs)
 
     def _warm_up(self, runs: Sequence[Run]) -> dict[OverheadKey, Result]:
@@ -206,7 +205,7 @@ class Session:
             return warm_up(*given)
         except CannotMake:
             self.stack.stop()
-            clusters.start(self.stack)
+            services.start(self.stack)
             return warm_up(*given)
 
     def _interim(self, count: int) -> Seen:
@@ -275,11 +274,3 @@ class Session:
             f"once more only. A larger k: `scale` in {paths.shown(campaign.plan.paper.path)}"
         )
         self.turns.attempts, campaign.shortage = 2, Shortage()
-
-
-def _record_of_failed(run: Run) -> RunRecord:
-    """The record of a run that failed without one: its design row and scale."""
-    cells: Mapping[str, Any] = run.row
-    known = (name for name in DesignRow.__annotations__ if name in cells and name in RunRecord.__annotations__)
-    row = cast("RunRecord", {name: cells[name] for name in known})
-    return {**row, "factors": dict(run.levels), "scale": run.scale.record}

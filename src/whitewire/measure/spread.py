@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Protocol
 
 from whitewire import lanes
 from whitewire.errors import UserError
@@ -102,14 +101,15 @@ class Claims:
         self._file.close()
 
 
-class Team(Protocol):
-    """The lanes in which a cluster's runs are made, as seen by the session in one of them."""
+class Team:
+    """The lanes in which a cluster's runs are made, as seen by the session in one of them: here in the only one."""
 
-    leads: bool
+    leads = True
     """Whether this lane makes interim analyses and further overhead runs, which are made once."""
 
     def takes(self, number: int) -> bool:
         """Whether this lane makes a round."""
+        return True
 
     def attempted(self, short: bool) -> None:
         """Note the end of an attempt; `short`: it lacked processors beside other lanes."""
@@ -117,42 +117,22 @@ class Team(Protocol):
     def grow(self, turns: Turns, pace: float) -> int:
         """Start further lanes if that is worth it; returns the number of lanes now, since some may have ended; 0: as
         before."""
-
-    def returned(self, turns: Turns, until: float = math.inf) -> bool:
-        """Wait for other lanes' rounds up to `until`; returns whether some came back because their process ended."""
-
-    def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
-        """The result of an interim analysis, which the leading lane makes; None if it makes no more of them."""
-
-    def over(self) -> Sequence[WorkerReport]:
-        """Wait until all other lanes have ended; returns their reports."""
-
-
-class Alone:
-    """The only lane: every round is its own."""
-
-    leads = True
-
-    def takes(self, number: int) -> bool:
-        return True
-
-    def attempted(self, short: bool) -> None:
-        pass
-
-    def grow(self, turns: Turns, pace: float) -> int:
         return 0
 
     def returned(self, turns: Turns, until: float = math.inf) -> bool:
+        """Wait for other lanes' rounds up to `until`; returns whether some came back because their process ended."""
         return False
 
     def saw(self, turns: Turns, interim: Callable[[], Seen]) -> Seen | None:
+        """The result of an interim analysis, which the leading lane makes; None if it makes no more of them."""
         return interim()
 
     def over(self) -> Sequence[WorkerReport]:
+        """Wait until all other lanes have ended; returns their reports."""
         return ()
 
 
-class Beside(Alone):
+class Beside(Team):
     """A lane beside others of its block, which notices when there are too many."""
 
     def __init__(self, claims: Claims) -> None:

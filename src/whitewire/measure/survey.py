@@ -21,10 +21,9 @@ from whitewire.description.testbed import load_testbed
 from whitewire.errors import Faults, UserError
 from whitewire.install.doctor import preflight
 from whitewire.measure import engine, environment
-from whitewire.measure.engine import Work
-from whitewire.measure.lock import hold_measurement
+from whitewire.measure.engine import Work, hold_measurement
 from whitewire.measure.survey_drives import measure_drives_of_datanodes
-from whitewire.measure.survey_pairs import Pairs
+from whitewire.measure.survey_pairs import measure_pairs
 from whitewire.measure.survey_plan import BUDGET_HERE_S, BUDGET_S, Survey, kept_plan, plan_survey, shape_here
 from whitewire.measure.survey_rdma import measure_rdma_ports
 from whitewire.measure.survey_transports import measure_transports
@@ -179,31 +178,9 @@ def _recorded(survey: Survey, part: OfLinks, since: float) -> Iterator[None]:
     atomic.write(survey.folder / records.part_file(part), atomic.as_json(record))
 
 
-def _network(survey: Survey) -> None:
-    pairs = Pairs(survey)
-    with survey.work.phase("links"):
-        pairs.measure()
-    with survey.work.phase("again"):
-        pairs.again()
-
-
-def _drives(survey: Survey) -> None:
-    with survey.work.phase("drives"):
-        measure_drives_of_datanodes(survey)
-
-
-def _rdma(survey: Survey) -> None:
-    with survey.work.phase("rdma"):
-        measure_rdma_ports(survey)
-
-
-def _transports(survey: Survey) -> None:
-    with survey.work.phase("transports"):
-        measure_transports(survey)
-
-
 MEASURES: dict[OfLinks, Callable[[Survey], None]] = {
-    "drives": _drives, "network": _network, "rdma": _rdma, "transports": _transports,
+    "drives": measure_drives_of_datanodes, "network": measure_pairs, "rdma": measure_rdma_ports,
+    "transports": measure_transports,
 }  # fmt: skip
 
 

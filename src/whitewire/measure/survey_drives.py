@@ -5,28 +5,26 @@ from __future__ import annotations
 from whitewire import atomic
 from whitewire.budget import time_in_words
 from whitewire.errors import UserError
-from whitewire.measure import drives as storage
 from whitewire.measure import links
-from whitewire.measure.drives import measure_drives
-from whitewire.measure.survey_plan import DRIVES_SHARE, MODELS_S, Survey, drive_turns
+from whitewire.measure.drives import measure_drives, places_of
+from whitewire.measure.survey_plan import MODELS_S, Survey, drives_in_time
 from whitewire.records.links import DRIVES_FILE, MODELS_FILE
 from whitewire.testbed.emulated import software
 
 
 def measure_drives_of_datanodes(survey: Survey) -> None:
     """Measure drives and mounts of all DataNodes."""
-    if survey.testbed.capabilities.models_drives:
-        _models(survey)
-        return
-    path = survey.folder / DRIVES_FILE
-    turns = drive_turns(survey.config, survey.testbed)
-    if path.exists() or not turns:
-        return
-    chosen = storage.effort_for(DRIVES_SHARE * survey.work.seconds, turns)
-    takes = turns * storage.curve_seconds(storage.EFFORTS[chosen])
-    survey.work.progress.say(f"drives: about {time_in_words(takes)}")
-    targets = storage.places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
-    measure_drives(targets, chosen, path.parent, at_once=survey.at_once)
+    with survey.work.phase("drives"):
+        if survey.testbed.capabilities.models_drives:
+            _models(survey)
+            return
+        path = survey.folder / DRIVES_FILE
+        chosen, takes = drives_in_time(survey.config, survey.testbed, survey.work.seconds)
+        if path.exists() or not takes:
+            return
+        survey.work.progress.say(f"drives: about {time_in_words(takes)}")
+        targets = places_of(survey.testbed.by_role("datanode"), survey.config, survey.source)
+        measure_drives(targets, chosen, path.parent, at_once=survey.at_once)
 
 
 def _models(survey: Survey) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from whitewire import atomic
 from whitewire.budget import time_in_words
 from whitewire.measure import links
-from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit, make_units
+from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts, Unit, make_units, why_failed
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.schedule import Pair, Planned
 from whitewire.measure.survey_plan import OVERHEAD_OF_SITES_S, PAIR_OVERHEAD_S, Survey
@@ -31,13 +31,22 @@ AGAIN_TIMES = 2.0
 """Factor by which a pair's test is longer when it is measured again."""
 
 
-class Pairs:
+def measure_pairs(survey: Survey) -> None:
+    """Measure pairs of hosts, and those beyond their bound again."""
+    pairs = _Pairs(survey)
+    with survey.work.phase("links"):
+        pairs.measure()
+    with survey.work.phase("again"):
+        pairs.again()
+
+
+class _Pairs:
     """Tests of pairs of hosts."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey, self.testbed, self.work = survey, survey.testbed, survey.work
         self.folder = survey.folder
-        self.attempts = Attempts(LOST)
+        self.attempts = Attempts()
         self.best: dict[tuple[str, str, str], float] = {}
         """Best Mbit/s that a host has sent, or received, on a fabric; a slow host gets fewer bytes to send."""
 
@@ -65,18 +74,15 @@ class Pairs:
         return [unit for unit in units if not unit.is_made(self.work.progress.say)]
 
     def _on_a_fabric(self, name: str, todo: Sequence[tuple[FabricPlan, int, Sequence[Unit]]]) -> None:
+        overhead = PAIR_OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
         with self.work.leaving_out(name), cannot_make(self.folder), self._ready(name):
             for of, streams, units in todo:
+                takes = planned(of).takes(streams, len(units), overhead)
                 what = "round trips at rest" if streams == 0 else f"{streams} stream{'s' if streams > 1 else ''}"
                 self.work.progress.say(f"{name}, {what}: {sum(unit.size for unit in units)} pairs, up to "
-                                       f"{of['at_once']} at one time, about "
-                                       f"{time_in_words(self._takes(of, streams, len(units)))}")  # fmt: skip
+                                       f"{of['at_once']} at one time, about {time_in_words(takes)}")  # fmt: skip
                 if late := make_units(units, self.work.deadline):
                     self.work.leave_out(f"{name}, {what}", TIME_UP, f"{sum(unit.size for unit in late)} pairs")
-
-    def _takes(self, of: FabricPlan, streams: int, turns: int) -> float:
-        overhead = PAIR_OVERHEAD_S if self.testbed.capabilities.local else OVERHEAD_OF_SITES_S
-        return turns * (overhead if streams == 0 else 2 * (of["seconds"] + overhead))
 
     @contextmanager
     def _ready(self, name: str) -> Iterator[None]:
@@ -118,7 +124,7 @@ class Pairs:
                 why = f"iperf3 did not end in {fault.timeout:.0f} s"
                 break
             except TEST_FAILURES as fault:
-                why = " ".join(str(fault).split())[:300]
+                why = why_failed(fault)
                 continue
             self.attempts.succeeded(source.name, destination.name)
             return rows

@@ -182,16 +182,17 @@ def _drive_seconds(config: Mapping[str, Any], shape: Shape, testbed: Testbed, se
     """Seconds that the drives should take."""
     if testbed.capabilities.models_drives:
         return MODELS_S if shape.drive.limits else 0.0
-    turns = drive_turns(config, testbed)
-    chosen = storage.effort_for(DRIVES_SHARE * seconds, turns)
-    return turns * storage.curve_seconds(storage.EFFORTS[chosen])
+    return drives_in_time(config, testbed, seconds)[1]
 
 
-def drive_turns(config: Mapping[str, Any], testbed: Testbed) -> int:
-    """Number of drives and mounts that are measured one after another."""
+def drives_in_time(config: Mapping[str, Any], testbed: Testbed, seconds: float) -> tuple[str, float]:
+    """Effort of a site's drives and mounts in their share of a survey's `seconds`, and seconds that they then take; 0
+    without any."""
     hosts = len(testbed.by_role("datanode"))
     own = len(config["data"]) + len(config.get("devices", []))
-    return own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
+    turns = own * (hosts if is_emulated(config) else min(hosts, 1)) + hosts * ("mount" in config)
+    chosen = storage.effort_for(DRIVES_SHARE * seconds, turns)
+    return chosen, turns * storage.curve_seconds(storage.EFFORTS[chosen])
 
 
 def kept_plan(folder: Path, plan: SurveyPlan, exactly: bool) -> SurveyPlan | None:

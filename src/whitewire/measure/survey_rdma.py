@@ -25,16 +25,17 @@ _SHORT = (("ib_write_bw", 2**20), ("ib_write_lat", 4))
 
 def measure_rdma_ports(survey: Survey) -> None:
     """Measure RDMA ports on every fabric."""
-    path = survey.folder / records.RDMA_TABLE
-    if path.exists():
-        return
-    if not survey.testbed.capabilities.has_rdma:
-        rows = [rdma.row(why="emulated links have no RDMA ports")]
-    else:
-        rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]
-    write_rdma_rows(path.parent, rows)
-    if why := nothing_measured(rows):
-        survey.work.progress.say(f"RDMA: {why}")
+    with survey.work.phase("rdma"):
+        path = survey.folder / records.RDMA_TABLE
+        if path.exists():
+            return
+        if not survey.testbed.capabilities.has_rdma:
+            rows = [rdma.row(why="emulated links have no RDMA ports")]
+        else:
+            rows = [row for of in survey.plan["fabrics"] for row in _on_a_fabric(survey, of["name"], path.parent)]
+        write_rdma_rows(path, rows)
+        if why := nothing_measured(rows):
+            survey.work.progress.say(f"RDMA: {why}")
 
 
 def _on_a_fabric(survey: Survey, fabric: str, folder: Path) -> list[dict]:

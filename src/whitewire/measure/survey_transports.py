@@ -16,7 +16,7 @@ from whitewire import atomic
 from whitewire.description.transports import RDMA, TCP, Transport, preloading
 from whitewire.errors import CannotMake
 from whitewire.measure import carrying, links
-from whitewire.measure.engine import LOST, TEST_FAILURES, TIME_UP, Attempts
+from whitewire.measure.engine import TEST_FAILURES, TIME_UP, Attempts, why_failed
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.survey_plan import Survey
 from whitewire.records import links as records
@@ -45,15 +45,16 @@ def measure_transports(survey: Survey) -> None:
     A transport is given up after LOST tests in a row without a result, and with a number of streams after one that does
     not end.
     """
-    path = survey.folder / records.TRANSPORTS
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[TransportRow] = []
-    for of in survey.plan["fabrics"]:
-        with survey.work.leaving_out(f"transports on {of['name']}"), cannot_make(survey.folder):
-            rows += _on_a_fabric(survey, of, path.parent)
-    atomic.write(path, atomic.as_json(rows))
+    with survey.work.phase("transports"):
+        path = survey.folder / records.TRANSPORTS
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows: list[TransportRow] = []
+        for of in survey.plan["fabrics"]:
+            with survey.work.leaving_out(f"transports on {of['name']}"), cannot_make(survey.folder):
+                rows += _on_a_fabric(survey, of, path.parent)
+        atomic.write(path, atomic.as_json(rows))
 
 
 def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[TransportRow]:
@@ -74,7 +75,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
     rows = [tests.without(way, 0, 1, lacking[way.name]) for way in ways if way.name in lacking]
     tested = [way for way in ways if way.name not in lacking]
     work.progress.say(f"transports on {fabric.name}: {', '.join(way.name for way in tested)}")
-    attempts, endless = Attempts(LOST), set[tuple[str, int]]()
+    attempts, endless = Attempts(), set[tuple[str, int]]()
     turns = itertools.product(range(1, REPEATS[plan["effort"]] + 1), of["streams"], tested)
     for attempt, streams, way in turns:
         if (way.name, streams) in endless or attempts.exhausted(way.name):
@@ -89,7 +90,7 @@ def _on_a_fabric(survey: Survey, of: FabricPlan, folder: Path) -> list[Transport
             rows.append(tests.without(way, streams, attempt, f"iperf3 did not end in {fault.timeout:.0f} s"))
             endless.add((way.name, streams))
         except (*TEST_FAILURES, WentElsewhere) as fault:
-            rows.append(tests.without(way, streams, attempt, " ".join(str(fault).split())[:300]))
+            rows.append(tests.without(way, streams, attempt, why_failed(fault)))
             attempts.failed(way.name)
     return rows
 

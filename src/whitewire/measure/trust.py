@@ -26,9 +26,8 @@ from whitewire.lanes import LANES_VARIABLE
 from whitewire.measure import environment
 from whitewire.measure import links as network
 from whitewire.measure.block_plan import CLOSING_S, START_S
-from whitewire.measure.engine import TIME_UP, Work, seconds_within
+from whitewire.measure.engine import TIME_UP, Work, hold_measurement, seconds_within
 from whitewire.measure.execution import cannot_make
-from whitewire.measure.lock import hold_measurement
 from whitewire.measure.trust_plan import Offer, offers, parts_of_trust, plan_trust, why_absent
 from whitewire.measure.trust_runs import MAKES, Start
 from whitewire.records import checked, manifest

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -17,8 +17,8 @@ import numpy as np
 
 from whitewire.install.doctor import preflight
 from whitewire.measure import links
-from whitewire.measure.engine import TEST_FAILURES, Deadline, Unit, make_units
-from whitewire.measure.trust_plan import TEST_S
+from whitewire.measure.engine import NEVER, TEST_FAILURES, Deadline, Unit, make_units, why_failed
+from whitewire.measure.trust_plan import AT_ONCE, RATES, TEST_S
 from whitewire.progress import Pulse
 from whitewire.records import trust as records
 from whitewire.records.samples import ETHERNET, HEADERS
@@ -52,13 +52,13 @@ class Counters(Repeated):
 
     period = _GLANCE_S
 
-    def __init__(self, testbed: EmulatedTestbed, clock: Callable[[], float] = time.monotonic) -> None:
-        self.testbed, self.clock = testbed, clock
+    def __init__(self, testbed: EmulatedTestbed) -> None:
+        self.testbed = testbed
         self.times: list[float] = []
         self.payload: dict[str, list[float]] = {host.name: [] for host in testbed.hosts}
 
     def take(self) -> None:
-        self.times.append(self.clock())
+        self.times.append(time.monotonic())
         for name, of in self.testbed.ports().items():
             self.payload[name].append(of.sent - of.packets_sent * (HEADERS + ETHERNET))
 
@@ -80,7 +80,7 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
         try:
             sent = links.send(testbed, client, server, fabric, 1, size, folder / f"{client.name}.json")
         except (*TEST_FAILURES, TimeoutExpired) as fault:
-            return {**base, "why": " ".join(str(fault).split())[:300]}
+            return {**base, "why": why_failed(fault)}
         return {**base, "goodput": sent.result.goodput, "expected": sent.expected}
 
     with Counters(testbed) as counted, ThreadPoolExecutor(len(pairs)) as pool:
@@ -96,22 +96,20 @@ def link_test(testbed: EmulatedTestbed, fabric: Fabric, pairs: Sequence[tuple[Ho
 
 @dataclass(frozen=True)
 class LinkRounds:
-    """Tests of all `rates` and numbers of `pairs`, in another order in each round, a file per round in `folder`."""
+    """Tests of all RATES and numbers of pairs AT_ONCE, in another order in each round, a file per round in `folder`."""
 
     config: Mapping[str, Any]
     folder: Path
-    rates: Sequence[float]
-    pairs: Sequence[int]
     progress: Pulse
-    deadline: Deadline = field(default_factory=Deadline)
+    deadline: Deadline = NEVER
 
     def make(self, rounds: int) -> int:
         """Make missing and damaged rounds while there is time; returns how many rounds there are."""
         lacking = [number for number in range(1, rounds + 1) if not self._unit(number).is_made(self.progress.say)]
         if not lacking:
             return rounds
-        config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in self.rates}}
-        roles = {"server": max(self.pairs), "client": max(self.pairs)}
+        config = {**self.config, "fabrics": {f"{rate:g}": {"rate_mbit_per_s": rate} for rate in RATES}}
+        roles = {"server": max(AT_ONCE), "client": max(AT_ONCE)}
         raw = self.folder / "verbatim"
         raw.mkdir(parents=True, exist_ok=True)
         with self.progress.going():
@@ -128,8 +126,8 @@ class LinkRounds:
         self.progress.say(f"links: round {number} of {rounds}")
         rng, rows = random.Random(number), list[LinkRow]()
         pairs = list(zip(testbed.by_role("client"), testbed.by_role("server"), strict=True))
-        for rate in rng.sample(list(self.rates), len(self.rates)):
+        for rate in rng.sample(RATES, len(RATES)):
             fabric = testbed.fabric(f"{rate:g}")
-            for count in rng.sample(list(self.pairs), len(self.pairs)):
+            for count in rng.sample(AT_ONCE, len(AT_ONCE)):
                 rows += link_test(testbed, fabric, pairs[:count], number, self.folder / "verbatim")
         return rows

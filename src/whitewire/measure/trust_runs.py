@@ -16,7 +16,7 @@ from whitewire.design import synthetic
 from whitewire.errors import UserError
 from whitewire.measure import trust_plan
 from whitewire.measure.block import Block
-from whitewire.measure.engine import Deadline
+from whitewire.measure.engine import NEVER, Deadline
 from whitewire.measure.load import under
 from whitewire.measure.neighbours import Ended, neighbours
 from whitewire.measure.trust_links import LinkRounds
@@ -46,8 +46,7 @@ class Start:
 
 
 def _links(start: Start) -> int:
-    rates, pairs = trust_plan.RATES, trust_plan.AT_ONCE
-    return LinkRounds(start.config, start.folder, rates, pairs, start.progress, start.deadline).make(start.units)
+    return LinkRounds(start.config, start.folder, start.progress, start.deadline).make(start.units)
 
 
 def ratio(start: Start) -> int:
@@ -137,7 +136,7 @@ def block_of(paper: Paper, testbed: Mapping[str, Any], rows: Sequence[DesignRow]
 
 
 def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, folder: Path,
-              deadline: Deadline | None = None) -> int:  # fmt: skip
+              deadline: Deadline = NEVER) -> int:  # fmt: skip
     """Measure the cells of smoke effort, `runs` runs each, at each scale candidate of a paper in turn, `turns` times.
 
     Alternating keeps drift from being confounded with k. Each scale candidate has its own start of the cluster, and
@@ -147,7 +146,7 @@ def on_scales(paper: Paper, testbed: Mapping[str, Any], runs: int, turns: int, f
         for candidate in range(paper.candidate_count):
             own = at_candidate(paper, candidate)
             rows = synthetic.of_smoke(own, testbed, runs)
-            block = block_of(own, testbed, rows, folder / f"rung{candidate}-{turn}", deadline or Deadline())
+            block = block_of(own, testbed, rows, folder / f"rung{candidate}-{turn}", deadline)
             if _measured(block, lambda _: 1, 1) < 1:
                 return turn
     return turns

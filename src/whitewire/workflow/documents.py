@@ -41,14 +41,11 @@ class NotLooked(RuntimeError):
     """R could not read the code, for example without a package; the message is R's own."""
 
 
-def check_documents(papers: Sequence[tuple[Paper, Path]], rscript: str | None = None) -> str:
-    """Raises UserError for the first fault of the papers' documents; returns what was not checked, or an empty text.
-
-    `rscript` is the program; without it, the one on the PATH.
-    """
+def check_documents(papers: Sequence[tuple[Paper, Path]]) -> str:
+    """Raises UserError for the first fault of the papers' documents; returns what was not checked, or an empty text."""
     for paper, path in papers:
         raise_first(path, in_text(paper, path.read_text(encoding="utf-8")))
-    program, names = rscript or shutil.which("Rscript"), ", ".join(shown(path) for _, path in papers)
+    program, names = shutil.which("Rscript"), ", ".join(shown(path) for _, path in papers)
     if program is None:
         return f"R is not installed: the code of {names} was not looked at"
     files = {path: [path, *sorted((HOME / "paper" / "R" / "papers" / path.stem).glob("*.R"))] for _, path in papers}
@@ -66,7 +63,7 @@ def check_documents(papers: Sequence[tuple[Paper, Path]], rscript: str | None = 
 def raise_first(path: Path, faults: Iterator[Fault]) -> None:
     """Raises UserError with the first fault of a file, if it has one."""
     for line, place, found, expected, names in faults:
-        shown_found = found if found in ("nothing",) else quoted(found)
+        shown_found = found if found == "nothing" else quoted(found)
         where = f"line {line}: " if line else ""
         said = f"{place}: found {shown_found}, expected {expected}{suggestion(found, names)}"
         raise UserError(f"{shown(path)}: {where}{said}")

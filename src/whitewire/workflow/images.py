@@ -12,7 +12,8 @@ from typing import Any
 
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root
-from whitewire.workflow import parent_watch, recipes
+from whitewire.workflow import parent_watch
+from whitewire.workflow.recipes import IMAGES, image_made_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Images:
             if image == "hadoop" and self.site:
                 return None
             name = "hibench" if image == "hadoop" and self.hibench else image
-            file = f"{recipes.IMAGES}/{name}.sif"
+            file = f"{IMAGES}/{name}.sif"
             if self.used and not Path(file).is_file():
                 # Snakemake would wrap an ordinary exception in its own words.
                 print(f"whitewire: error: {file}: no such image; make it with `snakemake containers`", file=sys.stderr)
@@ -50,11 +51,6 @@ class Images:
 def can_make(image: str) -> bool:
     """Whether all files of an image are there: those of HiBench come by `make hibench`."""
     return all((root() / file).exists() for file in image_made_of(image) if not file.endswith(".sif"))
-
-
-def image_made_of(image: str) -> list[str]:
-    """Files that an image is made of."""
-    return recipes.made_of(HOME, image)
 
 
 def parent_of_containers(deployment: Collection[str]) -> Path | None:

@@ -42,18 +42,16 @@ class JobNeeds:
 
 def job_needs(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Per block: the largest number of hosts of any experiment, and minutes, twice the expected ones."""
-    hosts: dict[str, int] = {}
-    seconds: dict[str, float] = {}
-    starts: dict[str, set] = {}
-    for row in rows:
-        block, levels = row["block"], levels_of(paper, row)
-        roles = without_servers(paper.roles(row["experiment"], levels))
-        hosts[block] = max(hosts.get(block, 0), sum(roles.values()))
-        seconds[block] = seconds.get(block, 0.0) + expected_seconds(paper, row, testbed)
-        starts.setdefault(block, set()).add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
-    for block in seconds:
+    found: dict[str, tuple[int, int]] = {}
+    for block in dict.fromkeys(row["block"] for row in rows):
         own = [row for row in rows if row["block"] == block]
-        seconds[block] += all_overheads_seconds(paper, own, testbed, OVERHEAD_RUNS + FURTHER)
-    return {
-        block: (hosts[block], math.ceil((2 * seconds[block] + _START_S * len(starts[block])) / 60)) for block in hosts
-    }
+        hosts, starts = 0, set[tuple]()
+        for row in own:
+            levels = levels_of(paper, row)
+            roles = without_servers(paper.roles(row["experiment"], levels))
+            hosts = max(hosts, sum(roles.values()))
+            starts.add((json.dumps(roles), levels.get("fabric"), levels.get("transport")))
+        seconds = sum(expected_seconds(paper, row, testbed) for row in own)
+        seconds += all_overheads_seconds(paper, own, testbed, OVERHEAD_RUNS + FURTHER)
+        found[block] = hosts, math.ceil((2 * seconds + _START_S * len(starts)) / 60)
+    return found

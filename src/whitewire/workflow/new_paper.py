@@ -15,7 +15,6 @@ import yaml
 from whitewire import atomic, printed, quantities
 from whitewire.description.files import validate_by_schema
 from whitewire.description.names import unfit_name
-from whitewire.description.reading import load_yaml
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
@@ -114,11 +113,6 @@ def write_paper(answers: Answers, source: str) -> tuple[Path, Path]:
     return paths
 
 
-def read_answers(path: Path) -> Answers:
-    """Answers from a file."""
-    return load_yaml(path)
-
-
 def _check(answers: Answers, source: str) -> None:
     validate_by_schema(answers, "new-paper", source)
     fabrics = fabric_names(load_testbed(_TESTBED))
@@ -188,7 +182,7 @@ def _kind_of(metric: str) -> str:
 def _ratio_of(claim: Mapping[str, Any]) -> PrintedRatio:
     """The ratio that a claim's printed number means. Raises ValueError for a number without a ratio, and for one with
     several or an unusual reading that `reads_as` does not confirm."""
-    found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim.get("metric", printed.RATE)))}
+    found = {str(each): each for each in printed.ratios(claim["printed"], _kind_of(claim["metric"]))}
     if said := claim.get("reads_as"):
         if said not in found:
             raise ValueError(f"found reads_as {quoted(said)}, expected {one_of(found)}{suggestion(said, found)}")
@@ -212,7 +206,7 @@ def number(claim: Mapping[str, Any]) -> tuple[float | str | list[float], str]:
     """Value and unit of a claim's printed number: `50 % faster` is (1.5, x), `118 MiB/s` is converted to MB/s, a range
     has two values. Raises ValueError without a sure reading."""
     if claim["form"] == "value":
-        text, unit = claim["printed"], unit_of(claim.get("metric", printed.RATE))
+        text, unit = claim["printed"], unit_of(claim["metric"])
         quantities.converted(text, unit)
         found = quantities.amount(text)
         return (found[0] if found and quantities.factor(found[1], unit) == 1 else text), unit
@@ -225,7 +219,7 @@ def _reading(claim: Mapping[str, Any]) -> str:
     """The reading of a claim's printed number: `"50 % faster" reads as 1.5 times`."""
     if claim["form"] == "ratio":
         return f"{quoted(claim['printed'])} reads as {_ratio_of(claim)}"
-    unit = unit_of(claim.get("metric", printed.RATE))
+    unit = unit_of(claim["metric"])
     value = quantities.converted(claim["printed"], unit)
     return f"{quoted(claim['printed'])} reads as {numbers([value])[0]} {unit}"
 
@@ -470,21 +464,21 @@ def ask() -> Answers:
     """The answers, asked one by one. An empty answer takes the value in brackets, or ends a list."""
     answers: Answers = {"id": _one("Id (lower case, digits and hyphens)", pattern="[a-z0-9][a-z0-9-]*")}
     answers |= {"title": _one("Title as published"), "publisher": _one("Publisher")}
-    year = _one("Year, or nothing", pattern="")
+    year = _one("Year, or nothing", pattern=".*")
     answers["year"] = int(year) if re.fullmatch(r"\d{4}", year) else None
     answers |= _asked_source()
     answers["exhibits"] = []
-    while len(answers["exhibits"]) == 0 or (name := _one("Next exhibit (fig1, table1), or nothing", pattern="")):
-        if not answers["exhibits"]:
-            name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
+    name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
+    while name:
         answers["exhibits"].append({"id": name, "caption": _one("  What it shows")})
+        name = _one("Next exhibit (fig1, table1), or nothing", pattern=".*")
     exhibits = [exhibit["id"] for exhibit in answers["exhibits"]] + ["text"]
     fabrics = fabric_names(load_testbed(_TESTBED))
     answers["claims"] = []
-    while len(answers["claims"]) == 0 or (statement := _one("Next claim in one sentence, or nothing", pattern="")):
-        if not answers["claims"]:
-            statement = _one("First claim in one sentence")
+    statement = _one("First claim in one sentence")
+    while statement:
         answers["claims"].append({"statement": statement, **_asked_claim(exhibits, fabrics)})
+        statement = _one("Next claim in one sentence, or nothing", pattern=".*")
     return answers
 
 
@@ -495,7 +489,7 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
             said = input(f"{question}{f' [{default}]' if default else ''}: ").strip() or default
         except EOFError:
             raise UserError("new-paper: the answers ended before the last question") from None
-        if (not said and pattern == "") or (re.fullmatch(pattern or ".*", said) and (not among or said in among)):
+        if re.fullmatch(pattern, said) and (not among or said in among):
             return said
         expected = ", ".join(among) or f"text like {pattern}"
         print(f"  found {quoted(said)}, expected {expected}{suggestion(said, among)}")
@@ -503,8 +497,8 @@ def _one(question: str, default: str = "", pattern: str = r".+", among: Collecti
 
 def _asked_source() -> Answers:
     """The key `source`; nothing where neither authors nor an address are known."""
-    authors = _one("Authors, as Family, Given; Family, Given; or nothing", pattern="")
-    source = {"url": _one("Address, or nothing", pattern=""), "doi": _one("DOI, or nothing", pattern="")}
+    authors = _one("Authors, as Family, Given; Family, Given; or nothing", pattern=".*")
+    source = {"url": _one("Address, or nothing", pattern=".*"), "doi": _one("DOI, or nothing", pattern=".*")}
     source = {key: value for key, value in source.items() if value}
     if source:
         source["accessed"] = _one("Read there on (year-month-day)", pattern=r"\d{4}-\d{2}-\d{2}")

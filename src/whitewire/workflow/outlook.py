@@ -29,9 +29,7 @@ TIMES_THE_BYTES, MOST_STEPS = (1, 2, 4, 8), 6
 """Multiples of the bytes, and number of larger k, that a proposal tries."""
 
 
-def outlook_lines(
-    paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int | None = None
-) -> Iterator[str]:
+def outlook_lines(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> Iterator[str]:
     """For each experiment, the bytes that its runs move, and its slowest and fastest cell. Controls are like their
     origins."""
     of: dict[str, dict[str, DesignRow]] = {}
@@ -43,40 +41,45 @@ def outlook_lines(
         slowest, fastest = max(seconds, key=seconds.__getitem__), min(seconds, key=seconds.__getitem__)
         yield f"  {name}: {_moves(paper, cells[fastest], testbed)}"
         for cell in dict.fromkeys([slowest, fastest]):
-            yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell], cores)}"
+            yield f"    {cell or 'its only cell'}: {_pace(paper, cells[cell], testbed, seconds[cell])}"
         if capabilities_of(testbed).scales_rates:
-            yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed, cores or os.cpu_count() or 1)
+            yield from _proposal(paper, [cells[slowest], cells[fastest]], testbed)
             yield from (f"    caution: {words}" for words in cautions_of_experiment(paper, name))
         yield from (f"    caution: {words}" for words in unasked_waves(paper, name, testbed))
 
 
-def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any], cores: int) -> Iterator[str]:
+def _proposal(paper: Paper, rows: Sequence[DesignRow], testbed: Mapping[str, Any]) -> Iterator[str]:
     """Proposals for an experiment whose slowest or fastest cell has an unsuitable k or too few bytes: the nearest
     values that suit."""
     experiment, effort = rows[0]["experiment"], rows[0]["effort"]
     spec = paper.experiments[experiment]
-    if "k" in spec["factors"] or all(_does(paper, row, testbed, cores) for row in rows):
+    if "k" in spec["factors"] or all(_does(paper, row, testbed) for row in rows):
         return
     own = spec.get("scale", paper.raw["scale"])
     larger = [k for k in STEPS_OF_K if k > own["k"]][:MOST_STEPS]
     for k, times in itertools.product((own["k"], *larger), TIMES_THE_BYTES):  # a small k is most like the paper
         other = _at_scale(paper, experiment, k, times)
-        if all(_does(other, row, testbed, cores) for row in rows):
+        if all(_does(other, row, testbed) for row in rows):
             size = _mb(_scaled(other, rows[0], testbed)[0].file_bytes)
             longest = max(expected_seconds(other, row, testbed) for row in rows)
             yield f"    proposal: k {k} and {size} of each file at {effort} effort, at most {longest:.0f} s a run"
             return
 
 
-def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], cores: int) -> bool:
+def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> bool:
     """Whether a run uses few enough processors, and has enough time beyond its jobs' startup overhead."""
     seconds, (scale, files) = expected_seconds(paper, row, testbed), _scaled(paper, row, testbed)
     workload, size = workload_of(row["workload"]), files * scale.file_bytes
     busy = busy_cores(workload.on_yarn, size, seconds)
-    if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
+    if _too_busy(paper, row, busy):
         return False
     overhead = overhead_seconds(row)
     return not (workload.has_overhead and size and seconds - overhead < NET_SHARE * overhead)
+
+
+def _too_busy(paper: Paper, row: DesignRow, busy: float) -> bool:
+    """Whether a run would be invalid for want of processors, of which it keeps `busy` busy."""
+    return busy > MOST_BUSY * (os.cpu_count() or 1) and paper.experiments[row["experiment"]].get("cpu") != "report"
 
 
 def _at_scale(paper: Paper, experiment: str, k: int, times: int) -> Paper:
@@ -106,7 +109,7 @@ def _moves(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> str:
     )
 
 
-def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: float, cores: int | None) -> str:
+def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: float) -> str:
     levels, (scale, files) = levels_of(paper, row), _scaled(paper, row, testbed)
     parameters = paper.parameters(row["experiment"], levels)
     workload = workload_of(row["workload"])
@@ -124,10 +127,9 @@ def _pace(paper: Paper, row: DesignRow, testbed: Mapping[str, Any], seconds: flo
     )
     if not capabilities_of(testbed).shares_processors:
         return said
-    cores = cores or os.cpu_count() or 1
     busy = busy_cores(workload.on_yarn, size, seconds)
-    said += f"; about {busy:.1f} of {cores} processors busy"
-    if busy > MOST_BUSY * cores and paper.experiments[row["experiment"]].get("cpu") != "report":
+    said += f"; about {busy:.1f} of {os.cpu_count()} processors busy"
+    if _too_busy(paper, row, busy):
         said += ": too many, take a larger k" if not workload.on_yarn else ": too many, take a larger k or fewer bytes"
     overhead = overhead_seconds(row)
     if workload.has_overhead and size and seconds - overhead < NET_SHARE * overhead:

@@ -129,16 +129,11 @@ class Plan:
         return 1 + max((self.turn(*names) for names in own), default=0)
 
     @property
-    def asked(self) -> Mapping[str, Sequence[DesignRow]]:
-        """Runs that this start is asked for, by paper: all, or those of one claim."""
-        return _asked(self.claim, self.described, self.designs)
-
-    @property
     def lacking(self) -> Mapping[str, Sequence[DesignRow]]:
         """Runs that this start has to make, by paper."""
         results, seconds = root() / "results" / self.testbed, budget.seconds_of(self.budget)
         return {name: missing.lacking(results / name, rows, bool(self.claim), seconds)
-                for name, rows in self.asked.items()}  # fmt: skip
+                for name, rows in _asked(self.claim, self.described, self.designs).items()}  # fmt: skip
 
     @property
     def allowed(self) -> str:

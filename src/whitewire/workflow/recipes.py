@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 from whitewire.errors import UserError
+from whitewire.paths import HOME
 
 RECIPES, IMAGES = "containers", ".cache/containers"
 """Folders of the definitions and of the images made from them, below the top of the repository."""
@@ -68,17 +70,12 @@ def _load(path: Path) -> Recipe:
     missing = [key for key in _HEADER if not header.get(key)]
     if missing:
         raise UserError(f"{path}: {missing[0]}: found nothing, expected a header")
-    return Recipe(path.stem, header, {name: _dedented(text) for name, text in sections.items()})
+    texts = {name: textwrap.dedent("\n".join(lines)).strip("\n") + "\n" for name, lines in sections.items()}
+    return Recipe(path.stem, header, texts)
 
 
-def made_of(top: Path, name: str) -> list[str]:
+def image_made_of(name: str) -> list[str]:
     """Files that an image is made of, from the repository's top: recipe, what it copies, the image it starts from."""
-    recipe = _load(top / RECIPES / f"{name}.def")
+    recipe = _load(HOME / RECIPES / f"{name}.def")
     base = [f"{IMAGES}/{recipe.base}.sif"] if recipe.base else []
     return [f"{RECIPES}/{name}.def", *recipe.pairs("files"), *base]
-
-
-def _dedented(lines: list[str]) -> str:
-    used = [line for line in lines if line.strip()]
-    margin = min((len(line) - len(line.lstrip()) for line in used), default=0)
-    return "\n".join(line[margin:] for line in lines).strip("\n") + "\n"

@@ -197,7 +197,7 @@ def test_waves_that_nobody_asked_for_are_in_the_plan(tmp_path, own, says):
     assert groups.unasked_waves(paper, "more", TESTBED) == ([says] if says else [])
     assert groups.unasked_waves(paper, "more", TESTBED | {"yarn": {"node_mib": 2048}, "cluster": {}}) == []
     assert groups.unasked_waves(paper, "more", TESTBED | {"yarn": {"node_mib": 2048}}) == []
-    lines = list(outlook_lines(paper, make_design(paper, TESTBED, "quick", 1), TESTBED, 2))
+    lines = list(outlook_lines(paper, make_design(paper, TESTBED, "quick", 1), TESTBED))
     assert (f"    caution: {says}" in lines) == bool(says)
 
 

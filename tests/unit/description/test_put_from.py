@@ -96,7 +96,7 @@ def test_plan_model_and_similitude_take_a_first_copy_as_local(tmp_path):
     assert cells == [["client", 1], ["client", 3], ["datanode", 3]]  # nothing limits the fourth
     rows = make_design(paper, TESTBED, "full", 1)
     assert all(durations.expected_seconds(paper, row, TESTBED) > 0 for row in rows)
-    lines = list(outlook_lines(paper, rows, TESTBED, 2))
+    lines = list(outlook_lines(paper, rows, TESTBED))
     assert any("put_from datanode, replication 1: " in line and "; 0 MB/s on all links" in line for line in lines)
     local = load(tmp_path, {"replication": [1, 3]}, put_from="datanode", clients=2)
     quantities = [similitude_table(each, TESTBED, "full")["quantity"].to_list() for each in (paper, local)]

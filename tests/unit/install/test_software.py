@@ -25,9 +25,10 @@ from packaging.utils import canonicalize_name
 from whitewire.errors import UserError
 from whitewire.measure import environment
 from whitewire.workflow import recipes
-from whitewire.workflow.images import Images, image_made_of, show_containers
+from whitewire.workflow.images import Images, show_containers
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.preamble import preamble
+from whitewire.workflow.recipes import image_made_of
 
 HOME = Path(__file__).resolve().parents[3]
 STAGES = ("analysis", "measure", "paper")

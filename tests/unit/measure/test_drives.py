@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -182,20 +183,18 @@ def test_paths_are_absolute_and_plain(path):
         storage.path_of(path, False, "site.yaml: data[0]")
 
 
-def test_items_of_an_inventory():
-    host = Local("h1")
-    drives = storage.places(host, ["/data1/", {"path": "/dev/nvme1n1", "raw": True}], "drive", "s.yaml: data")
-    assert [(p.folder, p.kind, p.raw, p.where) for p in drives] == [
-        ("/data1", "drive", False, "s.yaml: data[0]"),
-        ("/dev/nvme1n1", "drive", True, "s.yaml: data[1]"),
+def test_places_of_a_site():
+    host = SimpleNamespace(drive=lambda number: f"/data{number}/run-7")
+    site = {"data": ["/data1/", "/data2"], "devices": [{"path": "/dev/nvme1n1", "raw": True}],
+            "mount": {"path": "/mnt/lustre"}}  # fmt: skip
+    assert [(p.folder, p.kind, p.raw, p.where, p.path) for p in storage.places_of([host], site, "s.yaml")] == [
+        ("/data1", "drive", False, "s.yaml: data[0]", "/data1/run-7"),
+        ("/data2", "drive", False, "s.yaml: data[1]", "/data2/run-7"),
+        ("/dev/nvme1n1", "drive", True, "s.yaml: devices[0]", "/dev/nvme1n1"),
+        ("/mnt/lustre", "mount", False, "s.yaml: mount.path", "/mnt/lustre"),
     ]
-    assert [p.path for p in drives] == ["/data1", "/dev/nvme1n1"]
-    own = storage.places(host, ["/data1", "/data2"], "drive", "s.yaml: data", lambda n: f"/data{n}/run-7")
-    assert [(p.folder, p.path) for p in own] == [("/data1", "/data1/run-7"), ("/data2", "/data2/run-7")]
-    (mount,) = storage.places(host, {"path": "/mnt/lustre"}, "mount", "s.yaml: mount")
-    assert (mount.folder, mount.kind, mount.where) == ("/mnt/lustre", "mount", "s.yaml: mount")
     with pytest.raises(UserError, match=r"s.yaml: data\[1\]: found '/dev/sdb'"):
-        storage.places(host, ["/data1", "/dev/sdb"], "drive", "s.yaml: data")
+        storage.places_of([host], {"data": ["/data1", "/dev/sdb"]}, "s.yaml")
 
 
 # -- the driver, on hosts that are this machine
@@ -283,21 +282,21 @@ def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
     host = Local("h1", without_direct)
     target = place(host, "a: b")
     measured = measure_drives([target], "smoke", tmp_path / "raw")
-    assert [row["problem"] for row in measured.rows if row["problem"]] == []
-    assert {row["mode"] for row in measured.rows} == {mode}
-    assert all({"block", *row} == set(tables.TABLES["drives.csv"]) for row in measured.rows)
-    points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured.rows}
+    assert [row["problem"] for row in measured["rows"] if row["problem"]] == []
+    assert {row["mode"] for row in measured["rows"]} == {mode}
+    assert all({"block", *row} == set(tables.TABLES["drives.csv"]) for row in measured["rows"])
+    points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured["rows"]}
     assert points == {(o, b, d) for o in FIO_OPERATIONS for b in REAL.blocks for d in REAL.depths}
     for operation, block, depth in points:
         values = {
             row["metric"]: row["value"]
-            for row in measured.rows
+            for row in measured["rows"]
             if (row["operation"], row["block_bytes"], row["queue_depth"]) == (operation, block, depth)
         }
         assert values["bandwidth"] == pytest.approx(values["iops"] * block / 1e6, rel=0.02)
     assert list(Path(target.folder).iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {"a: b", "raw"}  # nothing where fio was started
-    assert json.loads((tmp_path / "raw" / "drives.json").read_text())["rows"] == measured.rows
+    assert json.loads((tmp_path / "raw" / "drives.json").read_text())["rows"] == measured["rows"]
     assert len(list((tmp_path / "raw").glob("fio-h1-1-*.json"))) >= len(points) + 1
     assert all(daemon.poll() is not None for daemon in host.daemons)
 
@@ -323,15 +322,15 @@ def test_a_place_that_fails_says_why_keeps_no_file_and_stops_no_other(place, tmp
 
     one, two = place(Local("h1", fails)), place(Local("h1", fake_fio), "drive2")
     measured = measure_drives([one, two], "smoke", tmp_path / "raw")
-    bad = [row for row in measured.rows if row["folder"] == one.folder and row["metric"] == "failed"]
+    bad = [row for row in measured["rows"] if row["folder"] == one.folder and row["metric"] == "failed"]
     assert len(bad) == 1
     assert bad[0]["problem"] and "\n" not in bad[0]["problem"] and bad[0]["value"] == ""
-    assert not [row for row in measured.rows if row["folder"] == two.folder and row["metric"] == "failed"]
-    assert len({(r["operation"], r["block_bytes"], r["queue_depth"]) for r in measured.rows
+    assert not [row for row in measured["rows"] if row["folder"] == two.folder and row["metric"] == "failed"]
+    assert len({(r["operation"], r["block_bytes"], r["queue_depth"]) for r in measured["rows"]
                 if r["folder"] == two.folder}) == 16  # fmt: skip
     for target in (one, two):
         assert list(Path(target.folder).iterdir()) == []
-    assert {entry["folder"]: bool(entry["problem"]) for entry in measured.places} == {one.folder: True,
+    assert {entry["folder"]: bool(entry["problem"]) for entry in measured["places"]} == {one.folder: True,
                                                                                       two.folder: False}  # fmt: skip
 
 
@@ -358,7 +357,7 @@ NO_ENGINE = said(
 )
 def test_memory_is_measured_only_where_the_file_system_refuses_to_pass_it(place, tmp_path, answer, problem):
     host = Local("h1", lambda argv: answer if "--direct=1" in argv else fake_fio(argv))
-    (found,) = measure_drives([place(host)], "smoke", tmp_path / "raw").places
+    (found,) = measure_drives([place(host)], "smoke", tmp_path / "raw")["places"]
     assert problem in found["problem"] and bool(found["problem"]) == bool(problem)
     assert found["mode"] == ("direct" if problem else "buffered")
 
@@ -431,7 +430,7 @@ def test_files_go_into_the_runs_own_folder_where_there_is_one(tmp_path):
 
     target = DrivePlace(Local("h1", answer), "/data1", inside=str(own))
     measured = measure_drives([target], "smoke", tmp_path / "raw")
-    assert {row["folder"] for row in measured.rows} == {"/data1"}
+    assert {row["folder"] for row in measured["rows"]} == {"/data1"}
     assert seen and all(word.startswith(f"--filename={own}/{storage.PREFIX}") for word in seen)
     assert list(own.iterdir()) == []
 
@@ -579,13 +578,13 @@ def test_a_slow_drive_gets_a_shorter_file_and_one_that_hardly_writes_fails(place
     points = [argv for argv in target.host.ran if "--time_based" in argv]
     assert points and all(f"--size={3 * MIB}" in argv for argv in points)
     measured = measure_drives([place(slow(1.5))], "smoke", tmp_path / "raw")
-    assert "too few to measure on" in measured.rows[0]["problem"]
+    assert "too few to measure on" in measured["rows"][0]["problem"]
 
 
 def test_points_that_would_take_more_than_half_of_the_file_are_left_out(place, tmp_path, monkeypatch):
     monkeypatch.setitem(storage.EFFORTS, "smoke", DriveEffort(32 * MIB, 0.1, 1, (4 * KIB, MIB), (1, 16, 64)))
     measured = measure_drives([place(Local("h1", fake_fio))], "smoke", tmp_path / "raw")
-    depths = {(row["block_bytes"], row["queue_depth"]) for row in measured.rows}
+    depths = {(row["block_bytes"], row["queue_depth"]) for row in measured["rows"]}
     assert depths == {(4 * KIB, 1), (4 * KIB, 16), (4 * KIB, 64), (MIB, 1), (MIB, 16)}
 
 
@@ -608,7 +607,7 @@ def test_drives_of_several_hosts_at_once_and_mounts_one_after_another(place, tmp
     targets = [place(hosts[0]), place(hosts[1], "drive2")]
     targets += [place(host, "shared", kind="mount") for host in hosts]
     measured = measure_drives(targets, "smoke", tmp_path / "raw", at_once=2)
-    assert [row["problem"] for row in measured.rows if row["problem"]] == []
+    assert [row["problem"] for row in measured["rows"] if row["problem"]] == []
     assert set(most) == {1}
-    assert {(row["host"], row["kind"]) for row in measured.rows} == {
+    assert {(row["host"], row["kind"]) for row in measured["rows"]} == {
         ("h1", "drive"), ("h2", "drive"), ("h1", "mount"), ("h2", "mount")}  # fmt: skip

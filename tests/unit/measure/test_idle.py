@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from whitewire.measure import idle
 from whitewire.measure.idle import _GLANCE_S, _MOST_S, IDLE, NEVER_S, IdleWait
 
 
@@ -27,35 +28,45 @@ class Machine:
     def read(self):
         return SimpleNamespace(time=self.now, ran=self.ran, own=0.02 * self.now)
 
-    def idle_wait(self):
-        return IdleWait(self.said.append, lambda: self.now, self.sleep, self.ticks)
+
+@pytest.fixture
+def machine_under(monkeypatch):
+    """Makes a machine under a load, whose clock and processors a wait reads."""
+
+    def made(load):
+        machine = Machine(load)
+        monkeypatch.setattr(idle, "time", SimpleNamespace(monotonic=lambda: machine.now, sleep=machine.sleep))
+        monkeypatch.setattr(idle, "processor_ticks", machine.ticks)
+        return machine
+
+    return made
 
 
-def test_what_others_use_is_distinct_from_what_the_cluster_and_the_runner_use():
-    machine = Machine(lambda now: 0.7)
-    assert machine.idle_wait().outside(machine.read) == pytest.approx(0.7, abs=0.05)
-    idle = Machine(lambda now: 0.0)
-    assert idle.idle_wait().outside(idle.read) < IDLE
+def test_what_others_use_is_distinct_from_what_the_cluster_and_the_runner_use(machine_under):
+    machine = machine_under(lambda now: 0.7)
+    assert IdleWait(machine.said.append).outside(machine.read) == pytest.approx(0.7, abs=0.05)
+    machine = machine_under(lambda now: 0.0)
+    assert IdleWait(machine.said.append).outside(machine.read) < IDLE
 
 
-def test_an_idle_machine_is_not_waited_for():
-    machine = Machine(lambda now: 0.0)
-    assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
+def test_an_idle_machine_is_not_waited_for(machine_under):
+    machine = machine_under(lambda now: 0.0)
+    assert IdleWait(machine.said.append).before_a_run(machine.read, 1e9) < IDLE
     assert machine.now == pytest.approx(_GLANCE_S)
     assert not machine.said
 
 
-def test_a_load_that_ends_is_sat_out_and_said():
-    machine = Machine(lambda now: 1.2 if now < 20 else 0.0)
-    assert machine.idle_wait().before_a_run(machine.read, 1e9) < IDLE
+def test_a_load_that_ends_is_sat_out_and_said(machine_under):
+    machine = machine_under(lambda now: 1.2 if now < 20 else 0.0)
+    assert IdleWait(machine.said.append).before_a_run(machine.read, 1e9) < IDLE
     assert 20 <= machine.now < 22
     assert machine.said == [machine.said[0]]
     assert machine.said[0].startswith("waiting: other programs use 1.2 of ")
 
 
-def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter():
-    machine = Machine(lambda now: 1.0)
-    idle_wait = machine.idle_wait()
+def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter(machine_under):
+    machine = machine_under(lambda now: 1.0)
+    idle_wait = IdleWait(machine.said.append)
     waits = []
     for _ in range(8):
         begin = machine.now
@@ -67,7 +78,7 @@ def test_a_load_that_stays_is_met_and_each_wait_for_it_is_shorter():
     assert sum(waits) < _MOST_S + NEVER_S
 
 
-def test_it_never_waits_beyond_the_time_that_there_is():
-    machine = Machine(lambda now: 1.0)
-    machine.idle_wait().before_a_run(machine.read, 3.0)
+def test_it_never_waits_beyond_the_time_that_there_is(machine_under):
+    machine = machine_under(lambda now: 1.0)
+    IdleWait(machine.said.append).before_a_run(machine.read, 3.0)
     assert machine.now < 4

@@ -202,11 +202,11 @@ def test_a_drive_beyond_its_bound_costs_only_the_runs_at_its_scale(tmp_path, mon
     scales = {("k", "slow"): runs[:1], ("k", "fast"): runs[1:]}
     monkeypatch.setattr(block.groups, "by_scale", lambda runs: scales)
 
-    def calibrate(self, testbed, model, alike):
+    def probe_cluster(testbed, model, *_):
         if model in beyond:
             raise error(f"probe: drive 1 of datanode1 ({model}): +9.0% off the set value, bound 5.0%")
 
-    monkeypatch.setattr(one_cluster.Probing, "calibrate", calibrate)
+    monkeypatch.setattr(one_cluster, "probe_cluster", probe_cluster)
     testbed = SimpleNamespace(hosts=[], congestion_control="cubic", warm_memory=lambda size: None)
     campaign, beyond = campaign_of(tmp_path, runs), ["slow"]
     cluster = OneCluster(campaign, SimpleNamespace(), "testbed")

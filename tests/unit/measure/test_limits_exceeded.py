@@ -8,7 +8,7 @@ from tests.unit.measure.test_survey import CONFIG, Replayed, at_once, made  # no
 from whitewire.description.testbed import digest
 from whitewire.errors import Faults, UserError
 from whitewire.measure import limits_exceeded
-from whitewire.measure.limits_exceeded import _STOP, MARK, before, hosts_used
+from whitewire.measure.limits_exceeded import before, hosts_used
 from whitewire.testbed.site import job
 
 
@@ -34,14 +34,14 @@ def slow(tmp_path):
 
 def test_a_paper_that_uses_a_slow_host_does_not_start(slow):
     with pytest.raises(Faults) as stopped:
-        before(slow, CONFIG, paper(4), ROWS, _STOP)
+        before(slow, CONFIG, paper(4), ROWS, "stop")
     first, *_, last = stopped.value.lines
     assert first.startswith("datanode4 on 10gbe: 30% of what is expected; likely cause: its link, cable or port")
     assert last.endswith("or go on and mark every figure with OUTLIERS=mark")
 
 
 def test_it_starts_with_marks_by_the_users_word(slow):
-    found = before(slow, CONFIG, paper(4), ROWS, MARK)
+    found = before(slow, CONFIG, paper(4), ROWS, "mark")
     assert len(found.marks) == 1 and found.marks[0].startswith("datanode4 on 10gbe")
     assert found.carried["10gbe", "datanode1.lab", "datanode2.lab"] == pytest.approx(9564, rel=1e-3)
     assert found.carried["10gbe", "datanode1.lab", "datanode4.lab"] == pytest.approx(0.3 * 9564, rel=1e-3)
@@ -56,25 +56,25 @@ def test_it_starts_with_marks_by_the_users_word(slow):
 )
 def test_a_slow_host_stops_the_papers_of_every_lane_while_one_has_it(slow, lanes, stops):
     """Which lane a block gets is not known before."""
-    found = before(slow, {**CONFIG, "lanes": lanes}, paper(2), ROWS, MARK)
+    found = before(slow, {**CONFIG, "lanes": lanes}, paper(2), ROWS, "mark")
     assert bool(found.marks) == stops
 
 
 def test_a_paper_of_fewer_hosts_or_on_another_network_starts(slow):
-    assert before(slow, CONFIG, paper(3), ROWS, _STOP).marks == ()
-    assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, _STOP).marks == ()
+    assert before(slow, CONFIG, paper(3), ROWS, "stop").marks == ()
+    assert before(slow, CONFIG, paper(4, "1gbe"), ROWS, "stop").marks == ()
 
 
 def test_links_of_another_description_and_none_at_all_stop(slow, tmp_path):
     changed = {**CONFIG, "limits": {**CONFIG["limits"], "link_error": 0.2}}
     with pytest.raises(UserError, match="found the links of another description of this testbed"):
-        before(slow, changed, paper(1), ROWS, _STOP)
+        before(slow, changed, paper(1), ROWS, "stop")
     with pytest.raises(UserError, match="found no such file, expected the testbed's links; make testbed"):
-        before(tmp_path / "nowhere", CONFIG, paper(1), ROWS, _STOP)
+        before(tmp_path / "nowhere", CONFIG, paper(1), ROWS, "stop")
 
 
 def test_hosts_of_this_machine_are_looked_at_by_each_block(tmp_path):
-    assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, _STOP).marks == ()
+    assert before(tmp_path, {"kind": "emulated"}, paper(1), ROWS, "stop").marks == ()
 
 
 def test_of_a_slurm_job_the_first_nodes_are_used_whatever_they_were_called_when_links_were_measured():
@@ -90,5 +90,5 @@ def test_a_slow_node_stops_the_slurm_jobs_that_it_is_in(slow, monkeypatch, nodes
     monkeypatch.setattr(job, "nodes_of", lambda config: [f"{node}.lab" for node in nodes])
     as_if_by_slurm = digest(CONFIG)
     monkeypatch.setattr(limits_exceeded, "digest", lambda config: as_if_by_slurm)
-    found = before(slow, {**CONFIG, "kind": "slurm"}, paper(2), ROWS, MARK)
+    found = before(slow, {**CONFIG, "kind": "slurm"}, paper(2), ROWS, "mark")
     assert bool(found.marks) == stops

@@ -30,6 +30,23 @@ time.sleep(600)
 """
 
 
+def test_another_lane_makes_the_papers_cells_in_its_own_folder(monkeypatch, tmp_path):
+    class Block:
+        def __init__(self, paper, testbed, name, rows, folder, raises_k):
+            self.folder = folder
+            assert (paper.id, name, raises_k) == (PAPER.id, folder.name, False) and rows
+
+        def measure(self):
+            (self.folder / "measured").touch()
+
+    task = {"raw": PAPER.raw, "path": str(PAPER.path), "testbed": TESTBED, "folder": str(tmp_path)}
+    (tmp_path / neighbours.TASK).write_text(json.dumps(task))
+    monkeypatch.setattr(neighbours, "Block", Block)
+    monkeypatch.setattr(neighbours.sys, "argv", ["-c", str(tmp_path / neighbours.TASK)])
+    exec(neighbours.STATEMENT)
+    assert (tmp_path / "quick-1" / "measured").exists()
+
+
 def test_others_measure_while_the_block_does_and_leave_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(neighbours, "STATEMENT", MEASURING)
     monkeypatch.delenv(LANES_VARIABLE, raising=False)

@@ -158,7 +158,8 @@ class Site:
 
 
 def run(name):
-    row = {"run_id": name, "workload": "terasort", "experiment": "e", "replicate": 1, "block": "quick-1"}
+    row = {"run_id": name, "workload": "terasort", "experiment": "e", "replicate": 1, "block": "quick-1", "order": 1,
+           "seed": 1}  # fmt: skip
     scale = Scale(100, 0.01, 4_000_000, 16_000_000)
     return Run(row, {}, {"maps": 4, "reduces": 4, "fabric": "10gbe"}, {}, scale, 10.0, drive=Drive.none())
 

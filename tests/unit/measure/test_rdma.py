@@ -595,8 +595,8 @@ def test_sockets():
 
 def test_the_table_is_written_as_it_is(tmp_path):
     _, rows = measured(tmp_path)
-    path = write_rdma_rows(tmp_path / "probes", rows)
-    assert path.name == "rdma.csv"
+    path = tmp_path / "rdma" / "rdma.csv"
+    write_rdma_rows(path, rows)
     with path.open(newline="") as table:
         read_back = list(csv.DictReader(table))
     assert read_back == [{name: str(value) for name, value in row.items()} for row in rows]

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.design.test_transports_of_sites import SITE, paper, rows_of
 from whitewire.description.capabilities import INVENTORY
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.measure.services import Services
+from whitewire.measure.services import stack_of
 from whitewire.testbed.base import Completed
 from whitewire.testbed.installation import Installation
 from whitewire.tools.rdma_counters import Moved, PortCounters
@@ -61,7 +61,7 @@ def stacks(tmp_path):
     plan, found = BlockPlan(paper("chelsio-iwarp"), DESCRIBED, "smoke"), {}
     for row in rows_of("chelsio-iwarp", DESCRIBED, "smoke"):
         there = hosts_of_a_site()
-        found[row["transport"]] = there, Services(there, DESCRIBED, [plan.run(row)], tmp_path, slots=2).stack()
+        found[row["transport"]] = there, stack_of(there, DESCRIBED, [plan.run(row)], tmp_path, 2, 0, None)
     assert set(found) == {"tcp", "rdma"}
     return found
 

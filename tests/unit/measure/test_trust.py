@@ -80,10 +80,10 @@ def test_counters_give_payload_whether_packets_are_cut_before_the_wire_or_after(
         carried = {name: sent[name] * size for name, size in (("a", 1448), ("b", 65160))}
         readings.append({n: Counted(0, 0, carried[n] + sent[n] * (HEADERS + ETHERNET), sent[n]) for n in sent})
     hosts = [SimpleNamespace(name="a"), SimpleNamespace(name="b")]
-    clock = iter(range(len(readings)))
-    counted = trust_links.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)), lambda: next(clock))
+    counted = trust_links.Counters(SimpleNamespace(hosts=hosts, ports=lambda: readings.pop(0)))
     while readings:
         counted.take()
+    counted.times = list(range(len(counted.times)))
     assert counted.payload["a"][-1] == pytest.approx(payload, rel=0.002)
     assert counted.rate("a") == pytest.approx(2.0, rel=0.01) and counted.rate("b") == pytest.approx(2.0, rel=0.07)
 
@@ -273,7 +273,7 @@ def test_units_are_whole_up_to_the_first_run_that_was_left_out(left, units):
 
 
 def test_a_round_that_is_damaged_is_measured_again_and_said(tmp_path, capsys):
-    rounds = trust_links.LinkRounds({}, tmp_path, (25.0,), (1,), Pulse("trust"))
+    rounds = trust_links.LinkRounds({}, tmp_path, Pulse("trust"))
     (tmp_path / "round-01.json").write_text(json.dumps([ROUND]))
     (tmp_path / "round-02.json").write_text(json.dumps([ROUND])[:40])
     assert [rounds._unit(number).is_made(rounds.progress.say) for number in (1, 2, 3)] == [True, False, False]

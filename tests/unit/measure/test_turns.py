@@ -2,7 +2,6 @@
 
 import math
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -31,9 +30,7 @@ def made(cells, analyses=(), attempts=3, until=1e9, seconds=1.0):
     """Turns over runs of cells, in this order; their ids are numbers."""
     rows = {str(number): cell for number, cell in enumerate(cells)}
     runs = [SimpleNamespace(row={"run_id": run_id}, expected_seconds=seconds) for run_id in rows]
-    time = SimpleNamespace(now=0.0)
-    turns = Turns(runs, Rounds(rows, analyses), attempts, Deadline(until, lambda: time.now))
-    return turns, time
+    return Turns(runs, Rounds(rows, analyses), attempts, Deadline.after(until))
 
 
 def saw(decided, still, cells, near):
@@ -54,50 +51,50 @@ def all_of(turns, outcome=VALID, most=10_000):
 
 
 def test_runs_in_their_order():
-    turns, _ = made([A, B, A, B])
+    turns = made([A, B, A, B])
     assert all_of(turns) == ["0", "1", "2", "3"]
     assert not turns.left
     assert not turns.given_up
 
 
 def test_one_that_is_not_valid_is_made_again_at_the_end_of_its_round():
-    turns, _ = made([A, B, A, B])
+    turns = made([A, B, A, B])
     first = turns.next()
     assert turns.ended(first, SHORT)
     assert [run.row["run_id"] for run in turns.waiting] == ["1", "0", "2", "3"]
 
 
 def test_one_that_others_disturbed_waits_a_round_longer():
-    turns, _ = made([A, B, A, B])
+    turns = made([A, B, A, B])
     first = turns.next()
     assert turns.ended(first, DISTURBED)
     assert [run.row["run_id"] for run in turns.waiting] == ["1", "2", "3", "0"]
 
 
 def test_one_that_stays_invalid_is_given_up_and_one_that_others_disturb_is_left():
-    turns, _ = made([A], attempts=3)
+    turns = made([A], attempts=3)
     assert all_of(turns, SHORT) == ["0"] * 3
     assert turns.given_up == ["0"]
-    turns, _ = made([A], attempts=3)
+    turns = made([A], attempts=3)
     assert all_of(turns, DISTURBED) == ["0"] * 3 * MORE_FOR_OTHERS
     assert not turns.given_up
     assert turns.left == {"0": Reason(OTHERS)}
 
 
 def test_where_others_disturb_every_attempt_the_rest_is_left_to_a_later_start():
-    turns, time = made([A, B, A, B])
-    turns.give_up_at = replace(turns.deadline, ends=5.0)
+    turns = made([A, B, A, B])
+    turns.give_up_at = Deadline.after(60.0)
     assert turns.ended(turns.next(), DISTURBED)
     assert turns.next() is not None and not turns.hopeless  # there is time yet
-    time.now = 6.0
+    turns.give_up_at = Deadline.after(-1.0)
     assert turns.next() is None and turns.hopeless
     assert {*turns.left.values()} == {Reason(OTHERS)} and not turns.given_up
 
 
 def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
     for outcome in (VALID, SHORT):
-        turns, time = made([A, B, A, B])
-        turns.give_up_at, time.now = replace(turns.deadline, ends=5.0), 6.0
+        turns = made([A, B, A, B])
+        turns.give_up_at = Deadline.after(-1.0)
         assert turns.next() is not None  # nothing was tried yet
         turns.ended(turns.next(), outcome)
         turns.ended(turns.next(), DISTURBED)
@@ -105,27 +102,26 @@ def test_one_that_counts_or_is_invalid_by_itself_is_reason_to_go_on():
 
 
 def test_none_begins_that_would_not_end_in_time_but_a_shorter_one_does():
-    turns, time = made([A, B, A], until=10.0, seconds=4.0)
+    turns = made([A, B, A], until=300.0, seconds=400.0)
     turns.waiting[2].expected_seconds = 1.0
-    time.now = 7.0
     assert turns.next().row["run_id"] == "2"
     assert turns.left == {"0": Reason(BUDGET), "1": Reason(BUDGET)}
     assert turns.next() is None
 
 
 def test_runs_that_hardly_decide_a_claim_leave_their_time_to_other_blocks():
-    turns, time = made([A, B, A, B, A, B], analyses=[1, 3], until=100.0)
+    turns = made([A, B, A, B, A, B], analyses=[1, 3], until=100.0)
     assert [turns.next().row["run_id"] for _ in range(2)] == ["0", "1"], "before an interim analysis nobody can tell"
     first = turns.next()
     turns.drop(saw([], ["C1", "C2"], {A, B}, {A}), first)
     turns.put_back(first)
-    turns.spare = replace(turns.deadline, ends=0.0)
+    turns.spare = Deadline(0.0)
     assert all_of(turns) == ["2", "4"]
     assert turns.left == {"3": Reason(BUDGET), "5": Reason(BUDGET)}
 
 
 def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
-    turns, _ = made([A, B, A, B, A, B], analyses=[1, 3])
+    turns = made([A, B, A, B, A, B], analyses=[1, 3])
     for _ in range(2):
         turns.next()
     first = turns.next()
@@ -136,8 +132,8 @@ def test_runs_that_hardly_decide_a_claim_are_made_last_where_time_is_left():
 
 
 def test_a_later_interim_analysis_may_see_that_runs_decide_a_claim_after_all():
-    turns, _ = made([A, B] * 3, analyses=[1, 2, 3])
-    turns.spare = replace(turns.deadline, ends=0.0)
+    turns = made([A, B] * 3, analyses=[1, 2, 3])
+    turns.spare = Deadline(0.0)
     found = [turns.next().row["run_id"] for _ in range(2)]
     for near in ({A}, {A, B}):
         turns.drop(saw([], ["C1", "C2"], {A, B}, near), turns.waiting[0])
@@ -147,13 +143,13 @@ def test_a_later_interim_analysis_may_see_that_runs_decide_a_claim_after_all():
 
 
 def test_a_slow_machine_is_reckoned_with():
-    turns, _ = made([A], until=10.0, seconds=4.0)
+    turns = made([A], until=1000.0, seconds=400.0)
     assert turns.next(pace=3.0) is None
     assert turns.left == {"0": Reason(BUDGET)}
 
 
 def test_interim_analyses_are_due_before_the_round_after_them_and_only_once():
-    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
+    turns = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, True, True, True, True]
     turns.rounds.analysed("2")
     assert [turns.rounds.due(str(number)) for number in range(6)] == [False, False, False, False, True, True]
@@ -162,7 +158,7 @@ def test_interim_analyses_are_due_before_the_round_after_them_and_only_once():
 
 
 def test_what_no_open_claim_needs_is_left_out():
-    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
+    turns = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     made_so_far = [turns.next(), turns.next()]
     assert turns.drop(saw({"c1"}, {"c2"}, {B}, {B}), turns.waiting[0]) == 2
     assert turns.left == dict.fromkeys(["2", "4"], Reason(DECIDED, {"runs": 1}))
@@ -172,7 +168,7 @@ def test_what_no_open_claim_needs_is_left_out():
 
 def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_an_interim_analysis():
     """Such a cell has one run in all: without it there is none, and the next start would not know that it lacks."""
-    turns, _ = made([A, B, B, B], analyses=[2, 3])
+    turns = made([A, B, B, B], analyses=[2, 3])
     turns.ended(turns.next(), DISTURBED)
     turns.ended(turns.next(), VALID)
     turns.ended(turns.next(), VALID)
@@ -185,7 +181,7 @@ def test_a_disturbed_run_of_a_cell_that_no_claim_needs_is_still_made_after_an_in
 
 
 def test_what_hardly_decides_a_claim_comes_last_and_each_round_stays_in_its_order():
-    turns, _ = made([A, B, A, B, A, B], analyses=[1, 2, 3])
+    turns = made([A, B, A, B, A, B], analyses=[1, 2, 3])
     turns.next(), turns.next()
     assert turns.drop(saw((), {"c1", "c2"}, {A, B}, {B}), turns.waiting[0]) == 0
     assert [run.row["run_id"] for run in turns.waiting] == ["3", "5", "2", "4"]
@@ -199,7 +195,7 @@ OUTCOMES = st.sampled_from([AttemptOutcome(), SHORT, DISTURBED, AttemptOutcome("
 @given(st.lists(st.sampled_from([A, B]), max_size=12), st.integers(1, 4), st.lists(OUTCOMES, max_size=200))
 def test_every_run_has_one_end(cells, attempts, outcomes):
     """Whatever happens it ends, and each run counts, was given up or was left: one of the three."""
-    turns, _ = made(cells, attempts=attempts)
+    turns = made(cells, attempts=attempts)
     valid = []
     coming = iter(outcomes)
     while (run := turns.next()) is not None:

@@ -192,13 +192,14 @@ def test_without_r_it_says_what_was_not_looked_at(tmp_path, monkeypatch):
         check_documents([(template(), path)])
 
 
-def test_where_r_cannot_the_reason_is_reported(tmp_path):
+def test_where_r_cannot_the_reason_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
     program = tmp_path / "Rscript"
     program.write_text("#!/bin/sh\necho 'there is no package called jsonlite' >&2\nexit 1\n")
     program.chmod(0o755)
     path = tmp_path / "made-up-2026.qmd"
     path.write_text(QMD)
-    reason = check_documents([(template(), path)], str(program))
+    reason = check_documents([(template(), path)])
     assert reason == f"R said 'there is no package called jsonlite': the code of {path} was not looked at"
 
 

@@ -25,14 +25,19 @@ def test_processors_are_estimated_within_a_factor_of_two(jobs, size, seconds, cp
     assert 0.5 < outlook.busy_cores(jobs, size, seconds) / (cpu / seconds) < 2
 
 
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch):
+    monkeypatch.setattr(outlook.os, "cpu_count", lambda: 2)
+
+
 @pytest.fixture(scope="module")
 def outlook_lines():
     testbed = load_testbed("emulated")
     paper = load_paper(TEMPLATE, fabric_names(testbed))
 
-    def lines(effort="quick", cores=2, k=30):
+    def lines(effort="quick", k=30):
         paper.raw["scale"]["k"] = k
-        return list(outlook.outlook_lines(paper, make_design(paper, testbed, effort, 1), testbed, cores))
+        return list(outlook.outlook_lines(paper, make_design(paper, testbed, effort, 1), testbed))
 
     return lines
 
@@ -69,7 +74,7 @@ def test_it_proposes_more_bytes_where_a_job_hardly_takes_longer_than_its_overhea
 
     def lines(times):
         paper.raw["experiments"][0]["scale"]["bytes"] = dict.fromkeys(("smoke", "quick", "full"), times * 2**16)
-        return list(outlook.outlook_lines(paper, make_design(paper, testbed, "quick", 1), testbed, 2))
+        return list(outlook.outlook_lines(paper, make_design(paper, testbed, "quick", 1), testbed))
 
     (proposal,) = [line for line in lines(1) if "proposal: " in line]
     assert "k 160 and " in proposal
