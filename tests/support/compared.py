@@ -37,8 +37,9 @@ def cell(metric, median, low=None, high=None, fabric="10gbe", **more):
 def run(fabric="10gbe", clients=3, block="quick-1", replicate=1):
     """One row of design.csv."""
     return {
-        "run_id": f"{fabric}-{clients}-{replicate}", "block": block, "order": 1, "experiment": "put-grid",
-        "workload": "hdfs_put", "replicate": replicate, "fabric": fabric, "clients": clients, "seed": 7,
+        "run_id": f"{fabric}-{clients}-{replicate}", "block": block, "effort": block.rpartition("-")[0], "order": 1,
+        "experiment": "put-grid", "workload": "hdfs_put", "replicate": replicate, "fabric": fabric, "clients": clients,
+        "seed": 7,
     }  # fmt: skip
 
 

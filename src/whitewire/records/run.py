@@ -22,7 +22,6 @@ class DesignRow(TypedDict):
     run_id: str
     block: str
     effort: str
-    """Effort of its block; missing in old files, where the block's name begins with it (design.rows.effort_of)."""
     order: int
     """Position in its block, from 1."""
     experiment: str

@@ -375,7 +375,7 @@ def test_every_real_run_of_the_tests_is_read_by_its_workload():
 def results(tmp_path):
     """results/<testbed> with one paper of one block."""
     block, run = kept(tmp_path / "emulated" / "made-up" / "raw", "run")
-    row = {"order": 1, "seed": 1} | row_of("run")
+    row = {"effort": "smoke", "order": 1, "seed": 1} | row_of("run")
     with (tmp_path / "emulated" / "made-up" / "design.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, row, lineterminator="\n")
         writer.writeheader()

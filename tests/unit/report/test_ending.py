@@ -30,8 +30,8 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     for number in range(runs + earlier):
         (block / "runs" / str(number)).mkdir(parents=True)
         (block / "runs" / str(number) / "run.json").write_text("{}")
-    design = "".join(f"{number},quick-1,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
-    (folder / "design.csv").write_text(f"run_id,block,order,experiment,workload,replicate,seed\n{design}")
+    design = "".join(f"{number},quick-1,quick,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
+    (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{design}")
     block.mkdir(parents=True, exist_ok=True)
     (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
     if report:
@@ -252,7 +252,7 @@ def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(resul
     """A later block that took the next k sets the runs of finished ones aside."""
     paper(results, "a", [("emulated", "reproduced")], {})
     with (results / "a" / "design.csv").open("a") as design:
-        design.write("9,quick-2,1,e,hdfs_put,4,1\n")
+        design.write("9,quick-2,quick,1,e,hdfs_put,4,1\n")
     assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
 
 

@@ -285,7 +285,6 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     ({"left": "measuring ended with claim C-C01", "start_budget_seconds": 6000.0}, ["block"]),
     ({"left": "its cluster failed: no answer from datanode3", "start_budget_seconds": 6000.0}, ["block"]),
     ({"design": "smoke"}, ["design"]),
-    ({"design": "older"}, []),
 ])  # fmt: skip
 def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, monkeypatch, last, found):
     """Where Snakemake has no records: after `make clean`, or where results were copied without them."""
@@ -295,10 +294,6 @@ def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, mon
     paper, own = papers[name], tmp_path / "results" / "nowhere" / name
     there = make_design(paper, testbed, "smoke", 1) if last.get("design") == "smoke" else rows
     write_csv(there, paper, own / "design.csv")
-    if last.get("design") == "older":  # before there was the column `effort`
-        text = [line.split(",") for line in (own / "design.csv").read_text().splitlines()]
-        (own / "design.csv").write_text("".join(",".join(cells[:2] + cells[3:]) + "\n" for cells in text))
-        (own / "manifest.json").unlink()
     record = BLOCK | {"runs": [row["run_id"] for row in rows]}
     record |= {"left": {rows[0]["run_id"]: last["left"]}} if "left" in last else {}
     record |= {key: last[key] for key in ("start_budget_seconds",) if key in last}
