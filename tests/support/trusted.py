@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tests.support import quick_yaml
+from tests.support import blocks, quick_yaml
 from tests.support.blocks import BLOCK
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -69,8 +69,8 @@ def block(folder: Path, of: Paper, rows: Sequence[DesignRow], loads: Mapping[str
         moved = _later(samples, start - template["start"])
         if row["run_id"] not in left:
             journal.write(row["run_id"], record, {"samples.csv": moved}, valid=True)
-    ended = BLOCK | {"block": folder.name, "runs": [row["run_id"] for row in rows],
-                     "left": dict.fromkeys(left, "the budget ended")}  # fmt: skip
+    ended = BLOCK | {"block": folder.name, "runs": [row["run_id"] for row in rows]}
+    ended |= blocks.left(dict.fromkeys(left, "the budget ended"))
     journal.finish(cast(BlockRecord, ended))
 
 

@@ -158,10 +158,9 @@ read_inverse <- function(paper = paper_id()) {
   table
 }
 
-# Runs that were planned and not made. Older tables have no code, and only the reason shows that a claim was decided.
+# Runs that were planned and not made.
 read_left <- function() {
   left <- read_stage("tidy", "left.csv", c("run_id", "experiment", "cell", "reason", "why_code"))
-  old <- startsWith(as.character(left$reason), "decided")
-  left$decided <- ifelse(is.na(left$why_code), old, left$why_code %in% "decided")
+  left$decided <- left$why_code %in% "decided"
   left
 }

@@ -45,7 +45,7 @@ from whitewire.models.maxmin import PutCell
 from whitewire.paths import asked_testbed, shown, start_command
 from whitewire.records.checked import table_faults
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
-from whitewire.records.reasons import FAILED, OTHERS, Reason, recorded_reason
+from whitewire.records.reasons import FAILED, OTHERS, Reason
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
@@ -371,7 +371,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reaso
     if left is None:
         return Counter()
     own = cell_ids(cells)
-    why = map(recorded_reason, left["reason"], form.texts(left, "why_code"))
+    why = (Reason(code, said=said) for code, said in zip(left["why_code"], left["reason"], strict=True))
     rows = zip(left["experiment"], left["cell"], why, strict=True)
     return Counter(why for name, cell, why in rows if (name, cell) in own and why.kind.again)
 
@@ -379,7 +379,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reaso
 def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
     """How many runs of some cells were given up because the last attempt lacked processors."""
     bad = runs.invalid
-    if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
+    if bad.empty or not cells or not {"run_id", "why_code"} <= {*bad}:
         return 0
     own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
     counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}

@@ -433,7 +433,7 @@ def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | Non
         return
     found.finished = record
     there = {each.name for each in (folder / "runs").glob("*")}
-    not_made = {*record["given_up"], *record["unavailable"], *record.get("left", {})}
+    not_made = {*record["given_up"], *record["unavailable"], *record["left"]}
     for run_id in sorted({*record["runs"]} - not_made - there):
         found.faults.append(_said(folder / "runs" / run_id, "found no such folder, expected the run of block.json"))
     if rows is None:

@@ -264,7 +264,7 @@ class RunRecord(TypedDict, total=False):
     valid: bool
     why_invalid: str
     why_codes: list[str]
-    """Codes of the reasons in `why_invalid` (records/reasons.py); old records have none."""
+    """Codes of the reasons in `why_invalid` (records/reasons.py)."""
     number: int
     """For an overhead run: its number in its block."""
     commit: str
@@ -272,11 +272,11 @@ class RunRecord(TypedDict, total=False):
     software: str
 
 
-OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
+OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid", "why_codes")
 """Keys of every record, of runs and overhead runs."""
 OF_AN_OVERHEAD = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
-OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "why_codes", "seed", "scale", "commit", "modified", "software")
+OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "seed", "scale", "commit", "modified", "software")
 """All keys that are read from the record of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",

@@ -48,7 +48,7 @@ MEASURED_COLUMNS = (
     Column("why_invalid", "", "why the attempt does not count; empty where it does"),
     Column("why_code", "line",
            "codes of these reasons, with a space between: build/docs/catalogue.md, which `make docs` writes, has what "
-           "they mean"),
+           "they mean", needed=True),
 )  # fmt: skip
 """Columns of runs.csv after the factors."""
 

@@ -31,7 +31,7 @@ NEEDED_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.NEEDED,
     "floors.csv": ("block", "floor", "workload", "job", "number", "seconds", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason"),
+    "left.csv": ("experiment", "cell", "reason", "why_code"),
     "scale.csv": ("experiment", "kind", "k", "data_fraction"),
     "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
 }
@@ -40,7 +40,7 @@ _FILLED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.FILLED,
     "floors.csv": ("block", "floor", "number", "valid"),
     "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason"),
+    "left.csv": ("experiment", "cell", "reason", "why_code"),
     "scale.csv": ("experiment", "k", "data_fraction", "rung"),
     "asked.csv": ("block", "claim"),
 }
@@ -144,5 +144,4 @@ def texts(table: pd.DataFrame, column: str) -> list[str]:
 
 def short_of_processors(table: pd.DataFrame) -> list[bool]:
     """Whether the attempt of each row of runs.csv lacked processors."""
-    rows = zip(texts(table, "why_invalid"), texts(table, "why_code"), strict=True)
-    return [reasons.short(reasons.codes_of({"why_invalid": said, "why_codes": codes.split()})) for said, codes in rows]
+    return [reasons.short(codes.split()) for codes in texts(table, "why_code")]

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from whitewire import atomic, workloads
 from whitewire.description import project
@@ -40,7 +40,6 @@ from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import left_of, read_overheads, read_runs
 from whitewire.records.metrics import Metric
 from whitewire.records.overhead import job_seconds
-from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.records.scale_candidate import candidate_fault
@@ -150,7 +149,12 @@ def _of_blocks(raw: Path, read: Mapping[str, CheckedBlock]) -> dict[str, Iterabl
         "rdma.csv": [row for name in read for row in _rdma(raw / name)],
         "topology.csv": _topology(raw, list(read)),
         "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
-        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
+        "marks.csv": [
+            {"block": name, "mark": mark}
+            for name, block in read.items()
+            if block.finished
+            for mark in block.finished["marks"]
+        ],
     }
 
 
@@ -253,7 +257,7 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: 
     base |= {name: cell for name, cell in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"],
-             "why_code": " ".join(codes_of(record))}  # fmt: skip
+             "why_code": " ".join(record["why_codes"])}  # fmt: skip
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
         yield base
@@ -489,18 +493,13 @@ def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) ->
     return any(experiment == name and where.items() <= levels.items() for name, where in cells)
 
 
-def _marks(block: CheckedBlock) -> Sequence[str]:
-    """Parts of the testbed that were beyond their bound while the block was measured."""
-    return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
-
-
 def _candidate(read: Mapping[str, CheckedBlock], paper: Paper, raw: Path) -> int:
     """Index of the scale candidate of the blocks. UserError if they differ, or the paper has no candidate of that
     index.
 
     Without a finished block it is the one on which their measurement settled.
     """
-    found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
+    found = {name: block.finished["rung"] for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:
         numbers = ", ".join(f"{name}: {number}" for name, number in found.items())
         raise UserError(

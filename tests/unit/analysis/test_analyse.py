@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy
 
+from tests.support.blocks import code_of
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import statistics
 from whitewire.analysis import analyse, claims, controls, interim, inverse, judging, run_lanes, similitude, sweeps
@@ -55,6 +56,12 @@ def complete():
 @pytest.fixture(scope="module")
 def judged(complete, modelled):
     return analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+
+
+def left_of(rows):
+    """tidy/left.csv of some (run, experiment, cell, reason)."""
+    names = ["run_id", "experiment", "cell", "reason", "why_code"]
+    return pd.DataFrame([(*row, code_of(row[-1])) for row in rows], columns=names)
 
 
 def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
@@ -467,10 +474,7 @@ def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     """A budget may end before a paper's first run: its claims are open, and its report can be made."""
     (tmp_path / "tidy").mkdir()
     pd.DataFrame(columns=columns.of_runs(LOADED.factors)).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
-    left = [("put-grid-r1", "put-grid", "{}", "the budget ended")]
-    pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
-        tmp_path / "tidy" / "left.csv", index=False
-    )
+    left_of([("put-grid-r1", "put-grid", "{}", "the budget ended")]).to_csv(tmp_path / "tidy" / "left.csv", index=False)
     (tmp_path / "tidy" / "asked.csv").write_text(
         "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
     )
@@ -512,7 +516,7 @@ BROKEN = {
                   "line 2: rung: found an empty cell, expected a value"),
     "runs.csv": ("run_id,metric\na,b\n", "line 1: found no column block, expected one"),
 }  # fmt: skip
-RUN = "run_id,block,experiment,replicate,metric,value,unit,full_scale_value,full_scale_unit,valid\n"
+RUN = "run_id,block,experiment,replicate,metric,value,unit,full_scale_value,full_scale_unit,valid,why_code\n"
 BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for block in ("7", "other-1")}
 
 
@@ -520,7 +524,7 @@ BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for 
 def test_runs_of_no_effort_are_one_line(block, tmp_path):
     path = tmp_path / "tidy" / "runs.csv"
     path.parent.mkdir()
-    path.write_text(f"{RUN}r,{block},put-grid,1,throughput,1,MB/s,,,true\n")
+    path.write_text(f"{RUN}r,{block},put-grid,1,throughput,1,MB/s,,,true,\n")
     with pytest.raises(UserError) as raised:
         write_analysis(LOADED, EMULATED, tmp_path, 1)
     assert f"{path}: {BLOCKS[block]}" in str(raised.value)
@@ -547,7 +551,7 @@ def test_a_reason_says_where_no_budget_makes_enough_runs(complete):
     other.experiments["testdfsio-one-client"]["replicates"] = {"smoke": 0, "quick": 1, "full": 10}
     claim = next(claim for claim in other.claims if claim["id"] == "X-C06")
     open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, "runs_needed": 2}
-    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    left = left_of([])
     lines = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert lines == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
     guarded = list(analyse._course(other, claim, open_ | {"runs_help": False}, Runs(complete, other), left))
@@ -577,8 +581,7 @@ def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
                        "denominator": {**cell, "where": {"fabric": "10gbe"}}}}  # fmt: skip
     claim = {"test": {"estimand": estimand, "metric": "throughput", **tests[estimand]}}
     open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
-    left = pd.DataFrame([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")])
     found = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert found == [*said, "the budget ended before 1 more runs of its cells"]
 
@@ -586,8 +589,7 @@ def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
 def test_a_reason_says_when_it_was_decided_and_what_is_lacking_and_further_readings_are_apart(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(name, canonical(levels)) for name, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cell, "the budget ended") for cell in cells for _ in range(2)],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, "the budget ended") for cell in cells for _ in range(2)])
 
     def reason(most):
         some = Runs(complete[complete["replicate"] <= most], LOADED, analyses=(3, 4, 6))
@@ -636,8 +638,7 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cells[0], "the budget ended", "budget_ended"), ("s", *cells[0], "decided", "decided")],
-                        columns=["run_id", "experiment", "cell", "reason", "why_code"])  # fmt: skip
+    left = left_of([("r", *cells[0], "the budget ended"), ("s", *cells[0], "decided")])
     lines = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
     assert lines == ["the budget ended before 1 more runs of its cells", said]
     hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
@@ -647,8 +648,7 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
 def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, "other programs used the processors") for cell in cells])
     seen = []
     some = Runs(complete[complete["replicate"] <= 1], LOADED)
     table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
@@ -668,8 +668,7 @@ def test_runs_of_a_failed_cluster_need_its_cause_put_right_and_no_other_budget(c
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
     why = [first, *["its cluster failed: no answer from datanode3"] * (len(cells) - 1)]
-    left = pd.DataFrame([("r", *cell, reason) for cell, reason in zip(cells, why, strict=True)],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, reason) for cell, reason in zip(cells, why, strict=True)])
     seen = []
     some = Runs(complete[complete["replicate"] <= 1], LOADED)
     table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
@@ -682,18 +681,16 @@ def test_runs_of_a_failed_cluster_need_its_cause_put_right_and_no_other_budget(c
     assert dict(seen)["E-C06"] is any_budget
 
 
-@pytest.mark.parametrize("lost", [{"why_invalid": "processors: a process woke 9 ms late"},
-                                  {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
-def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     name, levels = estimand_of(claim["test"]).cells()[0]
-    known, table = Runs(complete, LOADED).table, complete.assign(**dict.fromkeys(lost, ""))
+    known, table = Runs(complete, LOADED).table, complete.copy()
     ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
-    for run_id, cells in zip(ids, (lost, {"why_invalid": "10 blocks"}), strict=False):
-        table.loc[table["run_id"] == run_id, ["valid", *cells]] = False, *cells.values()
+    for run_id, codes in zip(ids, ("clock woke_late", "unlike"), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", "why_code"]] = False, codes
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
     some = Runs(table, LOADED)
-    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    left = left_of([])
     effort = min(some.efforts)
     assert list(analyse._course(LOADED, claim, row, some, left)) == [
         "1 more lacked processors: stop other programs, and AGAIN=busy make papers PAPERS=emulex-2012 "

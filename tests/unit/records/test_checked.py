@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.blocks import BLOCK
 from whitewire import atomic, cli, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
@@ -24,7 +25,6 @@ DATA = Path(__file__).parents[2] / "data"
 RUNS = {
     folder.name: folder for folder in (DATA / "run", *(path for path in (DATA / "runs").iterdir() if path.is_dir()))
 }
-FINISHED = {"seconds": 1.0, "commit": "", "modified": False, "software": "", "given_up": [], "unavailable": {}}
 
 
 def record_of(name):
@@ -42,7 +42,7 @@ def kept(folder, name, finish=True):
     (journal.folder / "probes" / "probes.json").write_text("[]")
     (journal.folder / "probes" / "iperf3.json").write_text('{"verbatim": 1}')
     if finish:
-        journal.finish({"block": record["block"], "runs": [record["run_id"]], **FINISHED})
+        journal.finish(BLOCK | {"block": record["block"], "runs": [record["run_id"]]})
     return journal.folder, target
 
 
@@ -275,7 +275,7 @@ def test_a_later_start_adds_what_its_cluster_was_like_and_lists_it(tmp_path):
     shutil.copy(block / "environment.json", block / "environment-2.json")
     assert checked.read_block(block, [row_of("run")], measuring=True).faults == []
     assert checked.read_block(block, [row_of("run")]).faults == []
-    journal.finish({"block": block.name, "runs": [run.name], **FINISHED})
+    journal.finish(BLOCK | {"block": block.name, "runs": [run.name]})
     assert checked.read_block(block, [row_of("run")]).faults == []
 
 
@@ -291,7 +291,7 @@ def test_a_run_may_be_removed_to_be_made_again_but_nothing_else_may_change(tmp_p
 def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
     """A block that was finished is finished once more, and the process ends between its manifest and block.json."""
     block, run = kept(tmp_path, "run")
-    write, record = atomic.write, {"block": block.name, "runs": [run.name], **FINISHED, "seconds": 22.5}
+    write, record = atomic.write, BLOCK | {"block": block.name, "runs": [run.name], "seconds": 22.5}
 
     def ended(path, content):
         if path.name == "block.json":
@@ -313,7 +313,8 @@ def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
     """Its columns of factors are called as keys of other records: `fabric` is a name there."""
     block, run = kept(tmp_path, "run", finish=False)
     failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
-    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended"}
+    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended",
+               "why_codes": ["failed"]}  # fmt: skip
     target = Journal(block).write(run.name, failed, {}, valid=False)
     (target / "manifest.json").unlink()
     found = checked.read_block(block, [row_of("run")])
@@ -430,7 +431,7 @@ def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path
         (block / name).parent.mkdir(exist_ok=True)
         (block / name).write_text(rows_around(block / name, row | more))
         if finish:
-            Journal(block).finish({"block": block.name, "runs": [run.name], **FINISHED})
+            Journal(block).finish(BLOCK | {"block": block.name, "runs": [run.name]})
         faults = checked.read_block(block, [row_of("run")]).faults
         assert len(faults) == len(expected)
         for fault, key in zip(faults, expected, strict=True):

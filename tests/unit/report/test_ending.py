@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support import blocks
 from tests.support.blocks import BLOCK
 from whitewire.report import ending, one_claim
 
@@ -33,7 +34,7 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     design = "".join(f"{number},quick-1,quick,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
     (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{design}")
     block.mkdir(parents=True, exist_ok=True)
-    (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    (block / "block.json").write_text(json.dumps(BLOCK | blocks.left(left)))
     if report:
         (results / "reports").mkdir(exist_ok=True)
         (results / "reports" / f"{name}.html").write_text("")
@@ -149,14 +150,9 @@ def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
 def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(results):
     paper(results, "a", [("emulated", "inconclusive")], {})
     block = results / "a" / "raw" / "quick-1"
-    whys = {
-        "r8.2": "processors: a process woke 9.1 ms late",
-        "r8.10": "processors: too late",
-        "r9.1": "10 of 12 blocks",
-    }
-    for name, why in whys.items():
+    for name, code in {"r8.2": "failed", "r8.10": "woke_late", "r9.1": "unlike"}.items():
         (block / "invalid" / name).mkdir(parents=True)
-        (block / "invalid" / name / "run.json").write_text(json.dumps({"why_invalid": why}))
+        (block / "invalid" / name / "run.json").write_text(json.dumps({"why_codes": [code]}))
     (block / "block.json").write_text(json.dumps(BLOCK | {"given_up": ["r8", "r9"]}))
     assert "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
 

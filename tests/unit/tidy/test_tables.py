@@ -53,7 +53,9 @@ def results(tmp_path):
         name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "factors")
     }
     (failed / "run.json").write_text(
-        json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
+        json.dumps(
+            lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended", "why_codes": ["failed"]}
+        )
     )
     return folder
 
@@ -75,7 +77,7 @@ def test_runs_are_long_with_full_scale_values(results):
     assert valid["link_share"]["full_scale_value"] == ""
     assert (rate["fabric"], rate["clients"], rate["puts_per_client"]) == ("10gbe", "1", "8")
     (invalid,) = [row for row in rows if row["valid"] == "false"]
-    assert (invalid["why_invalid"], invalid["why_code"]) == ("DataNode datanode2 ended", "other")
+    assert (invalid["why_invalid"], invalid["why_code"]) == ("DataNode datanode2 ended", "failed")
     assert {row["why_code"] for row in valid.values()} == {""}
 
 
@@ -295,7 +297,7 @@ def an_overhead(seconds, number, valid=True, wire=2000):
     also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
     record = {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
-        "valid": valid, "why_invalid": "" if valid else "job FAILED",
+        "valid": valid, "why_invalid": "" if valid else "job FAILED", "why_codes": [] if valid else ["failed"],
     }  # fmt: skip
     if seconds is None:
         return record
