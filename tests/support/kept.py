@@ -20,6 +20,7 @@ from whitewire.analysis.analyse import write_analysis
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.design.rows import levels_of, make_design, write_csv
+from whitewire.records.journal import files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
 from whitewire.tidy import columns, tables
 
@@ -126,3 +127,12 @@ def rewritten(folder: Path) -> None:
     """Write a folder's manifest anew, as it is now."""
     paths = [path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST_FILE]
     (folder / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(folder, paths)))
+
+
+def blocks_rewritten(folder: Path) -> None:
+    """Write the manifests of all runs and finished blocks below a folder anew, as they are now."""
+    for run in folder.rglob("run.json"):
+        rewritten(run.parent)
+    for record in folder.rglob("block.json"):
+        listed = manifest_of_folder(record.parent, [*files_of_block(record.parent), record])
+        (record.parent / MANIFEST_FILE).write_text(json.dumps(listed))

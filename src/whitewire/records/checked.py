@@ -1,8 +1,7 @@
 """Reads results and checks them each time: runs, overhead runs and blocks against their manifests, the records' schema,
 their folders' names and the design.
 
-Old folders have no manifest. Their records are checked against the schema only, and they count as unchecked. Returns
-validated records only.
+Returns validated records only.
 """
 
 from __future__ import annotations
@@ -24,14 +23,10 @@ from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.journal import KEPT, BlockRecord, files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
 from whitewire.records.reasons import NO_DEVICE, NO_TEST
-from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
+from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
 from whitewire.text import quoted
-
-SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
-"""Seconds by which a run may begin before its first sample or end after its last one; more on sites, whose hosts have
-their own clocks."""
 
 
 class HostSeen(TypedDict):
@@ -143,8 +138,6 @@ class CheckedBlock:
     finished: BlockRecord | None = None
     """block.json; None if the block is not finished."""
     faults: list[str] = field(default_factory=list)
-    unchecked: int = 0
-    """Number of folders without a manifest."""
 
 
 class Resource(TypedDict):
@@ -223,28 +216,29 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
     return found
 
 
-def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], bool]:
-    """(record, faults, whether there is a manifest) for the folder of one run, attempt or overhead run.
+def _of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str]]:
+    """(record, faults) for the folder of one run, attempt or overhead run; the record is None if there are faults.
 
-    `kind` is one of KEPT. The record is None if there are faults.
+    `kind` is one of KEPT.
     """
     if not folder.is_dir():
-        return None, [_said(folder, "found a file, expected a folder")], False
+        return None, [_said(folder, "found a file, expected a folder")]
     listed = manifest_faults(folder)
+    if listed is None:
+        listed = [(folder / MANIFEST_FILE, "found no such file, expected one beside run.json")]
     if listed:
-        return None, [_said(path, why) for path, why in listed], True
+        return None, [_said(path, why) for path, why in listed]
     try:
         record = _record(folder, kind)
     except Broken as broken:
-        return None, [_said(folder / "run.json", str(broken))], listed is not None
-    faults = [_said(folder / name, why) for name, why in _series_faults(folder, record, listed is not None)]
-    return (None if faults else record), faults, listed is not None
+        return None, [_said(folder / "run.json", str(broken))]
+    faults = [_said(folder / name, why) for name, why in _series_faults(folder, record)]
+    return (None if faults else record), faults
 
 
 def _read_kept(folder: Path, kind: str, found: CheckedBlock) -> None:
-    record, faults, listed = of_folder(folder, kind)
+    record, faults = _of_folder(folder, kind)
     found.faults += faults
-    found.unchecked += not listed
     if record is None:
         return
     if record["block"] != folder.parents[1].name:
@@ -259,10 +253,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, which must have all keys of its kind and agree with its folder. Raises Broken."""
     parsed = parse_json(read_bounded(folder / "run.json", schema.MOST_BYTES))
     done = not isinstance(parsed, dict) or "start" in parsed or parsed.get("valid") is True
-    # Old records of failed attempts contain their whole design row, where names of factors may equal other keys.
-    if why := fault_of_value(
-        parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord
-    ):
+    if why := fault_of_value(parsed, RunRecord):
         raise Broken(why)
     record: RunRecord = parsed
     needed = [*OF_ANY, *(OF_AN_OVERHEAD if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
@@ -293,32 +284,21 @@ def _record(folder: Path, kind: str) -> RunRecord:
     return record
 
 
-def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tuple[str, str]]:
-    """(file, fault) of series that cannot be read or, if no manifest lists them, do not cover the run."""
+def _series_faults(folder: Path, record: RunRecord) -> Iterator[tuple[str, str]]:
+    """(file, fault) of series that are missing or cannot be read."""
     if "start" not in record:
         return
     for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu), ("waited.csv", read_waited)):
         if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
             continue
         try:
-            times = _times(read(read_bounded(folder / name)))
+            read(read_bounded(folder / name))
         except (Broken, Torn) as error:
             yield name, str(error)
-            continue
-        if listed:
-            continue  # the manifest shows that they are unchanged
-        slack = SLACK_OF_SITES_S if record["scale"]["k"] == 1 else SLACK_S
-        for where, lacking in (("begin", times[0] - record["start"]), ("end", record["end"] - times[-1])):
-            if lacking > slack:
-                yield name, f"time: found {lacking:.1f} s without samples at the run's {where}, expected none"
 
 
 def _series(record: RunRecord) -> tuple[str, ...]:
     return ("samples.csv", "host-cpu.csv") if "jobs" in record else ("samples.csv",)
-
-
-def _times(read: Any) -> list[float]:
-    return read[0] if isinstance(read, tuple) else read.time
 
 
 def _read_around(folder: Path, found: CheckedBlock) -> None:
@@ -431,6 +411,8 @@ def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | Non
     if record["block"] != folder.name:
         found.faults.append(_said(path, f"block: found {quoted(record['block'])}, expected {folder.name}"))
         return
+    if not (folder / MANIFEST_FILE).exists():
+        found.faults.append(_said(folder / MANIFEST_FILE, "found no such file, expected one beside block.json"))
     found.finished = record
     there = {each.name for each in (folder / "runs").glob("*")}
     not_made = {*record["given_up"], *record["unavailable"], *record["left"]}

@@ -117,14 +117,11 @@ class Journal:
 
 def files_of_block(folder: Path) -> list[Path]:
     """Files of a block's manifest except for block.json: environment, probes, and the manifest of each run or overhead
-    run (of old runs without a manifest, all files).
-    """
+    run."""
     patterns = ("environment*.json", ASKED_FILE, "probes*/**/*", "drives*/**/*")
     found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     for kind in KEPT:
-        for each in sorted((folder / kind).glob("[!.]*")):
-            listed = each / MANIFEST_FILE
-            found += [listed] if listed.exists() else sorted(each.glob("*"))
+        found += sorted((folder / kind).glob(f"[!.]*/{MANIFEST_FILE}"))
     return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
 

@@ -276,8 +276,6 @@ OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid", "why_codes")
 """Keys of every record, of runs and overhead runs."""
 OF_AN_OVERHEAD = ("floor", "number")
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
-OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "seed", "scale", "commit", "modified", "software")
-"""All keys that are read from the record of a failed attempt."""
 OF_DONE = (
     "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
     "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.blocks import BLOCK
+from tests.support.kept import rewritten
 from whitewire import atomic, cli, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
@@ -46,6 +47,12 @@ def kept(folder, name, finish=True):
     return journal.folder, target
 
 
+def keep_record(run, record):
+    """Give a run another record, which its manifest lists."""
+    (run / "run.json").write_text(json.dumps(record))
+    rewritten(run)
+
+
 def row_of(name):
     record = record_of(name)
     return {k: record[k] for k in ("run_id", "block", "experiment", "workload", "replicate")} | record["factors"]
@@ -62,7 +69,7 @@ def blocks(tmp_path_factory):
     for name in RUNS:
         block, run = kept(tmp_path_factory.mktemp(name), name)
         found = checked.read_block(block, [row_of(name)])
-        assert found.faults == [] and found.unchecked == 0
+        assert found.faults == []
         made[name] = block, run, rows_of(*found.runs[0])
     return made
 
@@ -102,41 +109,20 @@ def test_no_damage_of_any_file_is_read_in_silence(blocks, data, name, file, how)
     try:
         path.unlink() if how == "gone" else path.write_bytes(after[how])
         reported = same_or_reported(block, name, expected, path)
-        # Without block.json the block is not finished, which is reported otherwise; without its own manifest it is old.
+        # Without block.json the block is not finished, which is reported otherwise.
         assert reported or how == "gone" or path.name == "manifest.json"
     finally:
         path.write_bytes(before)
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_file_cut_at_any_line_is_reported(name, tmp_path):
-    """Old results: what the record and its series say of each other must hold."""
-    for file in ("samples.csv", "host-cpu.csv"):
-        block, run = kept(tmp_path / file, name, finish=False)
-        (run / "manifest.json").unlink()
-        assert checked.read_block(block).faults == []
-        if not (run / file).exists():
-            continue
-        lines = (run / file).read_text().splitlines(keepends=True)
-        times = [float(line.split(",")[0]) for line in lines[1:]]
-        record = record_of(name)
-        for number in range(len(lines)):
-            (run / file).write_text("".join(lines[:number]))
-            reaches = number > 1 and times[number - 2] >= record["end"] - checked.SLACK_S
-            assert bool(checked.read_block(block).faults) == (not reaches)
-            (run / file).write_text("".join(lines[:number]) + lines[number][:-2])
-            assert checked.read_block(block).faults
-
-
-@pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_record_without_a_key_is_reported(name, tmp_path):
+def test_a_record_without_a_key_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
-    (run / "manifest.json").unlink()
     whole = record_of(name)
     expected = rows_of(run, whole)
     needed = {*OF_ANY, *OF_A_RUN, *OF_DONE, *(OF_JOBS if "jobs" in whole else ())}
     for key in whole:
-        (run / "run.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+        keep_record(run, {k: v for k, v in whole.items() if k != key})
         found = checked.read_block(block, [row_of(name)])
         if key in needed:
             (fault,) = found.faults
@@ -167,9 +153,8 @@ ONCE = {(key, type(right)): name for name in sorted(RUNS) for key, right in reco
 
 
 @pytest.mark.parametrize("name", sorted({*ONCE.values()}))
-def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
+def test_a_value_of_another_type_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
-    (run / "manifest.json").unlink()
     whole = record_of(name)
     expected = rows_of(run, whole)
     reported = 0
@@ -178,7 +163,7 @@ def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
         for wrong in WRONG:
             if alike(wrong, right):
                 continue
-            (run / "run.json").write_text(json.dumps(whole | {key: wrong}))
+            keep_record(run, whole | {key: wrong})
             found = checked.read_block(block, [row_of(name)])
             if found.faults:
                 assert any(f"run.json: {key}" in fault for fault in found.faults), (key, wrong, found.faults)
@@ -191,8 +176,7 @@ def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
 @pytest.mark.parametrize("value", ["false", "true", 1, 0, None, "", []])
 def test_valid_is_a_boolean(tmp_path, value):
     block, run = kept(tmp_path, "run", finish=False)
-    (run / "manifest.json").unlink()
-    (run / "run.json").write_text(json.dumps(record_of("run") | {"valid": value}))
+    keep_record(run, record_of("run") | {"valid": value})
     (fault,) = checked.read_block(block).faults
     assert re.search(r"run\.json: valid: found .*, expected true or false", fault)
 
@@ -216,8 +200,6 @@ def test_another_run_s_record_is_not_joined_to_the_samples(tmp_path):
     (run / "run.json").write_text(other)
     (fault,) = checked.read_block(block).faults
     assert "run.json: found" in fault and "by manifest.json" in fault
-    (run / "manifest.json").unlink()
-    assert any("samples.csv: time:" in fault for fault in checked.read_block(block).faults)
 
 
 @pytest.mark.parametrize(
@@ -309,26 +291,29 @@ def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
     assert (found.faults, found.finished["seconds"]) == ([], 22.5)
 
 
-def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
-    """Its columns of factors are called as keys of other records: `fabric` is a name there."""
+def test_a_failed_attempt_has_its_row_alone(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
-    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended",
-               "why_codes": ["failed"]}  # fmt: skip
+    failed |= {"attempt": 1, "valid": False, "why_invalid": "DataNode ended", "why_codes": ["failed"]}
     target = Journal(block).write(run.name, failed, {}, valid=False)
-    (target / "manifest.json").unlink()
     found = checked.read_block(block, [row_of("run")])
     assert (len(found.runs), found.faults) == (2, [])
-    (target / "run.json").write_text(json.dumps(failed | {"why_invalid": None}))
+    keep_record(target, failed | {"why_invalid": None})
     (fault,) = checked.read_block(block).faults
     assert "why_invalid: found null, expected text" in fault
 
 
-def test_old_results_without_manifests_are_read_and_counted(tmp_path):
+def test_a_folder_without_a_manifest_is_reported(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     (run / "manifest.json").unlink()
     found = checked.read_block(block)
-    assert (len(found.runs), found.unchecked, found.faults) == (1, 1, [])
+    (fault,) = found.faults
+    assert f"{run.name}/manifest.json: found no such file, expected one beside run.json" in fault
+    assert found.runs == []
+    block, _ = kept(tmp_path / "finished", "run")
+    (block / "manifest.json").unlink()
+    (fault,) = checked.read_block(block).faults
+    assert f"{block.name}/manifest.json: found no such file, expected one beside block.json" in fault
 
 
 @pytest.mark.parametrize(
@@ -387,7 +372,7 @@ def results(tmp_path):
 def test_check_says_what_is_sound(results, capsys):
     assert cli.main(["check", str(results)]) == 0
     said = capsys.readouterr()
-    assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0 +0", said.out) and said.err == ""
+    assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0", said.out) and said.err == ""
 
 
 def test_check_reports_every_fault_and_ends_with_2(results, capsys):
@@ -396,7 +381,7 @@ def test_check_reports_every_fault_and_ends_with_2(results, capsys):
     (run.parents[1] / "environment.json").write_text("{")
     assert cli.main(["check", str(results / "made-up")]) == 2
     said = capsys.readouterr()
-    assert re.search(r"made-up +smoke-1 +unsound +0 +0 +0 +0 +3", said.out)
+    assert re.search(r"made-up +smoke-1 +unsound +0 +0 +0 +3", said.out)
     lines = said.err.splitlines()
     assert len(lines) == 3 and all(line.startswith("whitewire: error: ") for line in lines)
     assert "samples.csv: found 1000 bytes, expected 4684 by manifest.json" in said.err

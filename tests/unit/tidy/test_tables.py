@@ -19,6 +19,7 @@ from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
 from whitewire.records.checked import read_block
+from whitewire.records.journal import Journal
 from whitewire.records.run import OF_DONE
 from whitewire.tidy import tables
 from whitewire.tidy.tables import _of_each, _treatments, _with_all_overheads, metric_rows, tidy_paper
@@ -29,9 +30,10 @@ RECORD["scale"]["k"] = 128  # the first of the paper's candidates, 128 and 256
 
 
 def keep(folder, **changes):
-    """A run of an old block, which has no manifest."""
+    """A run of a block."""
     shutil.copytree(RUN, folder)
     (folder / "run.json").write_text(json.dumps(RECORD | changes))
+    kept.rewritten(folder)
 
 
 @pytest.fixture
@@ -57,6 +59,7 @@ def results(tmp_path):
             lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended", "why_codes": ["failed"]}
         )
     )
+    kept.rewritten(failed)
     return folder
 
 
@@ -113,6 +116,7 @@ def test_the_data_package_describes_every_table(results):
 def test_a_record_that_is_cut_off_is_named(results):
     record = next(results.glob("raw/*/runs/*/run.json"))
     record.write_text(record.read_text()[:100])
+    kept.rewritten(record.parent)
     with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
         tidy_paper("emulex-2012", results)
 
@@ -133,10 +137,11 @@ DAMAGES = {
     ),
     "no hosts": (lambda folder: (folder / "raw/smoke-1/environment.json").write_text("{}"), r"environment.json: hosts"),
     "half the samples": (
-        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"), r"samples.csv: time: found",
+        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"),
+        r"samples.csv: found \d+ bytes, expected \d+ by manifest.json",
     ),
     "samples of text": (
-        lambda folder: (next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv").write_text("time\n"),
+        lambda folder: of_text(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"),
         r"samples.csv: line 1: found no column ticks",
     ),
 }  # fmt: skip
@@ -144,6 +149,11 @@ DAMAGES = {
 
 def cut(path, size):
     path.write_bytes(path.read_bytes()[:size])
+
+
+def of_text(path):
+    path.write_text("time\n")
+    kept.rewritten(path.parent)
 
 
 def halve(path):
@@ -180,7 +190,7 @@ def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
 
 def finish(block, **more):
     """Say that a block is finished."""
-    (block / "block.json").write_text(json.dumps(BLOCK | {"block": block.name, "runs": [RECORD["run_id"]]} | more))
+    Journal(block).finish(BLOCK | {"block": block.name, "runs": [RECORD["run_id"]]} | more)
 
 
 def in_quick_effort(results):
@@ -188,6 +198,7 @@ def in_quick_effort(results):
     for path in [results / "design.csv", *results.glob("raw/*/*/*/run.json")]:
         path.write_text(path.read_text().replace("smoke-1", "quick-1"))
     (results / "manifest.json").unlink()
+    kept.blocks_rewritten(results / "raw")
     return (results / "raw" / "smoke-1").rename(results / "raw" / "quick-1")
 
 
@@ -195,6 +206,7 @@ def at_k(block, k):
     """Give the block's valid runs another k."""
     for path in block.glob("runs/*/run.json"):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": RECORD["scale"] | {"k": k}}))
+    kept.blocks_rewritten(block)
 
 
 def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
@@ -315,11 +327,12 @@ def keep_overheads(block, overheads):
         if "start" in record:
             (folder / "samples.csv").write_text(f"time,ticks,idle_ticks\n{record['start']},0,0\n{record['end']},9,9\n")
             (folder / "host-cpu.csv").write_text(f"time,a\n{record['start']},0\n{record['end']},1\n")
+        kept.rewritten(folder)
 
 
 def test_overheads_are_a_table_of_their_own(results):
     tidy_paper("emulex-2012", results)
-    assert table(results / "tidy" / "floors.csv") == []  # old results have none
+    assert table(results / "tidy" / "floors.csv") == []
     keep_overheads(results / "raw" / RECORD["block"], [
         an_overhead(2.5, 1) | {"outside": 0.25}, an_overhead(None, 2, valid=False), an_overhead(3.0, 3)
     ])  # fmt: skip
