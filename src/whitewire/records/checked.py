@@ -141,11 +141,11 @@ class CheckedBlock:
 
 
 class Resource(TypedDict):
-    """A table in datapackage.json; in old results without size and digest."""
+    """A table in datapackage.json."""
 
     path: str
-    bytes: NotRequired[int]
-    hash: NotRequired[str]
+    bytes: int
+    hash: str
 
 
 class _Package(TypedDict):
@@ -155,7 +155,7 @@ class _Package(TypedDict):
 
 
 def table_faults(folder: Path) -> list[str] | None:
-    """Faults of the tables that a folder's datapackage.json describes; None if it has no digests."""
+    """Faults of the tables that a folder's datapackage.json describes; None without one."""
     path = folder / PACKAGE
     if not path.exists():
         return None
@@ -163,14 +163,12 @@ def table_faults(folder: Path) -> list[str] | None:
         resources = described_tables(read_bounded(path, schema.MOST_BYTES))
     except Broken as broken:
         return [_said(path, str(broken))]
-    found, known = [], False
+    found = []
     for each in resources:
-        if "bytes" in each and "hash" in each:
-            known = True
-            wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
-            if why := manifest.fault_of(folder, each["path"], wanted):
-                found.append(_said(folder / each["path"], why.replace(MANIFEST_FILE, path.name)))
-    return found if known else None
+        wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
+        if why := manifest.fault_of(folder, each["path"], wanted):
+            found.append(_said(folder / each["path"], why.replace(MANIFEST_FILE, path.name)))
+    return found
 
 
 def described_tables(package: str) -> list[Resource]:
