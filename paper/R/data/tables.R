@@ -27,11 +27,6 @@ read_verdicts <- function(paper = paper_id()) {
     "runs_needed", "minutes", "chance")) {
     table[[column]] <- as_value(table[[column]])
   }
-  if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
-    parts <- strsplit(as.character(table$reason), "[.;]? *Further readings: *")
-    table$reason <- vapply(parts, function(part) c(part, "")[1], "")
-    table$further_readings <- vapply(parts, function(part) c(part, "", "")[2], "")
-  }
   table
 }
 

@@ -204,9 +204,8 @@ def test_a_start_for_one_claim_ends_with_its_sentence(one):
     assert next(ending.lines()).endswith("here 2 (1.8 to 2.2), 6 runs a cell: less than claimed")
 
 
-@pytest.mark.parametrize("further", ["", ". Further readings: other 4"])  # at the reason's end in old tables
-def test_an_open_claim_says_why_and_what_may_decide_it(one, further):
-    reason = f"5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5{further}"
+def test_an_open_claim_says_why_and_what_may_decide_it(one):
+    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5"
     judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
     assert list(ending.lines()) == [
         "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
