@@ -253,7 +253,10 @@ def check_bundle(
                 f"{source}: {BUNDLE_FILE}: papers: found {quoted(name)}, expected papers that are described here "
                 f"({_by(record)}){suggestion(name, known)}"
             )
-    testbed = check_form(record, files, source)
+    try:
+        testbed = check_form(record, files, source)
+    except UserError as error:
+        raise UserError(f"{error}; {_by(record)}") from None
     for name in wanted:
         _check_design(name, record, testbed, files[f"{name}/{DESIGN}"], source)
 

@@ -69,7 +69,7 @@ _ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
 _MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
              "cluster / memory_mib")  # fmt: skip
 """Entries of an environment's record that are measured values rather than facts."""
-JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "unit")
+JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "error", "unit", "asked", "control_failed")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
 """Columns without which a table of estimates is none."""

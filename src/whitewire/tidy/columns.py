@@ -345,6 +345,9 @@ OF_TABLES: dict[str, tuple[Column, ...]] = {
     "verdicts.csv": (
         Column("statement", "", "the claim in words"),
         Column("route", "name", "how the claim is tested"),
+        Column("error", "number", "standard error of the estimate's logarithm, without the emulation's own error"),
+        Column("asked", "name", "when the claim was asked: `before` its first run, `after`, or `again`"),
+        Column("control_failed", "line", "ids of the controls that cover the claim and failed, with a space between"),
         Column("unit", "line", "unit of the estimate, as the paper writes it"),
     ),
     "estimates.csv": (Column("median", "number", "median of the runs that count"),),
