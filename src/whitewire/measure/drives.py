@@ -106,7 +106,7 @@ class DrivePlace:
 
 @dataclass
 class _Measured:
-    """Rows of tidy/drives.csv, and a description of each place."""
+    """Rows of links/tables/drives.csv, and a description of each place."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     places: list[dict[str, Any]] = field(default_factory=list)

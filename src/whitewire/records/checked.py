@@ -11,7 +11,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
@@ -22,7 +22,6 @@ from whitewire.records import manifest, schema
 from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.journal import KEPT, BlockRecord, files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
-from whitewire.records.reasons import NO_DEVICE, NO_TEST
 from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
@@ -82,35 +81,6 @@ class ProbeRow(TypedDict):
     attempt: NotRequired[int]
 
 
-@schema.closed
-class DriveRow(TypedDict):
-    """A row of drives.json; for a failed measurement the metric is `failed`, and there are no numbers."""
-
-    host: str
-    folder: str
-    kind: str
-    mode: str
-    operation: str
-    block_bytes: int | str
-    queue_depth: int | str
-    metric: str
-    value: float | str
-    unit: str
-    problem: str
-
-
-class DriveRows(TypedDict):
-    """Content of drives.json."""
-
-    rows: list[DriveRow]
-
-
-RDMA_COLUMNS = ("fabric", "source", "destination", "metric", "value", "unit")
-"""Required columns of rdma.csv."""
-RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
-            "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")  # fmt: skip
-"""All possible columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including
-headers."""
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -300,17 +270,16 @@ def _series(record: RunRecord) -> tuple[str, ...]:
 
 
 def _read_around(folder: Path, found: CheckedBlock) -> None:
-    """Check the block's environment, probes, curves of drives and RDMA, and asked.json."""
+    """Check the block's environment, probes and asked.json."""
     kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
         ("environment*.json", lambda path: load_json(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
-        ("drives*/drives.json", read_drive_rows), ("probes*/rdma.csv", read_rdma_rows),
         (ASKED_FILE, lambda path: asked_of_block(path.parent)),
     )  # fmt: skip
     for pattern, read in kinds:
         for path in sorted(folder.glob(pattern)):
             try:
                 read(path)
-            except (Broken, Torn) as broken:
+            except Broken as broken:
                 found.faults.append(_said(path, str(broken)))
 
 
@@ -318,28 +287,6 @@ def probe_rows(path: Path) -> list[ProbeRow]:
     """Rows of probes.json. Raises Broken, also for an unknown key."""
     rows: list[ProbeRow] = load_json(path, list[ProbeRow])
     return rows
-
-
-def read_drive_rows(path: Path) -> list[DriveRow]:
-    """Rows of drives.json. Raises Broken, also for an unknown key."""
-    record: DriveRows = load_json(path, DriveRows)
-    return record["rows"]
-
-
-def read_rdma_rows(path: Path, columns: Iterable[str] = RDMA_COLUMNS) -> list[dict[str, str]]:
-    """Rows of rdma.csv, which must have `columns`. Raises Broken or Torn, also for an unknown column."""
-    rows = parse_table(read_bounded(path), columns)
-    within(rows[:1], RDMA_ALL, "line 1: {1}")
-    for row in rows:  # old ones have the sentence alone
-        row.setdefault("why_code", NO_DEVICE if row.get("why", "").startswith(NO_TEST[NO_DEVICE].begins) else "")
-    return rows
-
-
-def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: str) -> None:
-    """Raise Broken for a key that is not in `columns`; `where`: a format for the row's number and the key."""
-    for number, row in enumerate(rows):
-        if key := next((name for name in row if name not in columns), None):
-            raise Broken(schema.unknown(where.format(number, key), key, columns))
 
 
 def parse_table(

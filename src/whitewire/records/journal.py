@@ -118,7 +118,7 @@ class Journal:
 def files_of_block(folder: Path) -> list[Path]:
     """Files of a block's manifest except for block.json: environment, probes, and the manifest of each run or overhead
     run."""
-    patterns = ("environment*.json", ASKED_FILE, "probes*/**/*", "drives*/**/*")
+    patterns = ("environment*.json", ASKED_FILE, "probes*/**/*")
     found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     for kind in KEPT:
         found += sorted((folder / kind).glob(f"[!.]*/{MANIFEST_FILE}"))

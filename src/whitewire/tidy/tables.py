@@ -27,17 +27,14 @@ from whitewire.records import asked, overhead, scale_candidate
 from whitewire.records.asked import asked_of_block, iso_time
 from whitewire.records.checked import (
     PACKAGE,
-    RDMA_ALL,
     CheckedBlock,
-    DriveRow,
     ProbeRow,
     probe_rows,
     read_block,
-    read_drive_rows,
-    read_rdma_rows,
 )
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import left_of, read_overheads, read_runs
+from whitewire.records.links import RDMA_COLUMNS, DriveRow
 from whitewire.records.metrics import Metric
 from whitewire.records.overhead import job_seconds
 from whitewire.records.run import DesignRow, RunRecord
@@ -55,8 +52,6 @@ TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
     "probes.csv": ("block", *ProbeRow.__annotations__),
-    "drives.csv": ("block", *DriveRow.__annotations__),
-    "rdma.csv": ("block", *RDMA_ALL),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
     "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "outside",
@@ -80,7 +75,9 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "ways.csv": ("fabric", "source", "destination", "streams", "goodput", "expected", "error", "beyond",
                  "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
                  "why"),
-    **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "drives.csv": tuple(DriveRow.__annotations__),
+    "probes.csv": TABLES["probes.csv"][1:],
+    "rdma.csv": RDMA_COLUMNS,
     "transports.csv": ("fabric", "source", "destination", "transport", "kind", "streams", "metric", "value", "unit",
                        "attempt", "why"),
     "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
@@ -88,7 +85,7 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "left_out.csv": ("reason",),
     "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
-"""Tables of a testbed's links. The tables that a paper has too are without its column `block`."""
+"""Tables of a testbed's links. The table that a paper has too is without its column `block`."""
 
 
 def tidy_paper(paper: str, results: Path) -> None:
@@ -145,8 +142,6 @@ def _of_blocks(raw: Path, read: Mapping[str, CheckedBlock]) -> dict[str, Iterabl
     """Tables of what blocks have besides runs."""
     return {
         "probes.csv": [row for name in read for row in _probes(raw / name)],
-        "drives.csv": [row for name in read for row in _drives(raw / name)],
-        "rdma.csv": [row for name in read for row in _rdma(raw / name)],
         "topology.csv": _topology(raw, list(read)),
         "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
         "marks.csv": [
@@ -408,20 +403,6 @@ def _probes(block: Path) -> Iterable[Cells]:
     for path in sorted(block.glob("probes*/probes.json")):
         for row in probe_rows(path):
             yield {**row, "block": block.name, "ok": flag(row["ok"])}
-
-
-def _drives(block: Path) -> Iterable[Cells]:
-    """fio's curves of a site's drives and mounts."""
-    for path in sorted(block.glob("drives*/drives.json")):
-        for row in read_drive_rows(path):
-            yield {"block": block.name, **row}
-
-
-def _rdma(block: Path) -> Iterable[Cells]:
-    """perftest's rows, as the measure stage wrote them."""
-    for path in sorted(block.glob("probes*/rdma.csv")):
-        for row in read_rdma_rows(path):
-            yield {"block": block.name, **row}
 
 
 def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:

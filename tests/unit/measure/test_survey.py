@@ -26,11 +26,11 @@ from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.paths import HOME
 from whitewire.records import links as records
 from whitewire.records import manifest
-from whitewire.records.checked import RDMA_ALL
 from whitewire.records.links import (
     DRIVES_FILE,
     LINKS_RECORD,
     MODELS_FILE,
+    RDMA_COLUMNS,
     files_of_links,
     links_faults,
     read_hosts,
@@ -612,7 +612,7 @@ def test_a_key_that_no_table_has_a_column_for_is_one_line(tmp_path, name, where)
         row = dict.fromkeys(records.ModelRow.__annotations__, 1) | dict.fromkeys(texts, "")
         path.write_text(json.dumps([row | {"operation": "read", "ok": True}]))
     if name == "rdma/rdma.csv":
-        path.write_text(",".join([*RDMA_ALL, "extra"]) + "\n" + "1," * len(RDMA_ALL) + "1\n")
+        path.write_text(",".join([*RDMA_COLUMNS, "extra"]) + "\n" + "1," * len(RDMA_COLUMNS) + "1\n")
     else:
         found = json.loads(path.read_text())
         link = found["links"]["1gbe"] if name == "hosts.json" else {}

@@ -17,7 +17,6 @@ from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
 from whitewire.records.manifest import manifest_faults
-from whitewire.records.reasons import NO_DEVICE
 from whitewire.records.run import OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, RunRecord
 from whitewire.records.schema import load_json
 from whitewire.tidy.tables import metric_rows
@@ -230,7 +229,6 @@ def test_a_block_has_the_runs_of_the_design_and_no_more_folders_than_when_it_was
 
 COPIES = {
     "probes": "probes-9", "probes/iperf3.json": "probes/more/again.json", "environment.json": "environment-9.json",
-    "probes/probes.json": "drives-2/drives.json",
 }  # fmt: skip
 
 
@@ -241,10 +239,8 @@ def test_a_copy_beside_what_was_kept_does_not_count_twice(tmp_path, kept_as, mea
     (source,) = (name for name, copy in COPIES.items() if copy == kept_as)
     (block / kept_as).parent.mkdir(exist_ok=True)
     (shutil.copytree if (block / source).is_dir() else shutil.copy)(block / source, block / kept_as)
-    if kept_as.startswith("drives"):
-        (block / kept_as).write_text('{"rows": []}')
     (fault,) = checked.read_block(block, [row_of("run")], measuring).faults
-    outermost = {"probes/more/again.json": "probes/more", "drives-2/drives.json": "drives-2"}.get(kept_as, kept_as)
+    outermost = {"probes/more/again.json": "probes/more"}.get(kept_as, kept_as)
     what = "file" if kept_as == "environment-9.json" else "folder"
     assert f"/{block.name}/{outermost}: found a {what} that manifest.json of its block does not list" in fault
 
@@ -390,46 +386,20 @@ def test_check_reports_every_fault_and_ends_with_2(results, capsys):
 
 PROBE = {"probe": "link", "fabric": "1gbe", "source": "a", "destination": "b", "streams": 1, "metric": "goodput",
          "value": 1.0, "unit": "Mbit/s", "ok": True}  # fmt: skip
-CURVE = dict.fromkeys(checked.DriveRow.__annotations__, "")
-PORT = dict.fromkeys(checked.RDMA_ALL, "1")
-
-
-def as_table(row):
-    return "\n".join([",".join(row), ",".join(row.values()), ""])
-
-
-def rows_around(path, row):
-    return {"probes.json": lambda: json.dumps([PROBE, row]), "drives.json": lambda: json.dumps({"rows": [CURVE, row]}),
-            "rdma.csv": lambda: as_table(row)}[path.name]()  # fmt: skip
-
-
-AROUND = {"probes/probes.json": (PROBE, r"\[1\]\.strems"), "drives/drives.json": (CURVE, r"rows\[1\]\.strems"),
-          "probes/rdma.csv": (PORT, "line 1: strems")}  # fmt: skip
 
 
 @pytest.mark.parametrize("finish", [False, True])
-@pytest.mark.parametrize("name", AROUND)
-def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path, name, finish):
-    row, where = AROUND[name]
+def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path, finish):
     block, run = kept(tmp_path, "run", finish=False)
-    for more, expected in (({}, []), ({"strems": "2"}, [where])):
-        (block / name).parent.mkdir(exist_ok=True)
-        (block / name).write_text(rows_around(block / name, row | more))
+    for more, expected in (({}, []), ({"strems": "2"}, [r"\[1\]\.strems"])):
+        (block / "probes" / "probes.json").write_text(json.dumps([PROBE, PROBE | more]))
         if finish:
             Journal(block).finish(BLOCK | {"block": block.name, "runs": [run.name]})
         faults = checked.read_block(block, [row_of("run")]).faults
         assert len(faults) == len(expected)
         for fault, key in zip(faults, expected, strict=True):
-            assert re.search(rf"{name}: {key}: found an unknown key, expected one of {next(iter(row))}, ", fault)
-            assert ('did you mean "streams"?' in fault) == (row is PROBE)
-
-
-def test_an_old_row_without_an_rdma_device_has_the_code_of_today(tmp_path):
-    row = {name: "" for name in checked.RDMA_ALL if name != "why_code"}
-    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no RDMA device on a"}))
-    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == NO_DEVICE
-    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no perftest on a: not found"}))
-    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == ""
+            assert re.search(rf"probes/probes.json: {key}: found an unknown key, expected one of probe, ", fault)
+            assert 'did you mean "streams"?' in fault
 
 
 def test_check_of_no_results_is_one_line(tmp_path, capsys):
