@@ -49,7 +49,7 @@ def run(fabric="10gbe", clients=3, block="quick-1", replicate=1):
 
 
 DESIGN = (run(),)
-SCALE = {"experiment": "put-grid", "testbed": "site", "kind": "ssh", "k": 1, "data_fraction": 1}
+SCALE = {"experiment": "put-grid", "testbed": "site", "kind": "ssh", "k": 1, "data_fraction": 1, "rung": 0}
 
 
 def write(folder, paper="made-up-2026", claims=(), cells=(), environment=ENVIRONMENT, design=DESIGN, scale=(SCALE,)):

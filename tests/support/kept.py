@@ -7,6 +7,7 @@ import gzip
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -107,10 +108,16 @@ def unmeasured(name: str, results: Path) -> Path:
     own = results / name
     write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
     (own / "tidy").mkdir()
-    for table, names in {"runs.csv": columns.of_runs(paper.factors), **tables.TABLES}.items():
-        atomic.write(own / "tidy" / table, tables.as_csv(names, [], table))
+    empty_tables(own / "tidy", paper.factors)
     write_analysis(paper, testbed, own, 7)
     return own
+
+
+def empty_tables(tidy: Path, factors: Sequence[str] = ()) -> None:
+    """Write the tables of tidy/ that are not there, without a row; `factors`: columns of runs.csv."""
+    for table, names in {"runs.csv": columns.of_runs(factors), **tables.TABLES}.items():
+        if not (tidy / table).exists():
+            atomic.write(tidy / table, tables.as_csv(names, [], table))
 
 
 def links(results: Path) -> Path:

@@ -28,19 +28,15 @@ _CHUNK = 500_000
 OWN = {"runs.csv": of_runs((), lanes=True), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "runs.csv": declared.NEEDED,
-    "floors.csv": ("block", "floor", "workload", "job", "number", "seconds", "valid"),
-    "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason", "why_code"),
-    "scale.csv": ("experiment", "kind", "k", "data_fraction"),
-    "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
+    "runs.csv": of_runs(()),
+    **{name: TABLES[name] for name in ("floors.csv", "unavailable.csv", "left.csv", "scale.csv", "asked.csv")},
 }
-"""Columns without which the tables that are judged and compared cannot be read; old ones may lack others."""
+"""Columns of the tables that are judged and compared."""
 _FILLED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.FILLED,
     "floors.csv": ("block", "floor", "number", "valid"),
-    "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason", "why_code"),
+    "unavailable.csv": ("run_id", "experiment", "cell", "reason"),
+    "left.csv": ("run_id", "experiment", "cell", "reason", "why_code"),
     "scale.csv": ("experiment", "k", "data_fraction", "rung"),
     "asked.csv": ("block", "claim"),
 }

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy
 
+from tests.support import kept
 from tests.support.blocks import code_of
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import statistics
@@ -24,7 +25,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_names, paper_path
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import FIRST, levels_of, make_design, write_csv
+from whitewire.design.rows import FIRST, levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -62,6 +63,11 @@ def left_of(rows):
     """tidy/left.csv of some (run, experiment, cell, reason)."""
     names = ["run_id", "experiment", "cell", "reason", "why_code"]
     return pd.DataFrame([(*row, code_of(row[-1])) for row in rows], columns=names)
+
+
+def keep(table, folder):
+    """Write tidy/runs.csv with all columns that it has."""
+    table.reindex(columns=columns.of_runs(LOADED.factors)).to_csv(folder / "tidy" / "runs.csv", index=False)
 
 
 def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
@@ -317,9 +323,10 @@ def test_the_stage_writes_every_table_of_the_contract(few_simulations, tmp_path,
     with pytest.raises(UserError, match="no such file"):
         write_analysis(LOADED, TESTBED, tmp_path, 1)
     (tmp_path / "tidy").mkdir()
-    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    keep(complete, tmp_path)
     scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
-    scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    scale.assign(k=20, data_fraction=0.0268, rung=0).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    kept.empty_tables(tmp_path / "tidy")
     emulated = load_testbed("emulated")
     write_analysis(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
     folder = tmp_path / "analysis"
@@ -473,11 +480,11 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
 def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     """A budget may end before a paper's first run: its claims are open, and its report can be made."""
     (tmp_path / "tidy").mkdir()
-    pd.DataFrame(columns=columns.of_runs(LOADED.factors)).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
     left_of([("put-grid-r1", "put-grid", "{}", "the budget ended")]).to_csv(tmp_path / "tidy" / "left.csv", index=False)
     (tmp_path / "tidy" / "asked.csv").write_text(
         "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
     )
+    kept.empty_tables(tmp_path / "tidy", LOADED.factors)
     write_analysis(LOADED, EMULATED, tmp_path, 1)
     rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
@@ -490,33 +497,28 @@ def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     assert open_["minutes"] > 0 and open_["command"].endswith("make papers PAPERS=emulex-2012 EFFORT=smoke")
 
 
-def test_a_table_of_what_cannot_be_made_has_its_cells_and_of_an_old_one_the_design_says_them(tmp_path):
+def test_a_table_of_what_cannot_be_made_has_its_cells(tmp_path):
     rows = make_design(LOADED, EMULATED, "smoke", 1)
     lost = [row for row in rows if row["experiment"] == "put-grid"][:2]
     blocks = {"smoke-1": SimpleNamespace(finished={"unavailable": {row["run_id"]: "no mount" for row in lost}})}
     made = list(tables._unavailable(LOADED, blocks, rows))
-    (tmp_path / "tidy").mkdir()
-    path = tmp_path / "tidy" / "unavailable.csv"
+    path = tmp_path / "unavailable.csv"
     path.write_bytes(tables.as_csv(tables.TABLES[path.name], made, path.name))
     cells = {cell_id(row["experiment"], levels_of(LOADED, row)): "no mount" for row in lost}
-    assert analyse._unavailable(LOADED, tmp_path) == cells
-    write_csv(rows, LOADED, tmp_path / "design.csv")
-    pd.DataFrame(made)[["run_id", "reason"]].to_csv(path, index=False)
-    assert analyse._unavailable(LOADED, tmp_path) == cells
-    path.write_text("run_id,reason\n")
-    assert analyse._unavailable(LOADED, tmp_path) == {}
+    assert analyse._unavailable(path) == cells
+    path.write_bytes(tables.as_csv(tables.TABLES[path.name], [], path.name))
+    assert analyse._unavailable(path) == {}
 
 
 BROKEN = {
     "left.csv": ("run_id,experiment,reason\na,b,c\n", "line 1: found no column cell, expected one"),
-    "unavailable.csv": ("run_id\na\n", "line 1: found no column reason, expected one"),
-    "floors.csv": ("block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,soon,true\n",
-                   'line 2: seconds: found "soon", expected a number'),
-    "scale.csv": ("experiment,kind,k,data_fraction,rung\nput-grid,emulated,40,0.1,\n",
+    "unavailable.csv": ("run_id,experiment,cell\na,b,c\n", "line 1: found no column reason, expected one"),
+    "floors.csv": ("block,floor,workload,job,number,attempt,time,seconds,wire_bytes,outside,valid,why_invalid\n"
+                   "b,f,w,j,1,1,0,soon,,,true,\n", 'line 2: seconds: found "soon", expected a number'),
+    "scale.csv": ("experiment,testbed,kind,k,data_fraction,rung\nput-grid,emulated,emulated,40,0.1,\n",
                   "line 2: rung: found an empty cell, expected a value"),
-    "runs.csv": ("run_id,metric\na,b\n", "line 1: found no column block, expected one"),
+    "runs.csv": ("run_id,attempt,metric\na,1,b\n", "line 1: found no column block, expected one"),
 }  # fmt: skip
-RUN = "run_id,block,experiment,replicate,metric,value,unit,full_scale_value,full_scale_unit,valid,why_code\n"
 BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for block in ("7", "other-1")}
 
 
@@ -524,7 +526,8 @@ BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for 
 def test_runs_of_no_effort_are_one_line(block, tmp_path):
     path = tmp_path / "tidy" / "runs.csv"
     path.parent.mkdir()
-    path.write_text(f"{RUN}r,{block},put-grid,1,throughput,1,MB/s,,,true,\n")
+    keep(pd.DataFrame([{"run_id": "r", "block": block, "experiment": "put-grid", "valid": True}]), tmp_path)
+    kept.empty_tables(path.parent)
     with pytest.raises(UserError) as raised:
         write_analysis(LOADED, EMULATED, tmp_path, 1)
     assert f"{path}: {BLOCKS[block]}" in str(raised.value)
@@ -533,7 +536,8 @@ def test_runs_of_no_effort_are_one_line(block, tmp_path):
 @pytest.mark.parametrize("name", [*BROKEN, "one k"])
 def test_a_tidy_table_that_cannot_be_read_is_one_line(name, tmp_path, complete):
     (tmp_path / "tidy").mkdir()
-    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    keep(complete, tmp_path)
+    kept.empty_tables(tmp_path / "tidy")
     text, said = BROKEN.get(
         name, (BROKEN["scale.csv"][0].replace(",\n", ",9\n"), "rung: found 9, expected one from 0 to ")
     )

@@ -396,16 +396,17 @@ def test_files_that_nothing_here_can_read(project, whole, tmp_path, capsys, name
     assert f": {PAPER}/{file}: " in found and said in found
 
 
+FLOORS = b"block,floor,workload,job,number,attempt,time,seconds,wire_bytes,outside,valid,why_invalid\n"
 BAD_TABLES = {
-    "no rung": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,\n",
+    "no rung": ("scale.csv", b"experiment,testbed,kind,k,data_fraction,rung\nx,here,emulated,30,0.1,\n",
                 "line 2: rung: found an empty cell, expected a value"),
-    "a rung of words": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,low\n",
+    "a rung of words": ("scale.csv", b"experiment,testbed,kind,k,data_fraction,rung\nx,here,emulated,30,0.1,low\n",
                         'line 2: rung: found "low", expected a whole number'),
     "no cell": ("left.csv", b"run_id,experiment,reason\na,b,c\n", "line 1: found no column cell, expected one"),
-    "no reason": ("unavailable.csv", b"run_id\na\n", "line 1: found no column reason, expected one"),
-    "seconds of words": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,soon,true\n",
+    "no reason": ("unavailable.csv", b"run_id,experiment,cell\na,b,c\n", "line 1: found no column reason"),
+    "seconds of words": ("floors.csv", FLOORS + b"b,f,w,j,1,1,0,soon,,,true,\n",
                          'line 2: seconds: found "soon", expected a number'),
-    "neither true nor false": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,2,perhaps\n",
+    "neither true nor false": ("floors.csv", FLOORS + b"b,f,w,j,1,1,0,2,,,perhaps,\n",
                                'line 2: valid: found "perhaps", expected true or false'),
 }  # fmt: skip
 
