@@ -170,7 +170,7 @@ def _last_codes(folder: Path, run_id: str) -> list[str]:
 
 
 def read_overheads(block: Path) -> list[RunRecord]:
-    """Records of all overhead runs of a block in the order of their making, valid or not; empty for old results."""
+    """Records of all overhead runs of a block in the order of their making, valid or not."""
     found = sorted(block.glob("floors/*/run.json"))
     return [json.loads(path.read_text()) for path in found if not path.parent.name.startswith(PART)]
 

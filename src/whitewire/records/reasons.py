@@ -110,7 +110,7 @@ def short(codes: Iterable[str]) -> bool:
 
 def disturbed_by(record: RunRecord) -> list[Reason]:
     """Reasons for the disturbances that were observed during an attempt."""
-    return [Reason("disturbed", {"why": why}) for why in record.get("disturbed", [])]
+    return [Reason("disturbed", {"why": why}) for why in record["disturbed"]]
 
 
 def validity(found: Iterable[Reason]) -> RunRecord:

@@ -145,8 +145,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "merge_end": "seconds since the job's submission; empty for maps",
         "memory_gib": "memory in GiB (2^30 bytes)",
         "wire_bytes": "bytes into all workers over their links in that overhead run, of all its jobs together",
-        "outside": "processors that other programs used meanwhile; empty where no machine is shared, and in "
-            "old results",
+        "outside": "processors that other programs used meanwhile; empty where no machine is shared",
         "expected": "what the value should be; empty where nothing says it",
         "error": "value ÷ expected − 1",
         "data_fraction": "share of the full-scale file that a run writes",

@@ -209,7 +209,7 @@ def _with_overheads(known: Mapping[tuple[str, str], Mapping[str, float]], runs: 
     """Runs with the medians of overhead runs, which are by block and key."""
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
-        if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
+        if record["floor"] and (medians := known.get((record["block"], record["floor"]))):
             own = {name: value for name, value in medians.items() if name != "wire"}
             found.append((folder, {**record, "floors": own, "floor_wire": medians["wire"]}))
         else:

@@ -115,6 +115,7 @@ def record(seconds, wire=1000, start=100.0, dropped=0):
     return {
         "start": start, "end": start + seconds, "workers": ["a"], "links_before": links,
         "links_after": {"a": {"ingress": wire, "egress": 0}}, "tcp_retransmits": 0, "queue_drops": dropped,
+        "asked": {}, "fabric": {"mtu": 0}, "disturbed": [],
         "jobs": [{"name": "terasort", "submit": start, "end": start + seconds}], "workload": "terasort",
     }  # fmt: skip
 

@@ -290,7 +290,7 @@ def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
 def test_a_failed_attempt_has_its_row_alone(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
-    failed |= {"attempt": 1, "valid": False, "why_invalid": "DataNode ended", "why_codes": ["failed"]}
+    failed |= {"floor": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended", "why_codes": ["failed"]}
     target = Journal(block).write(run.name, failed, {}, valid=False)
     found = checked.read_block(block, [row_of("run")])
     assert (len(found.runs), found.faults) == (2, [])

@@ -56,7 +56,9 @@ def results(tmp_path):
     }
     (failed / "run.json").write_text(
         json.dumps(
-            lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended", "why_codes": ["failed"]}
+            lost
+            | {"floor": "", "attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"}
+            | {"why_codes": ["failed"]}
         )
     )
     kept.rewritten(failed)
@@ -348,7 +350,7 @@ def test_overheads_are_a_table_of_their_own(results):
     assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
 
 
-def test_runs_get_the_median_of_all_valid_overheads_and_old_ones_keep_their_own(tmp_path):
+def test_runs_get_the_median_of_all_valid_overheads(tmp_path):
     keep_overheads(
         tmp_path / RECORD["block"],
         [
@@ -359,14 +361,14 @@ def test_runs_get_the_median_of_all_valid_overheads_and_old_ones_keep_their_own(
         ],
     )
     own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
-    named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
-    given = [(tmp_path, record) for record in (named, unknown, old)]
+    named, unknown, none = (own | {"floor": floor} for floor in ("sort hdfs 4", "sort hdfs 8", ""))
+    given = [(tmp_path, record) for record in (named, unknown, none)]
     first, *others = [
         record for _, record in _with_all_overheads({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
     ]
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
-    assert others == [unknown, old]
+    assert others == [unknown, none]
 
 
 def without(record, *keys):

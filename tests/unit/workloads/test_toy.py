@@ -123,7 +123,8 @@ def record(**changes):
         "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "matches": 3, "workers": ["a", "b"],
         "floors": {"grep": 8.0}, "jobs": [{"name": "grep", "submit": 100.0, "end": 120.0}], "cpu": "limit",
         "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
-        "fabric": {"rate": 100.0},
+        "fabric": {"rate": 100.0, "burst": 0, "mtu": 0, "racks": 0, "unlike": {}}, "floor": "", "asked": {},
+        "evidence": {}, "clock": {"stepped": 0.0, "slept": 0.0}, "disturbed": [],
     } | changes  # fmt: skip
 
 
