@@ -25,7 +25,6 @@ from whitewire.measure.engine import Work
 from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.paths import HOME
 from whitewire.records import links as records
-from whitewire.records import manifest
 from whitewire.records.links import (
     DRIVES_FILE,
     LINKS_RECORD,
@@ -380,25 +379,6 @@ def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
         assert hosts[-1].asked == [] and (folder / "network.json").read_text() == before
         survey.finish(folder)
         assert not links_faults(folder)
-
-
-def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_again(tmp_path, monkeypatch):
-    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
-        survey.survey("lab", tmp_path, "quick")
-        folder = tmp_path / "links"
-        old = json.loads((folder / LINKS_RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
-        for part in PARTS:
-            (folder / records.part_file(part)).unlink()
-        manifest.close_record(folder, LINKS_RECORD, old, files_of_links(folder))
-        assert read_links(folder) == old
-        for part in PARTS:
-            survey.survey("lab", tmp_path, "quick", parts=[part])
-            assert read_links(folder) == old
-        (folder / LINKS_RECORD).unlink()
-        survey.finish(folder)
-        assert [each.entered for each in hosts] == [1, 0, 0, 0]
-    assert read_links(folder)["left_out"] == old["left_out"]
-    assert read_links(folder)["seconds"] == old["seconds"]
 
 
 def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
