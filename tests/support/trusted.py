@@ -125,7 +125,7 @@ def made(results: Path, groups: int = 1) -> Path:
         units = {"links": ROUNDS, "ratio": groups, "load": REPETITIONS}.get(name, 1)
         papers = [TWO_K] if name in ("scales", "lanes") else []
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
-               "description": started.description}  # fmt: skip
+               "description": started.description, "begun": 0.0}  # fmt: skip
         (folder / name / PART_RECORD).write_text(json.dumps(own))
     started.work.left.clear()
     started._finish()
