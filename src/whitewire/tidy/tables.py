@@ -425,20 +425,16 @@ def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignR
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:
-    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began.
-
-    A block without asked.json has one row per claim, without digest.
-    """
+    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began."""
     noted = {name: asked_of_block(raw / name) for name in read}
     judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
         begun = [
             (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
         ]
-        entries = list(asked.since(noted[name])) or [(claim["id"], "", "") for claim in paper.claims]
         alone = asked.alone(noted[name])
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
-        for claim, digest, since in entries:
+        for claim, digest, since in asked.since(noted[name]):
             row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
             row |= {BY_ITSELF: flag(claim in alone)} if alone else {}
