@@ -53,7 +53,7 @@ T = TypeVar("T")
 BUNDLE_FILE, TESTBED_FILE = "results.json", "testbed.yaml"
 DESIGN, _RUNS = "design.csv", "runs.csv"
 FORMAT = 1
-"""Format of the bundles that this version makes; it reads this and earlier ones."""
+"""Format of the bundles that this version makes and reads."""
 BUNDLE_TABLES = "tables"
 VERDICTS_FILE = "verdicts.csv"
 JUDGED_TABLES: Mapping[str, tuple[str, ...]] = {VERDICTS_FILE: JUDGED_COLUMNS, "estimates.csv": comparison.ESTIMATED}

@@ -86,6 +86,8 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
 """Tables of a testbed's links. The table that a paper has too is without its column `block`."""
+_REMEDY = "remove it, and it is measured again; or, if another version of Whitewire wrote it, take that version"
+"""For raw results that cannot be read."""
 
 
 def tidy_paper(paper: str, results: Path) -> None:
@@ -99,7 +101,7 @@ def tidy_paper(paper: str, results: Path) -> None:
         levels_of(loaded, row)  # a design of an earlier paper is reported
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
-        raise Faults(faults)
+        raise Faults([f"{fault}; {_REMEDY}" for fault in faults])
     settled = loaded.on(_candidate(read, loaded, results / "raw"))
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])

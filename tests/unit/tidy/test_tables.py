@@ -448,12 +448,12 @@ def test_what_a_record_says_it_was_asked_makes_rows_or_is_one_line_whatever_it_i
     folder = RUNS / workload
     record = json.loads((folder / "run.json").read_text())
     lines = []
-    for key in [*record.get("asked", {}), "k"]:
+    for key in [*record["asked"], "k"]:
         for wrong in (None, [], {}, "text", -1):
-            other = record | {"asked": record.get("asked", {}) | {key: wrong}}
+            other = record | {"asked": record["asked"] | {key: wrong}}
             try:
                 list(_of_each([(folder, other)], _treatments))
             except UserError as error:
                 lines.append(str(error))
     assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in lines)
-    assert lines or not record.get("asked")
+    assert lines or not record["asked"]
