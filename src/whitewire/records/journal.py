@@ -166,7 +166,10 @@ def not_made(folder: Path, record: BlockRecord) -> Counter[Reason]:
 def _last_codes(folder: Path, run_id: str) -> list[str]:
     """Codes of the reasons why the last attempt at a run that was given up is invalid."""
     made = sorted(folder.glob(f"invalid/{run_id}.*/run.json"), key=lambda path: int(path.parent.suffix[1:]))
-    return json.loads(made[-1].read_text())["why_codes"] if made else []
+    if not made:
+        return []
+    record: RunRecord = json.loads(made[-1].read_text())
+    return record["why_codes"]
 
 
 def read_overheads(block: Path) -> list[RunRecord]:

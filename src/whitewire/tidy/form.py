@@ -132,12 +132,6 @@ def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] |
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=missing, low_memory=False)
 
 
-def texts(table: pd.DataFrame, column: str) -> list[str]:
-    """Cells of a column of text; empty where it has none, and in a table without the column."""
-    found = table[column] if column in table else [None] * len(table)
-    return ["" if pd.isna(cell) else str(cell) for cell in found]
-
-
 def short_of_processors(table: pd.DataFrame) -> list[bool]:
     """Whether the attempt of each row of runs.csv lacked processors."""
-    return [reasons.short(codes.split()) for codes in texts(table, "why_code")]
+    return [reasons.short([] if pd.isna(codes) else codes.split()) for codes in table["why_code"]]
