@@ -36,7 +36,6 @@ from whitewire.measure.load import burning
 from whitewire.paths import HOME
 from whitewire.records.checked import block_record
 from whitewire.records.journal import read_runs
-from whitewire.records.reasons import codes_of
 from whitewire.records.run import RunRecord
 from whitewire.report import ending
 from whitewire.report.comparison import load_results
@@ -84,7 +83,7 @@ def clone(tree: Path) -> None:
 
 def kinds(lost: Iterable[RunRecord]) -> str:
     """Why runs were thrown away, with how many of each kind, by the code of the first reason."""
-    counted = Counter(codes_of(run)[0] for run in lost)
+    counted = Counter(run["why_codes"][0] for run in lost)
     return ", ".join(f"{count} {code}" for code, count in counted.most_common())
 
 

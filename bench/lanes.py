@@ -40,7 +40,6 @@ from whitewire.measure.block import Block
 from whitewire.measure.block_plan import BlockPlan
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.journal import read_overheads, read_runs
-from whitewire.records.reasons import codes_of
 from whitewire.text import canonical
 
 RUNS = 10
@@ -99,7 +98,7 @@ def invalid(folder: Path) -> Counter[str]:
     """Attempts that do not count, by the rule that they broke."""
     blocks = folder.glob(f"*/{synthetic.BLOCK}")
     runs = [record for block in blocks for _, record in read_runs(block.parent, [block.name])]
-    return Counter(" ".join(codes_of(record)) for record in runs if not record["valid"])
+    return Counter(" ".join(record["why_codes"]) for record in runs if not record["valid"])
 
 
 def kind_of(cell: str) -> str:

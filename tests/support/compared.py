@@ -1,13 +1,16 @@
 """Small made-up result folders of two sites, as the analysis stage and the runner would have left them."""
 
 import json
+import math
 
 import pandas as pd
+
+from whitewire import statistics
 
 CLAIM = {
     "statement": "Faster links load faster", "kind": "ratio", "route": "measured", "unit": "1", "n": 10,
     "relation": "within", "expected": 4.0, "expected_low": 3.5, "expected_high": 4.5, "verdict": "reproduced",
-    "control_failed": "",
+    "asked": "before", "control_failed": "",
 }  # fmt: skip
 HOSTS = [{"name": "nn", "role": "namenode", "address": "10.0.0.1"},
          {"name": "w1", "role": "datanode", "address": "10.0.0.2"},
@@ -22,8 +25,10 @@ ENVIRONMENT = {
 
 
 def claim(name, estimate=None, low=None, high=None, **more):
-    """One row of verdicts.csv."""
-    return {"claim": name, "estimate": estimate, "low": low, "high": high} | CLAIM | more
+    """One row of verdicts.csv; its error is that of a normal interval."""
+    positive = low is not None and high is not None and low > 0
+    error = math.log(high / low) / (2 * statistics.normal(0.95)) if positive else None
+    return {"claim": name, "estimate": estimate, "low": low, "high": high, "error": error} | CLAIM | more
 
 
 def cell(metric, median, low=None, high=None, fabric="10gbe", **more):
@@ -37,13 +42,14 @@ def cell(metric, median, low=None, high=None, fabric="10gbe", **more):
 def run(fabric="10gbe", clients=3, block="quick-1", replicate=1):
     """One row of design.csv."""
     return {
-        "run_id": f"{fabric}-{clients}-{replicate}", "block": block, "order": 1, "experiment": "put-grid",
-        "workload": "hdfs_put", "replicate": replicate, "fabric": fabric, "clients": clients, "seed": 7,
+        "run_id": f"{fabric}-{clients}-{replicate}", "block": block, "effort": block.rpartition("-")[0], "order": 1,
+        "experiment": "put-grid", "workload": "hdfs_put", "replicate": replicate, "fabric": fabric, "clients": clients,
+        "seed": 7,
     }  # fmt: skip
 
 
 DESIGN = (run(),)
-SCALE = {"experiment": "put-grid", "testbed": "site", "kind": "ssh", "k": 1, "data_fraction": 1}
+SCALE = {"experiment": "put-grid", "testbed": "site", "kind": "ssh", "k": 1, "data_fraction": 1, "rung": 0}
 
 
 def write(folder, paper="made-up-2026", claims=(), cells=(), environment=ENVIRONMENT, design=DESIGN, scale=(SCALE,)):

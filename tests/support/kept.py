@@ -7,6 +7,7 @@ import gzip
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from whitewire.analysis.analyse import write_analysis
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import read_testbed
 from whitewire.design.rows import levels_of, make_design, write_csv
+from whitewire.records.journal import files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
 from whitewire.tidy import columns, tables
 
@@ -106,10 +108,16 @@ def unmeasured(name: str, results: Path) -> Path:
     own = results / name
     write_csv(make_design(paper, testbed, "quick", 7), paper, own / "design.csv")
     (own / "tidy").mkdir()
-    for table, names in {"runs.csv": columns.of_runs(paper.factors), **tables.TABLES}.items():
-        atomic.write(own / "tidy" / table, tables.as_csv(names, [], table))
+    empty_tables(own / "tidy", paper.factors)
     write_analysis(paper, testbed, own, 7)
     return own
+
+
+def empty_tables(tidy: Path, factors: Sequence[str] = ()) -> None:
+    """Write the tables of tidy/ that are not there, without a row; `factors`: columns of runs.csv."""
+    for table, names in {"runs.csv": columns.of_runs(factors), **tables.TABLES}.items():
+        if not (tidy / table).exists():
+            atomic.write(tidy / table, tables.as_csv(names, [], table))
 
 
 def links(results: Path) -> Path:
@@ -126,3 +134,12 @@ def rewritten(folder: Path) -> None:
     """Write a folder's manifest anew, as it is now."""
     paths = [path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST_FILE]
     (folder / MANIFEST_FILE).write_text(json.dumps(manifest_of_folder(folder, paths)))
+
+
+def blocks_rewritten(folder: Path) -> None:
+    """Write the manifests of all runs and finished blocks below a folder anew, as they are now."""
+    for run in folder.rglob("run.json"):
+        rewritten(run.parent)
+    for record in folder.rglob("block.json"):
+        listed = manifest_of_folder(record.parent, [*files_of_block(record.parent), record])
+        (record.parent / MANIFEST_FILE).write_text(json.dumps(listed))

@@ -75,7 +75,13 @@ def runs(loaded: Paper, effort: str = "quick", rate=as_printed, spread: float = 
             rows.append(
                 base
                 | {"metric": metric, "value": value, "unit": unit}
-                | {"full_scale_value": full, "full_scale_unit": full_unit, "valid": True, "why_invalid": ""}
+                | {
+                    "full_scale_value": full,
+                    "full_scale_unit": full_unit,
+                    "valid": True,
+                    "why_invalid": "",
+                    "why_code": "",
+                }
             )
     return pd.DataFrame(rows)
 
@@ -90,4 +96,4 @@ def same_of(loaded: Paper, design: pd.DataFrame) -> pd.DataFrame:
     units = pd.DataFrame({"metric": metrics, "unit": [unit_of(each) for each in metrics]})
     rows = design.merge(units, how="cross")
     rows["value"] = rows["full_scale_value"] = np.exp(rng.normal(0, 0.01, len(rows)))
-    return rows.assign(full_scale_unit=rows["unit"], valid=True, why_invalid="")
+    return rows.assign(full_scale_unit=rows["unit"], valid=True, why_invalid="", why_code="")

@@ -22,7 +22,7 @@ def links_record(**plan: Any) -> dict[str, Any]:
 
 def trust_record(**other: Any) -> dict[str, Any]:
     """trust.json with two parts."""
-    part = {"units": 1, "unit": "round", "seconds": 1.0, "papers": [], "description": "d"}
+    part = {"units": 1, "planned": 1, "unit": "round", "seconds": 1.0, "papers": [], "description": "d", "begun": 0.0}
     parts = [part | {"part": name} for name in ("links", "ratio")]
     record = {"testbed": "emulated", "description": "d", "parts": parts,
               "left_out": [], "begun": 1.7e9, "seconds": 100.0, "bound": 0.01, "reach": 1200.0, "commit": "c",

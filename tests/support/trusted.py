@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tests.support import quick_yaml
+from tests.support import blocks, quick_yaml
 from tests.support.blocks import BLOCK
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper
@@ -69,8 +69,8 @@ def block(folder: Path, of: Paper, rows: Sequence[DesignRow], loads: Mapping[str
         moved = _later(samples, start - template["start"])
         if row["run_id"] not in left:
             journal.write(row["run_id"], record, {"samples.csv": moved}, valid=True)
-    ended = BLOCK | {"block": folder.name, "runs": [row["run_id"] for row in rows],
-                     "left": dict.fromkeys(left, "the budget ended")}  # fmt: skip
+    ended = BLOCK | {"block": folder.name, "runs": [row["run_id"] for row in rows]}
+    ended |= blocks.left(dict.fromkeys(left, "the budget ended"))
     journal.finish(cast(BlockRecord, ended))
 
 
@@ -125,7 +125,7 @@ def made(results: Path, groups: int = 1) -> Path:
         units = {"links": ROUNDS, "ratio": groups, "load": REPETITIONS}.get(name, 1)
         papers = [TWO_K] if name in ("scales", "lanes") else []
         own = {"part": name, "units": units, "planned": units, "unit": "unit", "seconds": 1.0, "papers": papers,
-               "description": started.description}  # fmt: skip
+               "description": started.description, "begun": 0.0}  # fmt: skip
         (folder / name / PART_RECORD).write_text(json.dumps(own))
     started.work.left.clear()
     started._finish()

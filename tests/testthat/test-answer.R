@@ -113,9 +113,6 @@ test_that("an open claim says what would decide it", {
   reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3.27 to 4.43; more bytes a run are needed"
   bytes <- "[too wide to say]{.badge .inconclusive}; more bytes a run are needed."
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = reason, further_readings = "other 4"), bytes, fixed = TRUE)
-  old <- paste0(reason, ". Further readings: other 4")
-  expect_match(answer("inconclusive", 3.9, 3, 5, reason = old), bytes, fixed = TRUE)
-  expect_no_match(answer("inconclusive", 3.9, 3, 5, reason = old), "other 4")
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = "3.9 (3 to 5; 3 runs)"), "no number of runs would decide.",
                fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1, minutes = 2, claim_command = "make claim"), paste(

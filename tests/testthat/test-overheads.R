@@ -22,7 +22,7 @@ test_that("a kind of job has one row over all clusters, and each of its jobs", {
   expect_equal(rows[["Share of the time"]], c("50 %", "80 %", "10 %"))
 })
 
-test_that("old results have no table", {
+test_that("without overhead runs there is no table", {
   kept <<- kept[0, ]
   expect_false(has_overheads())
   expect_equal(nrow(overhead_rows()), 0)

@@ -81,7 +81,7 @@ test_that("attempts are separate from runs, and runs that count from those that 
 
 test_that("runs that were not made are listed with their reasons", {
   left <- data.frame(reason = c("decided after 3 runs of each cell", "decided after 4 runs of each cell",
-                                "the budget ended"), why_code = c("decided", NA, "budget_ended"))
+                                "the budget ended"), why_code = c("decided", "decided", "budget_ended"))
   read_stage <<- function(...) left
   expect_match(left_sentence(), paste("2 were not made because no open claim needed them any more and 1 was not made",
                                       "because the budget ended"), fixed = TRUE)

@@ -56,7 +56,7 @@ check_cell <- function(experiment, metric, where = list()) {
   for (factor in names(where)) check_levels(asked, paper$experiments, factor, where[[factor]])
 }
 
-# What older results have besides.
+# What runs have besides, such as metrics of processors, which no claim may use.
 measured_metrics <- function(experiment) {
   runs <- read_runs()
   unique(as.character(runs$metric[runs$experiment %in% experiment]))

@@ -1,15 +1,14 @@
 # RDMA between two hosts, measured by perftest.
 
-rdma_columns <- c("block", "fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
+rdma_columns <- c("fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
                   "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")
 
 # One row a measured value; one with an empty metric and a reason for what gave none.
-read_rdma <- function(paper = paper_id()) {
-  table <- read_stage("tidy", "rdma.csv", rdma_columns, paper)
+read_rdma <- function() {
+  table <- read_stage("tidy", "rdma.csv", rdma_columns, "testbed")
   for (column in c("message_bytes", "iterations", "value", "limit")) table[[column]] <- as_value(table[[column]])
   for (column in c("test", "metric", "why", "why_code")) table[[column]] <- as.character(table[[column]])
-  old <- startsWith(table$why, "no RDMA device") # a table without codes
-  table$no_device <- ifelse(is.na(table$why_code), old %in% TRUE, table$why_code == "no_rdma_device")
+  table$no_device <- table$why_code %in% "no_rdma_device"
   table$operation <- factor(sub("^ib_([a-z]+)_.*$", "\\1", table$test), names(rdma_colours))
   table$pair <- sprintf("%s to %s, %s over %s", table$source, table$destination, fabric_name(table$fabric),
                         table$transport)
@@ -31,7 +30,7 @@ rdma_curve_pairs <- function() length(unique(rdma_curves(rdma_values("bandwidth_
 
 rdma_measured <- function() nrow(rdma_values()) > 0
 
-# Medians over blocks: one row a pair, operation, message size and metric.
+# Medians: one row a pair, operation, message size and metric.
 rdma_medians <- function(metrics) {
   values <- rdma_values(metrics)
   if (nrow(values) == 0) {

@@ -27,11 +27,6 @@ read_verdicts <- function(paper = paper_id()) {
     "runs_needed", "minutes", "chance")) {
     table[[column]] <- as_value(table[[column]])
   }
-  if (!"further_readings" %in% names(table)) { # an old table, whose reasons end with them
-    parts <- strsplit(as.character(table$reason), "[.;]? *Further readings: *")
-    table$reason <- vapply(parts, function(part) c(part, "")[1], "")
-    table$further_readings <- vapply(parts, function(part) c(part, "", "")[2], "")
-  }
   table
 }
 
@@ -158,10 +153,9 @@ read_inverse <- function(paper = paper_id()) {
   table
 }
 
-# Runs that were planned and not made. Older tables have no code, and only the reason shows that a claim was decided.
+# Runs that were planned and not made.
 read_left <- function() {
   left <- read_stage("tidy", "left.csv", c("run_id", "experiment", "cell", "reason", "why_code"))
-  old <- startsWith(as.character(left$reason), "decided")
-  left$decided <- ifelse(is.na(left$why_code), old, left$why_code %in% "decided")
+  left$decided <- left$why_code %in% "decided"
   left
 }

@@ -66,7 +66,7 @@ tests_per_gb <- function(experiment) {
   if (is_emulated(experiment)) {
     return(per_gb_rows("", "", "", "", numeric()))
   }
-  ports <- on_network_of(read_rdma("testbed"), experiment)
+  ports <- on_network_of(read_rdma(), experiment)
   ports <- ports[ports$test %in% "ib_write_bw" & ports$metric %in% "bandwidth_average" & !is.na(ports$value), ]
   ports <- utils::head(ports[order(-ports$value), ], 1)
   tests <- best_of_streams(on_network_of(read_transports(), experiment))

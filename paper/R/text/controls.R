@@ -4,7 +4,7 @@ outcome_levels <- c("held", "failed", "open")
 
 has_controls <- function(paper = paper_id()) nrow(read_controls(paper)) > 0
 
-# Results may be older than controls.
+# A paper that is not analysed yet has no table.
 controls_sought <- function(paper = paper_id()) {
   file.exists(file.path(results_dir(), paper, "analysis", "controls.csv"))
 }

@@ -45,7 +45,7 @@ tests_missing <- function(experiment) {
     return("perftest and iperf3, because links here are slower than at full scale")
   }
   first <- function(why) safe(unique(why[!is.na(why) & why != ""])[1])
-  ports <- on_network_of(read_rdma("testbed"), experiment)
+  ports <- on_network_of(read_rdma(), experiment)
   tests <- on_network_of(read_transports(), experiment)
   by_make <- "`make testbed` measures it"
   found <- if (any(ports$metric %in% "bandwidth_average" & !is.na(ports$value))) {

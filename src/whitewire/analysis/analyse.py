@@ -36,7 +36,7 @@ from whitewire.description.paper import Paper, cells_of, hardware_of
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.drive import Drive
 from whitewire.design.durations import model_cell
-from whitewire.design.rows import by_cell, cells_of_rows, effort_of, read_csv
+from whitewire.design.rows import effort_of
 from whitewire.errors import Faults, UserError
 from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, CellId, cell_ids, level_text
@@ -45,7 +45,7 @@ from whitewire.models.maxmin import PutCell
 from whitewire.paths import asked_testbed, shown, start_command
 from whitewire.records.checked import table_faults
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
-from whitewire.records.reasons import FAILED, OTHERS, Reason, recorded_reason
+from whitewire.records.reasons import FAILED, OTHERS, Reason
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
 from whitewire.tidy import form
@@ -371,7 +371,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reaso
     if left is None:
         return Counter()
     own = cell_ids(cells)
-    why = map(recorded_reason, left["reason"], form.texts(left, "why_code"))
+    why = (Reason(code, said=said) for code, said in zip(left["why_code"], left["reason"], strict=True))
     rows = zip(left["experiment"], left["cell"], why, strict=True)
     return Counter(why for name, cell, why in rows if (name, cell) in own and why.kind.again)
 
@@ -379,7 +379,7 @@ def _not_made(cells: Sequence[Cell], left: pd.DataFrame | None) -> Counter[Reaso
 def _lacked(runs: Runs, cells: Sequence[Cell], left: pd.DataFrame | None) -> int:
     """How many runs of some cells were given up because the last attempt lacked processors."""
     bad = runs.invalid
-    if bad.empty or not cells or not {"run_id", "why_invalid"} <= {*bad}:
+    if bad.empty or not cells or not {"run_id", "why_code"} <= {*bad}:
         return 0
     own = bad[np.logical_or.reduce([(bad["experiment"] == name) & at(bad, levels) for name, levels in cells])]
     counted = {*runs.table.loc[runs.table["valid"], "run_id"], *(() if left is None else left["run_id"])}
@@ -494,10 +494,10 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
     table = _read(tidy / "runs.csv", dict.fromkeys(("run_id", "block", *paper.factors), str))
     status, fabrics = status_on(testbed), testbed["fabrics"]
     paper = paper.on(_candidate(paper, tidy / "scale.csv"))
-    overheads = _read_if_there(tidy / "floors.csv", {"job": str})
-    left = _read_if_there(tidy / "left.csv")
+    overheads, left = _read(tidy / "floors.csv", {"job": str}), _read(tidy / "left.csv")
     effort = _known_effort(table, paper, tidy / "runs.csv")
-    runs = on_testbed(paper, testbed, effort, table, overheads, _unavailable(paper, results), seed, ended=True)
+    runs = on_testbed(paper, testbed, effort, table, overheads, _unavailable(tidy / "unavailable.csv"), seed,
+                      ended=True)  # fmt: skip
     simulated = model_runs(paper, fabrics)
     short, scaled = None, pd.DataFrame(columns=SIMILITUDE_COLUMNS)
     if effort:
@@ -505,7 +505,7 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
         scaled = similitude_table(paper, testbed, effort)
     judged_controls = controls.judge(paper, runs)
     as_run = None if short is None else Runs(short, paper, seed)
-    asked_table = _read_if_there(tidy / "asked.csv")
+    asked_table = _read(tidy / "asked.csv")
     outlook = partial(prospects.outlook, paper, testbed, effort or asked.effort(asked_table), had=had)
     judged, readings = _verdicts(paper, runs, Runs(simulated, paper, seed), status, as_run, judged_controls, left,
                                  asked.Noted.of(paper, asked_table), outlook)  # fmt: skip
@@ -546,28 +546,18 @@ def _known_effort(table: pd.DataFrame, paper: Paper, path: Path) -> str:
 
 
 def _candidate(paper: Paper, path: Path) -> int:
-    """Index of the scale candidate of the runs; the first where nothing is recorded: in old results, or without any."""
-    scales = _read_if_there(path)
-    found = int(scales["rung"].iloc[0]) if scales is not None and "rung" in scales and len(scales) else 0
+    """Index of the scale candidate of the runs; the first without any."""
+    scales = _read(path)
+    found = int(scales["rung"].iloc[0]) if len(scales) else 0
     if why := candidate_fault(found, paper.candidate_count):
         raise UserError(f"{shown(path)}: {why}; {_AGAIN}")
     return found
 
 
-def _unavailable(paper: Paper, results: Path) -> dict[CellId, str]:
-    """Why this machine cannot make a cell; of an old table, which has no cells, by the design."""
-    table = _read_if_there(results / "tidy" / "unavailable.csv")
-    if table is None or table.empty:
-        return {}
-    if "cell" in table:
-        return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
-    why = dict(zip(table["run_id"], table["reason"], strict=True))
-    return by_cell(cells_of_rows(paper, read_csv(results / "design.csv")), why)
-
-
-def _read_if_there(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame | None:
-    """A table that old results lack."""
-    return _read(path, types) if path.is_file() else None
+def _unavailable(path: Path) -> dict[CellId, str]:
+    """Why this machine cannot make a cell."""
+    table = _read(path)
+    return dict(zip(zip(table["experiment"], table["cell"], strict=True), table["reason"], strict=True))
 
 
 def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:

@@ -161,9 +161,9 @@ def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged
         row = known.get(claim["id"])
         if row is not None and row["verdict"] != claims.INCONCLUSIVE:
             continue
-        if row is not None and _positive(row.get("minutes")):
+        if row is not None and _positive(row["minutes"]):
             minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
-            command = f": {command}" if pd.notna(command := row.get("claim_command")) else ""
+            command = f": {command}" if pd.notna(command := row["claim_command"]) else ""
             yield f"  {claim['id']}: about {minutes} min to a verdict{said}{command}"
         elif row is None:
             took = _START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)

@@ -42,7 +42,6 @@ from whitewire.records.trust import (
     LOADS_FILE,
     TRUST_TABLES,
     TrustPart,
-    planned_units,
     read_trust,
     remedy_of_damage,
 )
@@ -226,7 +225,7 @@ class _Found:
     def _pairs(self) -> Iterator[Read]:
         """Blocks with one link under two names, if they were measured."""
         for described, own in self._papers(records.SAME):
-            paper = synthetic.same(described, planned_units(own))
+            paper = synthetic.same(described, own["planned"])
             rows = synthetic.of_controls(paper, self.testbed)
             yield self._once(paper, rows, self.folder / records.SAME / paper.id / synthetic.BLOCK, own["units"])
 
@@ -272,7 +271,7 @@ class _Found:
         path = self.folder / records.LOAD / LOADS_FILE
         loads: dict[str, float] = load_json(path, dict[str, float])
         paper = self._known(records.LOAD)
-        base = synthetic.of_fastest(paper, self.testbed, planned_units(own))
+        base = synthetic.of_fastest(paper, self.testbed, own["planned"])
         rows, _ = synthetic.loaded(base, sorted({*loads.values()}))
         for run_id in sorted({row["run_id"] for row in rows} ^ {*loads}):
             found = "a run that is none of them" if run_id in loads else "no such run"

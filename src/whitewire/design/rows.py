@@ -64,7 +64,7 @@ def block_names(paper: Paper, effort: str) -> list[str]:
 
 
 def effort_of(block: str) -> str:
-    """The effort of a block by its name, for tables and records without the column `effort`."""
+    """The effort of a block, by its name."""
     return block.rsplit("-", 1)[0]
 
 
@@ -347,11 +347,9 @@ def read_csv(path: Path | str) -> list[DesignRow]:
 
 
 def parse_design(text: str) -> list[DesignRow]:
-    """Rows of a design.csv from its text; see read_csv(). In old files the column `effort` is missing. Raises Torn."""
-    needed = [column for column in DesignRow.__annotations__ if column != "effort"]
-    rows: list[dict[str, Any]] = parse_table(text, needed)
+    """Rows of a design.csv from its text; see read_csv(). Raises Torn."""
+    rows: list[dict[str, Any]] = parse_table(text, DesignRow.__annotations__)
     for number, row in enumerate(rows, start=2):
-        row.setdefault("effort", effort_of(row["block"]))
         for column in ("order", "replicate", "seed"):
             row[column] = _whole_number(row[column], number, column)
         if empty := next((column for column in ("run_id", "block", "effort") if not row[column]), ""):

@@ -84,7 +84,7 @@ class Factor:
 
     def _must_report(self, record: RunRecord) -> bool:
         """Whether the value must be reported and exact: always, except on real links, which have no shaper's burst."""
-        return not self.real_links or bool(record["fabric"].get("burst"))
+        return not self.real_links or bool(record["fabric"]["burst"])
 
     def _same(self, asked: Value, seen: Value, record: RunRecord) -> bool:
         if isinstance(asked, Mapping | str):

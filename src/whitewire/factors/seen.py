@@ -36,14 +36,14 @@ def _links(record: RunRecord, key: str) -> list[Any]:
 
 def _alike(record: RunRecord) -> list[Link]:
     """All links that should have the fabric's rate."""
-    unlike = record["fabric"].get("unlike", {})
+    unlike = record["fabric"]["unlike"]
     return [link for host, link in record["evidence"].get("links", {}).items() if host not in unlike]
 
 
 def racks_asked(record: RunRecord) -> dict[str, Any] | None:
     """Number of racks and the uplinks' rate; None on a network without racks."""
     fabric = record["fabric"]
-    count = fabric.get("racks")
+    count = fabric["racks"]
     return {"racks": count, "uplink": _megabits(fabric["uplink"])} if count else None
 
 
@@ -83,7 +83,7 @@ def link_rate(record: RunRecord) -> float | None:
     """
     links, asked = _alike(record), record["fabric"]["rate"]
     rates = [link[way] for link in links for way in ("rate", "rate_in") if way in link]
-    if record["fabric"].get("burst"):
+    if record["fabric"]["burst"]:
         return _farthest(rates, asked)
     slowest = min(rates, default=None)
     known = all("rate" in link for link in links) or (slowest is not None and slowest < asked)

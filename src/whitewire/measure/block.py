@@ -185,7 +185,7 @@ class Block:
             raise Faults([*found.faults, "remove the folders that are damaged, and their runs are measured again"])
         raw, designed = self.journal.folder.parent, {row["run_id"] for row in self.rows}
         runs = [each for each in found.runs if each[1]["run_id"] in designed]
-        others = {record.get("rung", 0) for path in raw.glob("*/block.json")
+        others = {record["rung"] for path in raw.glob("*/block.json")
                   if effort_of(path.parent.name) == self.effort and (record := block_record(path))}  # fmt: skip
         self.candidates.go_on(lambda on: others <= {on.candidate} and not of_another_k(on, self.config, runs))
         if faults := of_another_k(self.paper, self.config, runs):

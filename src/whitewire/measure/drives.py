@@ -48,7 +48,7 @@ _LEAST_BYTES = 2 * MIB
 FLUSH_RATE = 10**6
 """Rate of the slowest drive, bytes/s, which bounds the wait for a flush of the laid-out file."""
 Curves = dict[str, list[dict[str, Any]]]
-"""Content of drives.json: `rows` of tidy/drives.csv, and a description of each of the `places`."""
+"""Content of drives.json: `rows` of links/tables/drives.csv, and a description of each of the `places`."""
 _FAILURES = (CommandFailed, subprocess.TimeoutExpired, ValueError, OSError)
 """Errors that end the measurement of one place but not of the others (Unreadable is a ValueError)."""
 

@@ -64,7 +64,7 @@ class OverheadRuns:
         there = read_runs(journal.parent, [journal.name])
         kept = [record for _, record in there if record["valid"] and record["run_id"] in designed]
         for key in self.overheads.known:
-            own = [record for record in kept if record.get("floor") == self.overheads.name(key)]
+            own = [record for record in kept if record["floor"] == self.overheads.name(key)]
             for _ in range(self.overheads.further(key)):
                 if not too_wide(self.overheads.known[key], own):
                     break

@@ -20,7 +20,7 @@ from typing import Any
 
 from whitewire import atomic
 from whitewire.measure.engine import LOST, TEST_FAILURES
-from whitewire.records.checked import RDMA_ALL
+from whitewire.records.links import RDMA_COLUMNS
 from whitewire.records.reasons import NO_DEVICE, Reason
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
 from whitewire.tools import Unreadable, perftest
@@ -61,7 +61,7 @@ class NoRdma(Exception):
 
     @property
     def cells(self) -> dict[str, str]:
-        """The reason's cells in a row of RDMA_ALL."""
+        """The reason's cells in a row of RDMA_COLUMNS."""
         return {"why": str(self), "why_code": self.code}
 
 
@@ -155,7 +155,7 @@ def between(source: Host, destination: Host, fabric: str, folder: Path,
             tests: Sequence[str] = perftest.TESTS, sizes: Sequence[int] = MESSAGE_SIZES) -> list[dict]:  # fmt: skip
     """Run every test at every message size, one after the other, between two hosts on the fabric.
 
-    Raw output goes to `folder`/perftest; returns rows of RDMA_ALL. A lack of RDMA is a row too, never an exception.
+    Raw output goes to `folder`/perftest; returns rows of RDMA_COLUMNS. A lack of RDMA is a row too, never an exception.
     """
     base = {"fabric": fabric, "source": source.name, "destination": destination.name}
     try:
@@ -252,8 +252,8 @@ def _transport(port: DevicePort) -> str:
 
 
 def row(base: Mapping[str, Any] | None = None, **cells: Any) -> dict[str, Any]:
-    """A row of RDMA_ALL; what is not given is empty."""
-    return {**dict.fromkeys(RDMA_ALL, ""), **(base or {}), **cells}
+    """A row of RDMA_COLUMNS; what is not given is empty."""
+    return {**dict.fromkeys(RDMA_COLUMNS, ""), **(base or {}), **cells}
 
 
 def _number(value: float) -> str:
@@ -274,7 +274,7 @@ def write_rdma_rows(path: Path, rows: Sequence[Mapping]) -> None:
     """Write rows as a table, whose folder is made if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table = io.StringIO()
-    writer = csv.DictWriter(table, RDMA_ALL, lineterminator="\n")
+    writer = csv.DictWriter(table, RDMA_COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     atomic.write(path, table.getvalue())

@@ -83,7 +83,6 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
             made.work.progress.say(f"{paths.shown(folder / records.PLAN)}: {why}: everything is measured anew")
         if (folder / LINKS_RECORD).exists() and not links_faults(folder):
             made.work.progress.say("nothing to measure: all is measured, and the testbed's file has not changed")
-            _note_parts(folder, parts)
             return
         make(made, parts)
 
@@ -193,22 +192,6 @@ def _remove_damaged(survey: Survey) -> None:
             path.unlink()
         part.unlink(missing_ok=True)
     manifest.open_record(survey.folder, LINKS_RECORD)
-
-
-def _note_parts(folder: Path, parts: Sequence[OfLinks]) -> None:
-    """Add the records of these parts to a survey that was recorded before there were parts."""
-    record, planned = records.read_links_unchecked(folder), records.parts_of(folder)
-    lacking = [part for part in parts if part in planned and not (folder / records.part_file(part)).exists()]
-    for part in lacking:
-        left = [why for why in record["left_out"] if why not in record["plan"]["left_out"]]
-        own: LinksPart = {
-            "left_out": left if part == "network" else [], "begun": record["begun"],
-            "seconds": record["seconds"] if part == "network" else 0.0,
-            "spent": record["spent"] if part == "network" else {},
-        }  # fmt: skip
-        atomic.write(folder / records.part_file(part), atomic.as_json(own))
-    if lacking:
-        manifest.close_record(folder, LINKS_RECORD, record, files_of_links(folder))
 
 
 def finish(folder: Path) -> None:

@@ -27,8 +27,7 @@ class Asked(TypedDict):
     alone: NotRequired[str]
     """The only claim that the start measured, with its controls."""
     ended: NotRequired[str]
-    """Time at which the start finished the block, by which its claims were judged; missing if it was killed, and in old
-    results."""
+    """Time at which the start finished the block, by which its claims were judged; missing if it was killed."""
 
 
 class Ledger(TypedDict):
@@ -43,7 +42,7 @@ def iso_time(seconds: float) -> str:
 
 
 def asked_of_block(block: Path) -> Sequence[Asked]:
-    """Entries of a block's folder, the oldest first; empty for old results. Raises schema.Broken."""
+    """Entries of a block's folder, the oldest first; empty before its first start. Raises schema.Broken."""
     path = block / ASKED_FILE
     found: Ledger = load_json(path, Ledger) if path.exists() else {"asked": []}
     return found["asked"]

@@ -1,8 +1,7 @@
 """Reads results and checks them each time: runs, overhead runs and blocks against their manifests, the records' schema,
 their folders' names and the design.
 
-Old folders have no manifest. Their records are checked against the schema only, and they count as unchecked. Returns
-validated records only.
+Returns validated records only.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
@@ -23,15 +22,10 @@ from whitewire.records import manifest, schema
 from whitewire.records.asked import ASKED_FILE, asked_of_block
 from whitewire.records.journal import KEPT, BlockRecord, files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
-from whitewire.records.reasons import NO_DEVICE, NO_TEST
-from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_FAILED, OF_JOBS, DesignRow, RunRecord
+from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
 from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
 from whitewire.text import quoted
-
-SLACK_S, SLACK_OF_SITES_S = 0.05, 1.0
-"""Seconds by which a run may begin before its first sample or end after its last one; more on sites, whose hosts have
-their own clocks."""
 
 
 class HostSeen(TypedDict):
@@ -87,35 +81,6 @@ class ProbeRow(TypedDict):
     attempt: NotRequired[int]
 
 
-@schema.closed
-class DriveRow(TypedDict):
-    """A row of drives.json; for a failed measurement the metric is `failed`, and there are no numbers."""
-
-    host: str
-    folder: str
-    kind: str
-    mode: str
-    operation: str
-    block_bytes: int | str
-    queue_depth: int | str
-    metric: str
-    value: float | str
-    unit: str
-    problem: str
-
-
-class DriveRows(TypedDict):
-    """Content of drives.json."""
-
-    rows: list[DriveRow]
-
-
-RDMA_COLUMNS = ("fabric", "source", "destination", "metric", "value", "unit")
-"""Required columns of rdma.csv."""
-RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test", "message_bytes",
-            "iterations", "attempt", "metric", "value", "unit", "limit", "why", "why_code")  # fmt: skip
-"""All possible columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including
-headers."""
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -143,16 +108,14 @@ class CheckedBlock:
     finished: BlockRecord | None = None
     """block.json; None if the block is not finished."""
     faults: list[str] = field(default_factory=list)
-    unchecked: int = 0
-    """Number of folders without a manifest."""
 
 
 class Resource(TypedDict):
-    """A table in datapackage.json; in old results without size and digest."""
+    """A table in datapackage.json."""
 
     path: str
-    bytes: NotRequired[int]
-    hash: NotRequired[str]
+    bytes: int
+    hash: str
 
 
 class _Package(TypedDict):
@@ -162,7 +125,7 @@ class _Package(TypedDict):
 
 
 def table_faults(folder: Path) -> list[str] | None:
-    """Faults of the tables that a folder's datapackage.json describes; None if it has no digests."""
+    """Faults of the tables that a folder's datapackage.json describes; None without one."""
     path = folder / PACKAGE
     if not path.exists():
         return None
@@ -170,14 +133,12 @@ def table_faults(folder: Path) -> list[str] | None:
         resources = described_tables(read_bounded(path, schema.MOST_BYTES))
     except Broken as broken:
         return [_said(path, str(broken))]
-    found, known = [], False
+    found = []
     for each in resources:
-        if "bytes" in each and "hash" in each:
-            known = True
-            wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
-            if why := manifest.fault_of(folder, each["path"], wanted):
-                found.append(_said(folder / each["path"], why.replace(MANIFEST_FILE, path.name)))
-    return found if known else None
+        wanted: manifest.Entry = {"bytes": each["bytes"], "sha256": each["hash"].removeprefix("sha256:")}
+        if why := manifest.fault_of(folder, each["path"], wanted):
+            found.append(_said(folder / each["path"], why.replace(MANIFEST_FILE, path.name)))
+    return found
 
 
 def described_tables(package: str) -> list[Resource]:
@@ -223,28 +184,29 @@ def read_block(folder: Path, rows: Sequence[DesignRow] | None = None, measuring:
     return found
 
 
-def of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str], bool]:
-    """(record, faults, whether there is a manifest) for the folder of one run, attempt or overhead run.
+def _of_folder(folder: Path, kind: str) -> tuple[RunRecord | None, list[str]]:
+    """(record, faults) for the folder of one run, attempt or overhead run; the record is None if there are faults.
 
-    `kind` is one of KEPT. The record is None if there are faults.
+    `kind` is one of KEPT.
     """
     if not folder.is_dir():
-        return None, [_said(folder, "found a file, expected a folder")], False
+        return None, [_said(folder, "found a file, expected a folder")]
     listed = manifest_faults(folder)
+    if listed is None:
+        listed = [(folder / MANIFEST_FILE, "found no such file, expected one beside run.json")]
     if listed:
-        return None, [_said(path, why) for path, why in listed], True
+        return None, [_said(path, why) for path, why in listed]
     try:
         record = _record(folder, kind)
     except Broken as broken:
-        return None, [_said(folder / "run.json", str(broken))], listed is not None
-    faults = [_said(folder / name, why) for name, why in _series_faults(folder, record, listed is not None)]
-    return (None if faults else record), faults, listed is not None
+        return None, [_said(folder / "run.json", str(broken))]
+    faults = [_said(folder / name, why) for name, why in _series_faults(folder, record)]
+    return (None if faults else record), faults
 
 
 def _read_kept(folder: Path, kind: str, found: CheckedBlock) -> None:
-    record, faults, listed = of_folder(folder, kind)
+    record, faults = _of_folder(folder, kind)
     found.faults += faults
-    found.unchecked += not listed
     if record is None:
         return
     if record["block"] != folder.parents[1].name:
@@ -259,10 +221,7 @@ def _record(folder: Path, kind: str) -> RunRecord:
     """run.json, which must have all keys of its kind and agree with its folder. Raises Broken."""
     parsed = parse_json(read_bounded(folder / "run.json", schema.MOST_BYTES))
     done = not isinstance(parsed, dict) or "start" in parsed or parsed.get("valid") is True
-    # Old records of failed attempts contain their whole design row, where names of factors may equal other keys.
-    if why := fault_of_value(
-        parsed if done else {name: parsed[name] for name in OF_FAILED if name in parsed}, RunRecord
-    ):
+    if why := fault_of_value(parsed, RunRecord):
         raise Broken(why)
     record: RunRecord = parsed
     needed = [*OF_ANY, *(OF_AN_OVERHEAD if kind == "floors" else OF_A_RUN), *(OF_DONE if done else ())]
@@ -293,46 +252,34 @@ def _record(folder: Path, kind: str) -> RunRecord:
     return record
 
 
-def _series_faults(folder: Path, record: RunRecord, listed: bool) -> Iterator[tuple[str, str]]:
-    """(file, fault) of series that cannot be read or, if no manifest lists them, do not cover the run."""
+def _series_faults(folder: Path, record: RunRecord) -> Iterator[tuple[str, str]]:
+    """(file, fault) of series that are missing or cannot be read."""
     if "start" not in record:
         return
     for name, read in (("samples.csv", read_samples), ("host-cpu.csv", read_host_cpu), ("waited.csv", read_waited)):
         if not (folder / name).exists() and not (record["valid"] and name in _series(record)):
             continue
         try:
-            times = _times(read(read_bounded(folder / name)))
+            read(read_bounded(folder / name))
         except (Broken, Torn) as error:
             yield name, str(error)
-            continue
-        if listed:
-            continue  # the manifest shows that they are unchanged
-        slack = SLACK_OF_SITES_S if record["scale"]["k"] == 1 else SLACK_S
-        for where, lacking in (("begin", times[0] - record["start"]), ("end", record["end"] - times[-1])):
-            if lacking > slack:
-                yield name, f"time: found {lacking:.1f} s without samples at the run's {where}, expected none"
 
 
 def _series(record: RunRecord) -> tuple[str, ...]:
     return ("samples.csv", "host-cpu.csv") if "jobs" in record else ("samples.csv",)
 
 
-def _times(read: Any) -> list[float]:
-    return read[0] if isinstance(read, tuple) else read.time
-
-
 def _read_around(folder: Path, found: CheckedBlock) -> None:
-    """Check the block's environment, probes, curves of drives and RDMA, and asked.json."""
+    """Check the block's environment, probes and asked.json."""
     kinds: tuple[tuple[str, Callable[[Path], object]], ...] = (
         ("environment*.json", lambda path: load_json(path, EnvironmentRecord)), ("probes*/probes.json", probe_rows),
-        ("drives*/drives.json", read_drive_rows), ("probes*/rdma.csv", read_rdma_rows),
         (ASKED_FILE, lambda path: asked_of_block(path.parent)),
     )  # fmt: skip
     for pattern, read in kinds:
         for path in sorted(folder.glob(pattern)):
             try:
                 read(path)
-            except (Broken, Torn) as broken:
+            except Broken as broken:
                 found.faults.append(_said(path, str(broken)))
 
 
@@ -340,28 +287,6 @@ def probe_rows(path: Path) -> list[ProbeRow]:
     """Rows of probes.json. Raises Broken, also for an unknown key."""
     rows: list[ProbeRow] = load_json(path, list[ProbeRow])
     return rows
-
-
-def read_drive_rows(path: Path) -> list[DriveRow]:
-    """Rows of drives.json. Raises Broken, also for an unknown key."""
-    record: DriveRows = load_json(path, DriveRows)
-    return record["rows"]
-
-
-def read_rdma_rows(path: Path, columns: Iterable[str] = RDMA_COLUMNS) -> list[dict[str, str]]:
-    """Rows of rdma.csv, which must have `columns`. Raises Broken or Torn, also for an unknown column."""
-    rows = parse_table(read_bounded(path), columns)
-    within(rows[:1], RDMA_ALL, "line 1: {1}")
-    for row in rows:  # old ones have the sentence alone
-        row.setdefault("why_code", NO_DEVICE if row.get("why", "").startswith(NO_TEST[NO_DEVICE].begins) else "")
-    return rows
-
-
-def within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: str) -> None:
-    """Raise Broken for a key that is not in `columns`; `where`: a format for the row's number and the key."""
-    for number, row in enumerate(rows):
-        if key := next((name for name in row if name not in columns), None):
-            raise Broken(schema.unknown(where.format(number, key), key, columns))
 
 
 def parse_table(
@@ -431,9 +356,11 @@ def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | Non
     if record["block"] != folder.name:
         found.faults.append(_said(path, f"block: found {quoted(record['block'])}, expected {folder.name}"))
         return
+    if not (folder / MANIFEST_FILE).exists():
+        found.faults.append(_said(folder / MANIFEST_FILE, "found no such file, expected one beside block.json"))
     found.finished = record
     there = {each.name for each in (folder / "runs").glob("*")}
-    not_made = {*record["given_up"], *record["unavailable"], *record.get("left", {})}
+    not_made = {*record["given_up"], *record["unavailable"], *record["left"]}
     for run_id in sorted({*record["runs"]} - not_made - there):
         found.faults.append(_said(folder / "runs" / run_id, "found no such folder, expected the run of block.json"))
     if rows is None:

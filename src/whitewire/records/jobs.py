@@ -302,7 +302,7 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
     # For hosts with processors of their own; see also records/processors.py. Jobs without data have no time beyond
     # their overhead.
     asked = "compute_share" in limits and "compute_share" in found
-    if asked and record.get("cpu") == "limit" and computes and record["user_bytes"]:
+    if asked and record["cpu"] == "limit" and computes and record["user_bytes"]:
         share = found["compute_share"]
         if share > limits["compute_share"]:
             why.append(Reason("busy", {"share": share, "bound": limits["compute_share"]}))
@@ -315,7 +315,7 @@ def job_faults(record: RunRecord, found: Found, limits: Mapping[str, float], com
 
 def segment(record: RunRecord) -> float:
     """Bytes of payload in a full TCP segment of a run."""
-    mtu = record.get("fabric", {}).get("mtu")
+    mtu = record["fabric"]["mtu"]
     return mtu - HEADERS if mtu else SEGMENT
 
 
@@ -327,7 +327,7 @@ def losses(record: RunRecord, limits: Mapping[str, float], carried: float) -> li
     found = []
     segments = max(1.0, carried / segment(record))
     # Datagrams of cross traffic are dropped in the same queues, by design.
-    beside = record.get("asked", {}).get("cross_traffic", 0)
+    beside = record["asked"].get("cross_traffic", 0)
     counted = [(record["tcp_retransmits"], "retransmit_share", "retransmits")]
     counted += [] if beside else [(record["queue_drops"], "queue_drop_share", "drops")]
     for number, limit, code in counted:

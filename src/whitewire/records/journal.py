@@ -7,14 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 from whitewire import atomic
 from whitewire.atomic import PART, hold_folder
 from whitewire.records import asked, manifest, overhead, reasons
 from whitewire.records.asked import ASKED_FILE
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of
-from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason, recorded_reason
+from whitewire.records.reasons import BUDGET, FAILED, OTHERS, Reason
 from whitewire.records.run import RunRecord
 
 KEPT = ("runs", "invalid", "floors")
@@ -22,32 +22,29 @@ KEPT = ("runs", "invalid", "floors")
 
 
 class BlockRecord(TypedDict):
-    """block.json: ids of its runs, those given up, those unavailable here and why, seconds, the code's commit.
-
-    Old records have no other keys.
-    """
+    """block.json: ids of its runs, those given up, those unavailable here and why, seconds, the code's commit."""
 
     block: str
     runs: list[str]
     given_up: list[str]
     unavailable: dict[str, str]
-    left: NotRequired[dict[str, str]]
+    left: dict[str, str]
     """Runs that were not made, and why."""
-    left_codes: NotRequired[dict[str, str]]
-    """Codes of the reasons in `left` (records/reasons.py); missing in old records."""
-    no_floor: NotRequired[dict[str, str]]
+    left_codes: dict[str, str]
+    """Codes of the reasons in `left` (records/reasons.py)."""
+    no_floor: dict[str, str]
     """Kinds of overhead runs without a valid one → why the last one was invalid."""
-    rung: NotRequired[int]
+    rung: int
     """Index of the scale candidate of its runs."""
-    budget_seconds: NotRequired[float | None]
+    budget_seconds: float | None
     """Seconds that the block had until its first interim analysis; None: unlimited."""
-    start_budget_seconds: NotRequired[float | None]
+    start_budget_seconds: float | None
     """Seconds that the start that finished it had for all blocks together; None: unlimited."""
-    pace: NotRequired[float | None]
+    pace: float | None
     """Actual over planned time of valid runs; None without any."""
-    spent: NotRequired[dict[str, float]]
+    spent: dict[str, float]
     """Seconds by activity: start, warm-up, floors, runs, disturbed, waiting, looks."""
-    marks: NotRequired[list[str]]
+    marks: list[str]
     """Parts of the testbed that were used although beyond their bounds, a line each."""
     seconds: float
     commit: str
@@ -120,14 +117,11 @@ class Journal:
 
 def files_of_block(folder: Path) -> list[Path]:
     """Files of a block's manifest except for block.json: environment, probes, and the manifest of each run or overhead
-    run (of old runs without a manifest, all files).
-    """
-    patterns = ("environment*.json", ASKED_FILE, "probes*/**/*", "drives*/**/*")
+    run."""
+    patterns = ("environment*.json", ASKED_FILE, "probes*/**/*")
     found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     for kind in KEPT:
-        for each in sorted((folder / kind).glob("[!.]*")):
-            listed = each / MANIFEST_FILE
-            found += [listed] if listed.exists() else sorted(each.glob("*"))
+        found += sorted((folder / kind).glob(f"[!.]*/{MANIFEST_FILE}"))
     return [path for path in found if path.is_file() and not path.name.startswith(PART)]
 
 
@@ -147,8 +141,8 @@ def read_runs(raw: Path, blocks: Sequence[str]) -> list[tuple[Path, RunRecord]]:
 
 def left_of(record: BlockRecord) -> dict[str, Reason]:
     """Runs that a finished block did not make → why."""
-    codes = record.get("left_codes", {})
-    return {run_id: recorded_reason(said, codes.get(run_id, "")) for run_id, said in record.get("left", {}).items()}
+    codes = record["left_codes"]
+    return {run_id: Reason(codes.get(run_id, ""), said=said) for run_id, said in record["left"].items()}
 
 
 def disturbed(folder: Path, record: BlockRecord) -> list[str]:
@@ -172,11 +166,14 @@ def not_made(folder: Path, record: BlockRecord) -> Counter[Reason]:
 def _last_codes(folder: Path, run_id: str) -> list[str]:
     """Codes of the reasons why the last attempt at a run that was given up is invalid."""
     made = sorted(folder.glob(f"invalid/{run_id}.*/run.json"), key=lambda path: int(path.parent.suffix[1:]))
-    return reasons.codes_of(json.loads(made[-1].read_text())) if made else []
+    if not made:
+        return []
+    record: RunRecord = json.loads(made[-1].read_text())
+    return record["why_codes"]
 
 
 def read_overheads(block: Path) -> list[RunRecord]:
-    """Records of all overhead runs of a block in the order of their making, valid or not; empty for old results."""
+    """Records of all overhead runs of a block in the order of their making, valid or not."""
     found = sorted(block.glob("floors/*/run.json"))
     return [json.loads(path.read_text()) for path in found if not path.parent.name.startswith(PART)]
 

@@ -16,20 +16,20 @@ Tables are derived from it into tables/ (tidy/links.py), which is not part of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from whitewire.atomic import PART
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
-from whitewire.records import checked, schema
-from whitewire.records.checked import RDMA_COLUMNS, DriveRow, read_drive_rows, read_rdma_rows
+from whitewire.records import schema
+from whitewire.records.checked import parse_table
 from whitewire.records.manifest import MANIFEST_FILE, listed_paths, manifest_faults
 from whitewire.records.parts import OF_LINKS, OfLinks
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken, load_json
+from whitewire.records.schema import Broken, load_json, read_bounded
 from whitewire.text import quoted
 from whitewire.tools.link import Link
 
@@ -193,6 +193,35 @@ class TransportRow(TypedDict):
     unit: str
     attempt: int
     why: str
+
+
+@schema.closed
+class DriveRow(TypedDict):
+    """A row of drives.json; for a failed measurement the metric is `failed`, and there are no numbers."""
+
+    host: str
+    folder: str
+    kind: str
+    mode: str
+    operation: str
+    block_bytes: int | str
+    queue_depth: int | str
+    metric: str
+    value: float | str
+    unit: str
+    problem: str
+
+
+class _DriveRows(TypedDict):
+    """Content of drives.json."""
+
+    rows: list[DriveRow]
+
+
+RDMA_COLUMNS = ("fabric", "source", "destination", "source_port", "destination_port", "transport", "test",
+                "message_bytes", "iterations", "attempt", "metric", "value", "unit", "limit", "why",
+                "why_code")  # fmt: skip
+"""Columns of rdma.csv. `limit`: data rate of all lanes of the slower port in MB/s (10^6 bytes), including headers."""
 
 
 @schema.closed
@@ -378,10 +407,17 @@ def transport_rows(folder: Path) -> list[TransportRow]:
     return _transport_rows(path) if path.exists() else []
 
 
+def _within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: str) -> None:
+    """Raise Broken for a key that is not in `columns`; `where`: a format for the row's number and the key."""
+    for number, row in enumerate(rows):
+        if key := next((name for name in row if name not in columns), None):
+            raise Broken(schema.unknown(where.format(number, key), key, columns))
+
+
 def _hosts(path: Path) -> HostsRecord:
     found: HostsRecord = load_json(path, HostsRecord)
     for hosts in found["links"].values():
-        checked.within(hosts.values(), HostLink.__annotations__, "links, host {}: {}")
+        _within(hosts.values(), HostLink.__annotations__, "links, host {}: {}")
     return found
 
 
@@ -407,7 +443,8 @@ def _pair_rows(path: Path) -> list[PairRow]:
 
 
 def _drive_rows(path: Path) -> list[DriveRow]:
-    rows = read_drive_rows(path)
+    record: _DriveRows = load_json(path, _DriveRows)
+    rows = record["rows"]
     row: Mapping[str, object]
     for place, row in enumerate(rows):
         for name in ("block_bytes", "value") if row["metric"] != "failed" else ():
@@ -425,7 +462,8 @@ def _transport_rows(path: Path) -> list[TransportRow]:
 
 
 def _rdma_rows(path: Path) -> list[dict[str, str]]:
-    rows = read_rdma_rows(path, (*RDMA_COLUMNS, "test", "message_bytes"))
+    rows = parse_table(read_bounded(path), RDMA_COLUMNS)
+    _within(rows[:1], RDMA_COLUMNS, "line 1: {1}")
     for number, row in enumerate(rows, start=2):
         if row["metric"] and not _finite(row["value"]):
             raise Torn(f"line {number}: value: found {quoted(row['value'])}, expected a number")

@@ -103,7 +103,7 @@ def processor_faults(record: RunRecord, found: Found, limits: Mapping[str, float
     if "cpu_late" not in found:
         return []
     late, outside = found["cpu_late"], found["cpu_outside"]
-    if record.get("cpu") == "report":
+    if record["cpu"] == "report":
         # Its own load may use all processors, as intended; the load of others would falsify the result.
         most = limits.get("cpu_outside", OTHERS_CORES)
         if outside <= most:  # not so where it is NaN

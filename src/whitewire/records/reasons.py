@@ -1,8 +1,7 @@
 """Reasons why a run or a test of RDMA was not made, or a run is invalid: codes, each with its sentence and meaning.
 Pure.
 
-Decisions depend on the code. A record has it in addition to the sentence; recorded_reason() derives it for old records,
-which have only the sentence.
+Decisions depend on the code, which a record has in addition to the sentence.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ INVALID: Mapping[str, Code] = {
                      "of runs without jobs on a site: too little idle time", short=True),
     "busy": Code("processors short in", " {share:.0%} of the time beyond the startup overhead, bound {bound:.0%}",
                  "of jobs on a site: the compute share is beyond its bound", short=True),
-    "short": Code("processors", "", "one of those above, in an old record", short=True),
     "disturbed": Code("", "{why}", "a process stood still, a link went down, or samples are missing"),
     "unlike": Code("", "{why}", "a factor did not have the level that was asked for"),
     "caches": Code("caches were to be empty and are not shown to be", ": {why}", "reads may have come from memory"),
@@ -100,21 +98,9 @@ class Reason:
         return self.said or f"{self.kind.begins}{self.kind.rest.format(**self.values)}"
 
 
-def recorded_reason(said: str, code: str = "", among: Mapping[str, Code] = NOT_MADE) -> Reason:
-    """A reason from a record: by its code, or in old records without codes by the beginning of its sentence."""
-    found = (name for name, kind in among.items() if kind.begins and said.startswith(kind.begins))
-    return Reason(code or next(found, _OTHER), said=said)
-
-
 def failures(found: Iterable[Reason]) -> list[Reason]:
     """Those of these reasons that say why a cluster failed."""
     return [why for why in found if why.code == FAILED]
-
-
-def codes_of(record: RunRecord) -> list[str]:
-    """Codes of the reasons why an attempt is invalid; empty if it is valid."""
-    said = record.get("why_invalid", "")
-    return record.get("why_codes") or ([recorded_reason(said, among=INVALID).code] if said else [])
 
 
 def short(codes: Iterable[str]) -> bool:
@@ -124,7 +110,7 @@ def short(codes: Iterable[str]) -> bool:
 
 def disturbed_by(record: RunRecord) -> list[Reason]:
     """Reasons for the disturbances that were observed during an attempt."""
-    return [Reason("disturbed", {"why": why}) for why in record.get("disturbed", [])]
+    return [Reason("disturbed", {"why": why}) for why in record["disturbed"]]
 
 
 def validity(found: Iterable[Reason]) -> RunRecord:

@@ -22,7 +22,6 @@ class DesignRow(TypedDict):
     run_id: str
     block: str
     effort: str
-    """Effort of its block; missing in old files, where the block's name begins with it (design.rows.effort_of)."""
     order: int
     """Position in its block, from 1."""
     experiment: str
@@ -38,22 +37,21 @@ class ScaleRecord(TypedDict):
     data_fraction: float
     block_bytes: int
     file_bytes: int
-    packet_bytes: NotRequired[int]
-    """Missing in old results."""
+    packet_bytes: int
 
 
 class FabricRecord(TypedDict):
-    """The network of the run: the fields of testbed.base.Fabric, of which old results lack some. Rates in Mbit/s."""
+    """The network of the run: the fields of testbed.base.Fabric. Rates in Mbit/s."""
 
     name: str
     rate: float
     full_scale_rate: float
-    shared: NotRequired[bool]
-    burst: NotRequired[int]
-    mtu: NotRequired[int]
-    racks: NotRequired[int]
-    uplink: NotRequired[float]
-    unlike: NotRequired[dict[str, float]]
+    shared: bool
+    burst: int
+    mtu: int
+    racks: int
+    uplink: float
+    unlike: dict[str, float]
 
 
 class Clock(TypedDict):
@@ -265,7 +263,7 @@ class RunRecord(TypedDict, total=False):
     valid: bool
     why_invalid: str
     why_codes: list[str]
-    """Codes of the reasons in `why_invalid` (records/reasons.py); old records have none."""
+    """Codes of the reasons in `why_invalid` (records/reasons.py)."""
     number: int
     """For an overhead run: its number in its block."""
     commit: str
@@ -273,16 +271,15 @@ class RunRecord(TypedDict, total=False):
     software: str
 
 
-OF_ANY = ("block", "workload", "attempt", "valid", "why_invalid")
+OF_ANY = ("block", "workload", "floor", "attempt", "valid", "why_invalid", "why_codes")
 """Keys of every record, of runs and overhead runs."""
-OF_AN_OVERHEAD = ("floor", "number")
+OF_AN_OVERHEAD = ("number",)
 OF_A_RUN = ("run_id", "order", "experiment", "replicate", "factors")
-OF_FAILED = (*OF_ANY, *OF_A_RUN, *OF_AN_OVERHEAD, "why_codes", "seed", "scale", "commit", "modified", "software")
-"""All keys that are read from the record of a failed attempt."""
 OF_DONE = (
-    "start", "end", "fabric", "scale", "client_hosts", "datanode_hosts", "links_before", "links_after", "cpu_seconds",
-    "tcp_retransmits", "queue_drops", "clients", "replication", "busy_clients",
+    "start", "end", "asked", "evidence", "fabric", "scale", "cpu", "clock", "disturbed", "client_hosts",
+    "datanode_hosts", "links_before", "links_after", "cpu_seconds", "tcp_retransmits", "queue_drops", "clients",
+    "replication", "busy_clients",
 )  # fmt: skip
 """Further keys of a run that came to its end; missing for a failed attempt."""
-OF_JOBS = ("user_bytes", "workers", "mounted", "output_replication", "made_by", "cpu", "floors", "floor_wire")
+OF_JOBS = ("user_bytes", "workers", "mounted", "output_replication", "made_by", "floors", "floor_wire")
 """Further keys of a run with `jobs`."""

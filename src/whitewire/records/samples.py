@@ -169,8 +169,8 @@ WAITED = ("time", "ran", "waited", "own", "wakes", "late")
 @dataclass(frozen=True)
 class WaitedSeries:
     """waited.csv of a run: times (seconds since 1970), and totals up to then: seconds that the hosts' threads ran, and
-    that they waited for a processor; CPU seconds of the campaign's other processes (`own`; in old results only the
-    measuring process); wake-ups of a timer in the sandbox, and the sum of their latencies in seconds."""
+    that they waited for a processor; CPU seconds of the campaign's other processes (`own`); wake-ups of a timer in the
+    sandbox, and the sum of their latencies in seconds."""
 
     time: list[float]
     ran: list[float]

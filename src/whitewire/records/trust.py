@@ -59,15 +59,14 @@ class TrustPart(TypedDict):
 
     part: Part
     units: int
-    planned: NotRequired[int]
-    """Missing in old records, where it equals `units`."""
+    planned: int
     unit: str
     seconds: float
     papers: list[str]
     description: str
     lanes: NotRequired[list[int]]
     took: NotRequired[float]
-    begun: NotRequired[float]
+    begun: float
 
 
 class TrustRecord(TypedDict):
@@ -93,11 +92,6 @@ def part(folder: Path, name: str) -> TrustPart | None:
     except Broken:
         return None
     return found
-
-
-def planned_units(part: TrustPart) -> int:
-    """Number of units in the rows of a part's blocks."""
-    return part.get("planned", part["units"])
 
 
 def read_trust_unchecked(folder: Path) -> TrustRecord:

@@ -232,8 +232,8 @@ def agreement_facts(results: Path, scratch: Path) -> Mapping[str, Any]:
 def budget(blocks: Sequence[BlockRecord]) -> _Budget:
     """The budget of all blocks of a run: that of its starts, not the sum of blocks' budgets, because a block passes on
     what it leaves."""
-    own = [found for record in blocks if (found := record.get("start_budget_seconds")) is not None]
-    had = any(record.get("budget_seconds") is not None for record in blocks)
+    own = [found for record in blocks if (found := record["start_budget_seconds"]) is not None]
+    had = any(record["budget_seconds"] is not None for record in blocks)
     most = max(own, default=None) if had else None
     spent = most or sum(record["seconds"] for record in blocks)
     left = Counter(why.code for record in blocks for why in left_of(record).values())
@@ -287,7 +287,7 @@ def _seconds(own: Path, blocks: Iterable[BlockRecord]) -> dict[str, float]:
     """Seconds of each stage; those of measuring also by what was done."""
     found: dict[str, float] = {}
     for record in blocks:
-        parts = {f"measure: {part}": spent for part, spent in record.get("spent", {}).items()}
+        parts = {f"measure: {part}": spent for part, spent in record["spent"].items()}
         for name, spent in ({"measure": record["seconds"]} | parts).items():
             found[name] = found.get(name, 0) + spent
     for stage, name in BENCHMARKS.items():

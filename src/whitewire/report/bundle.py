@@ -53,7 +53,7 @@ T = TypeVar("T")
 BUNDLE_FILE, TESTBED_FILE = "results.json", "testbed.yaml"
 DESIGN, _RUNS = "design.csv", "runs.csv"
 FORMAT = 1
-"""Format of the bundles that this version makes; it reads this and earlier ones."""
+"""Format of the bundles that this version makes and reads."""
 BUNDLE_TABLES = "tables"
 VERDICTS_FILE = "verdicts.csv"
 JUDGED_TABLES: Mapping[str, tuple[str, ...]] = {VERDICTS_FILE: JUDGED_COLUMNS, "estimates.csv": comparison.ESTIMATED}
@@ -253,7 +253,10 @@ def check_bundle(
                 f"{source}: {BUNDLE_FILE}: papers: found {quoted(name)}, expected papers that are described here "
                 f"({_by(record)}){suggestion(name, known)}"
             )
-    testbed = check_form(record, files, source)
+    try:
+        testbed = check_form(record, files, source)
+    except UserError as error:
+        raise UserError(f"{error}; {_by(record)}") from None
     for name in wanted:
         _check_design(name, record, testbed, files[f"{name}/{DESIGN}"], source)
 
@@ -346,8 +349,6 @@ def _unlike(listed: checked.Resource, content: bytes | None) -> str:
     """Fault of a table by its entry in datapackage.json; empty without one."""
     if content is None:
         return f"found no such file, expected the one that {PACKAGE} lists"
-    if "bytes" not in listed or "hash" not in listed:
-        return f"found no size and digest in {PACKAGE}, expected both; `.venv/bin/whitewire tidy` makes them"
     wanted: manifest.Entry = {"bytes": listed["bytes"], "sha256": listed["hash"].removeprefix("sha256:")}
     return manifest.unlike(content, wanted).replace(MANIFEST_FILE, PACKAGE)
 

@@ -18,12 +18,13 @@ import pandas as pd
 
 from whitewire import paths
 from whitewire.analysis.claims import INCONCLUSIVE, NOT_TESTABLE
-from whitewire.design.rows import FIRST, effort_of
+from whitewire.design.rows import FIRST
 from whitewire.errors import Faults, UserError
 from whitewire.levels import level_text
 from whitewire.records import checked, schema
 from whitewire.records.checked import parse_table, table_faults
 from whitewire.records.manifest import manifest_faults
+from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
 from whitewire.records.schema import load_json
 from whitewire.tidy import form
@@ -68,7 +69,7 @@ _ENVIRONMENT = ("paper", "entry", "a", "b", "agree")
 _MEASURED = ("machine / load_average", "cluster / hdfs_seconds", "cluster / start_seconds", "cluster / services",
              "cluster / memory_mib")  # fmt: skip
 """Entries of an environment's record that are measured values rather than facts."""
-JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "unit")
+JUDGED_COLUMNS = ("claim", "statement", "verdict", "route", "estimate", "error", "unit", "asked", "control_failed")
 """Columns without which a table of verdicts is none."""
 ESTIMATED = ("experiment", "metric", "unit", "n", "median")
 """Columns without which a table of estimates is none."""
@@ -313,7 +314,7 @@ def _in_each(values: Sequence[str], names: tuple[str, str]) -> str:
 
 def efforts_in(design: pd.DataFrame) -> list[str]:
     """The efforts of a design that has runs."""
-    return sorted(set(design["effort"] if "effort" in design else map(effort_of, design["block"])))
+    return sorted(set(design["effort"]))
 
 
 def _cells(design: pd.DataFrame) -> Iterable[str]:
@@ -465,7 +466,7 @@ def _load_paper(folder: Path) -> Results:
         read_table(folder / "analysis" / "verdicts.csv", JUDGED_COLUMNS),
         read_table(folder / "analysis" / "estimates.csv", ESTIMATED),
         [read_environment(path) for path in sorted(folder.glob("raw/*/environment*.json"))],
-        read_table(folder / "design.csv", ("block", "experiment"), needed=False),
+        read_table(folder / "design.csv", list(DesignRow.__annotations__), needed=False),
         read_table(folder / "tidy" / "scale.csv", NEEDED_COLUMNS["scale.csv"], needed=False),
     )
 

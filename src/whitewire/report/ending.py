@@ -30,6 +30,8 @@ LIKELY = 0.5
 """Least chance of a verdict with which a claim is named."""
 MOST_NAMED = 6
 """Claims that are named; of more there is the number."""
+_OF_OPEN = ("claim", "route", "verdict", "minutes", "chance", "command", "effort_needed")
+"""Columns of verdicts.csv from which further starts are named."""
 STAGES = ("tidy", "analysis", "paper")
 """Rules that follow measurement, in order."""
 
@@ -144,12 +146,10 @@ def _further(results: Path, name: str, effort: str) -> Iterator[str]:
     decides them."""
     path = results / name / "analysis" / "verdicts.csv"
     try:
-        table = comparison.read_table(path, ("claim", "route", "verdict", "minutes", "chance", "command"))
+        table = comparison.read_table(path, _OF_OPEN)
     except UserError:
         return  # reported in the paper's own line
     still = table[(table["verdict"] == INCONCLUSIVE) & table["route"].isin(MEASURED)]
-    if "effort_needed" not in still:  # old tables
-        still = still.assign(effort_needed=[command.rpartition("=")[2] for command in still["command"]])
     likely = still[(still["command"] != "") & ~(pd.to_numeric(still["chance"]) < LIKELY)]
     for (command, other), claims in likely.groupby(["command", "effort_needed"], sort=False):
         minutes = int(pd.to_numeric(claims["minutes"]).max())

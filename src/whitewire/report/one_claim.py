@@ -18,7 +18,8 @@ from whitewire.report import comparison, reference
 from whitewire.text import numbers
 
 _NUMBERS = ("estimate", "low", "high", "n", "expected", "expected_low", "expected_high", "minutes", "chance")
-_COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", *_NUMBERS)
+_COLUMNS = ("claim", "route", "verdict", "reason", "relation", "asks", "unit", "estimand", "claim_command",
+            *_NUMBERS)  # fmt: skip
 _DIVIDED, BY_NUMBER = " / ", re.compile(r" / [\d.e+]+$")
 _OF_TIME, BY_LINK = re.compile(r"(mean )?[a-z_]*time[a-z_]*: "), re.compile(r" x \S+ link$")
 """Patterns of a claim's estimand: a ratio, a value over a plain number, a ratio of times, a ratio to a link's rate."""
@@ -36,10 +37,7 @@ def row_of(results: Path, name: str, claim: str, columns: Sequence[str] = _COLUM
 
 def verdict_rows(table: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[dict[str, Any]]:
     """Rows of all claims of a verdicts.csv."""
-    for row in comparison.read_table(table, columns, needed=False).to_dict("records"):
-        if "further_readings" not in row and "reason" in row:  # an old table, whose reasons end with them
-            row["reason"] = re.sub(r"[.;]? *Further readings:.*$", "", row["reason"])
-        yield known_numbers(row)
+    yield from map(known_numbers, comparison.read_table(table, columns, needed=False).to_dict("records"))
 
 
 def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -62,7 +60,7 @@ def verdict_lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[
     if row["verdict"] != claims.INCONCLUSIVE:
         return
     yield f"why: {row['reason']}"
-    if row["minutes"] and (command := row.get("claim_command")):
+    if row["minutes"] and (command := row["claim_command"]):
         yield f"about {row['minutes']:.0f} more minutes may decide it: {command}"
 
 

@@ -1,10 +1,7 @@
 """Several sites pooled: of each claim a mean over the sites, by how much they differ, and what one more may find.
 
 Estimates are pooled in logarithms, as their intervals are made, and emulated ones never with measured ones. Their
-standard errors are the column `error` of verdicts.csv. Where that is empty (tables of earlier versions), it is the
-width of the 95 % interval in logarithms over that of a normal one, 2 x 1.96. Whatever else widened the interval, such
-as Student's t of few runs, an early analysis or the emulation's own error, then counts as error: the site weighs less,
-and the differences between sites come out smaller. Nothing is judged again.
+standard errors are the column `error` of verdicts.csv. Nothing is judged again.
 """
 
 from __future__ import annotations
@@ -90,9 +87,7 @@ def pooled_claims(found: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         if len(over[[*_ASKED]].drop_duplicates()) == 1:
             row |= {name: over[name].iloc[0] for name in _ASKED}
         if not row["note"]:
-            estimates, low, high = (np.log(bounded[name].to_numpy()) for name in ("estimate", "low", "high"))
-            errors = bounded["error"].to_numpy()
-            errors = np.where(errors >= 0, errors, (high - low) / (2 * statistics.normal(0.95)))
+            estimates, errors = np.log(bounded["estimate"].to_numpy()), bounded["error"].to_numpy()
             mean = statistics.random_effects(estimates, errors)
             weights.loc[bounded.index] = mean.weights
             ends = (mean.mean, *mean.interval, *mean.prediction)
@@ -197,8 +192,6 @@ def _not_known(sites: Sequence[ComparedSite], paper: str) -> Iterator[str]:
     """What tables of sites do not say, a line each."""
     if names := [site.name for site in sites if paper in site.unchecked]:
         yield f"no valid run in tidy/runs.csv of {listed(names)}: the same runs may be in another site too"
-    if names := [site.name for site in sites if _FAILED not in site.papers[paper].verdicts]:
-        yield f"verdicts of an earlier version, which do not say which controls failed: {listed(names)}"
 
 
 def _papers_of(sites: Sequence[ComparedSite]) -> list[str]:

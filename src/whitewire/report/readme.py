@@ -109,11 +109,10 @@ def made(text: str, record: bundle.BundleRecord, files: Mapping[str, bytes]) -> 
 
 
 def _asked(files: Mapping[str, bytes], papers: Sequence[str]) -> tuple[str, str]:
-    """Number of claims that were asked before their runs, and of those judged twice; empty for tables of earlier
-    versions."""
+    """Number of claims that were asked before their runs, and of those judged twice."""
     rows = [row for paper in papers for row in _table(files, f"{paper}/analysis/verdicts.csv")
             if row["verdict"] in (*BY_RUNS, INCONCLUSIVE)]  # fmt: skip
-    found = Counter(row.get("asked") for row in rows)
+    found = Counter(row["asked"] for row in rows)
     before = f"{found[BEFORE] + found[AGAIN]} of the {len(rows)} claims that runs judge were asked before the first run"
     return before, f"{found[AGAIN]} of them judged twice"
 

@@ -61,7 +61,7 @@ _ANEW = "make the tables anew with `.venv/bin/whitewire tidy` and `analyse`"
 # What Quarto only warns of: something that a document refers to and that is not there. Filters end the conversion for
 # references and images.
 QUARTO_FAULTS = re.compile(r"Citeproc: citation \S+ not found|Could not fetch resource", re.IGNORECASE)
-_VERDICT_COLUMNS = ("paper", "claim", "statement", "route", "estimate", "verdict", "reason")
+_VERDICT_COLUMNS = ("paper", "reason", *comparison.JUDGED_COLUMNS)
 """Columns that analysis/verdicts.csv must have."""
 OWN_TEMPLATE = '<meta name="generator" content="Whitewire">'
 """In every page that was made with the project's template."""

@@ -15,7 +15,7 @@ from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.scale_candidate import SCALE_FILE
 from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, block_folders, read_trust, read_trust_unchecked
 
-_HEADER = ("paper", "part", "state", "runs", "invalid", "overhead runs", "without manifest", "faults")
+_HEADER = ("paper", "part", "state", "runs", "invalid", "overhead runs", "faults")
 _Row = tuple[object, ...]
 Checked = tuple[_Row, list[str]]
 _BUNDLE = "results.json"
@@ -84,7 +84,7 @@ def _faults_of_reading(read: Callable[[Path], object], folder: Path) -> list[str
 def _block(name: str, block: CheckedBlock) -> Checked:
     state = "unsound" if block.faults else "sound" if block.finished else "not finished"
     valid = sum(record["valid"] for _, record in block.runs)
-    return (name, state, valid, len(block.runs) - valid, len(block.overheads), block.unchecked), block.faults
+    return (name, state, valid, len(block.runs) - valid, len(block.overheads)), block.faults
 
 
 def _is_paper(folder: Path) -> bool:
@@ -136,7 +136,7 @@ def _of_many_k(runs: Iterable[tuple[Path, RunRecord]], known: dict[tuple[str, ob
 
 
 def _part(name: str, state: str) -> _Row:
-    return name, state, "", "", "", ""
+    return name, state, "", "", ""
 
 
 def _as_text(rows: Sequence[_Row]) -> str:

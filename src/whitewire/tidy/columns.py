@@ -11,25 +11,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: of its cells, one of records.checked.CELL_KINDS, or empty for free text. `needed`, `filled`: of runs.csv
-    alone, see NEEDED and FILLED."""
+    """`kind`: of its cells, one of records.checked.CELL_KINDS, or empty for free text. `filled`: of runs.csv alone,
+    see FILLED."""
 
     name: str
     kind: str
     meaning: str
-    needed: bool = False
     filled: bool = False
 
 
 _RUNS = "runs.csv"
 RUN = (
-    Column("run_id", "name", "the run; unique for what it measures, see docs/inside/tables.md", needed=True,
-           filled=True),
+    Column("run_id", "name", "the run; unique for what it measures, see docs/inside/tables.md", filled=True),
     Column("attempt", "integer", "number of the attempt, from 1; of a run only the last can be valid"),
-    Column("block", "name", "block of the design", needed=True, filled=True),
+    Column("block", "name", "block of the design", filled=True),
     Column("order", "integer", "place of the run in its block by the design, from 1"),
-    Column("experiment", "name", "experiment or control of the paper", needed=True, filled=True),
-    Column("replicate", "integer", "number of the replicate, from 1", needed=True),
+    Column("experiment", "name", "experiment or control of the paper", filled=True),
+    Column("replicate", "integer", "number of the replicate, from 1"),
     Column("made_by", "name", "what made the run's jobs and its release: HiBench or Hadoop; empty where nothing did"),
     Column("floor", "line", "kind, store, tasks and cluster that share a startup overhead; one per block, empty where "
            "there is none"),
@@ -38,13 +36,13 @@ RUN = (
 LANE = "lane"
 """Column after them, where runs of a block were made in several lanes; and of hosts.csv."""
 MEASURED_COLUMNS = (
-    Column("metric", "name", "what was measured", needed=True),
-    Column("value", "number", "as measured on the testbed, in the unit beside it", needed=True),
-    Column("unit", "unit", "unit of the value", needed=True),
+    Column("metric", "name", "what was measured"),
+    Column("value", "number", "as measured on the testbed, in the unit beside it"),
+    Column("unit", "unit", "unit of the value"),
     Column("full_scale_value", "number", "rates × k, times ÷ data fraction, bytes × k ÷ data fraction; empty where "
-           "nothing scales", needed=True),
-    Column("full_scale_unit", "unit", "unit of the full-scale value", needed=True),
-    Column("valid", "boolean", "whether the attempt counts", needed=True, filled=True),
+           "nothing scales"),
+    Column("full_scale_unit", "unit", "unit of the full-scale value"),
+    Column("valid", "boolean", "whether the attempt counts", filled=True),
     Column("why_invalid", "", "why the attempt does not count; empty where it does"),
     Column("why_code", "line",
            "codes of these reasons, with a space between: build/docs/catalogue.md, which `make docs` writes, has what "
@@ -58,9 +56,8 @@ def column_names(columns: Iterable[Column]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
-NEEDED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.needed)
 FILLED = column_names(column for column in (*RUN, *MEASURED_COLUMNS) if column.filled)
-"""Columns of runs.csv that readers need, and columns whose cells are never empty."""
+"""Columns of runs.csv whose cells are never empty."""
 BY_ITSELF = "by_itself"
 """Last column of asked.csv: whether a claim of the paper was measured alone."""
 JUDGED = "judged"
@@ -118,7 +115,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
         "seen": "what the system reported; empty where nothing reports it, which is a fault but on real links",
         "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, "
-            "controls, interim analyses and version of the rule; empty: not noted",
+            "controls, interim analyses and version of the rule",
         "asked_since": "when that was noted, in UTC",
         "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
         "of": "what is counted",
@@ -148,8 +145,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "merge_end": "seconds since the job's submission; empty for maps",
         "memory_gib": "memory in GiB (2^30 bytes)",
         "wire_bytes": "bytes into all workers over their links in that overhead run, of all its jobs together",
-        "outside": "processors that other programs used meanwhile; empty where no machine is shared, and in "
-            "old results",
+        "outside": "processors that other programs used meanwhile; empty where no machine is shared",
         "expected": "what the value should be; empty where nothing says it",
         "error": "value ÷ expected − 1",
         "data_fraction": "share of the full-scale file that a run writes",
@@ -345,6 +341,9 @@ OF_TABLES: dict[str, tuple[Column, ...]] = {
     "verdicts.csv": (
         Column("statement", "", "the claim in words"),
         Column("route", "name", "how the claim is tested"),
+        Column("error", "number", "standard error of the estimate's logarithm, without the emulation's own error"),
+        Column("asked", "name", "when the claim was asked: `before` its first run, `after`, or `again`"),
+        Column("control_failed", "line", "ids of the controls that cover the claim and failed, with a space between"),
         Column("unit", "line", "unit of the estimate, as the paper writes it"),
     ),
     "estimates.csv": (Column("median", "number", "median of the runs that count"),),

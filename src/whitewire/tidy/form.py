@@ -28,19 +28,15 @@ _CHUNK = 500_000
 OWN = {"runs.csv": of_runs((), lanes=True), **TABLES, "asked.csv": (*TABLES["asked.csv"], BY_ITSELF, JUDGED)}
 """Columns by table; runs.csv has one for each factor of its paper besides, whose levels are text."""
 NEEDED_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "runs.csv": declared.NEEDED,
-    "floors.csv": ("block", "floor", "workload", "job", "number", "seconds", "valid"),
-    "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason"),
-    "scale.csv": ("experiment", "kind", "k", "data_fraction"),
-    "asked.csv": ("block", "claim", "digest", "asked_since", "first_run"),
+    "runs.csv": of_runs(()),
+    **{name: TABLES[name] for name in ("floors.csv", "unavailable.csv", "left.csv", "scale.csv", "asked.csv")},
 }
-"""Columns without which the tables that are judged and compared cannot be read; old ones may lack others."""
+"""Columns of the tables that are judged and compared."""
 _FILLED: Mapping[str, tuple[str, ...]] = {
     "runs.csv": declared.FILLED,
     "floors.csv": ("block", "floor", "number", "valid"),
-    "unavailable.csv": ("run_id", "reason"),
-    "left.csv": ("experiment", "cell", "reason"),
+    "unavailable.csv": ("run_id", "experiment", "cell", "reason"),
+    "left.csv": ("run_id", "experiment", "cell", "reason", "why_code"),
     "scale.csv": ("experiment", "k", "data_fraction", "rung"),
     "asked.csv": ("block", "claim"),
 }
@@ -136,13 +132,6 @@ def frame(path: Path, numbers: Collection[str] = (), types: Mapping[str, type] |
     return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=missing, low_memory=False)
 
 
-def texts(table: pd.DataFrame, column: str) -> list[str]:
-    """Cells of a column of text; empty where it has none, and in a table without the column."""
-    found = table[column] if column in table else [None] * len(table)
-    return ["" if pd.isna(cell) else str(cell) for cell in found]
-
-
 def short_of_processors(table: pd.DataFrame) -> list[bool]:
     """Whether the attempt of each row of runs.csv lacked processors."""
-    rows = zip(texts(table, "why_invalid"), texts(table, "why_code"), strict=True)
-    return [reasons.short(reasons.codes_of({"why_invalid": said, "why_codes": codes.split()})) for said, codes in rows]
+    return [reasons.short([] if pd.isna(codes) else codes.split()) for codes in table["why_code"]]

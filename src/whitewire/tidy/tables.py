@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from whitewire import atomic, workloads
 from whitewire.description import project
@@ -27,20 +27,16 @@ from whitewire.records import asked, overhead, scale_candidate
 from whitewire.records.asked import asked_of_block, iso_time
 from whitewire.records.checked import (
     PACKAGE,
-    RDMA_ALL,
     CheckedBlock,
-    DriveRow,
     ProbeRow,
     probe_rows,
     read_block,
-    read_drive_rows,
-    read_rdma_rows,
 )
 from whitewire.records.jobs import worker_wire
 from whitewire.records.journal import left_of, read_overheads, read_runs
+from whitewire.records.links import RDMA_COLUMNS, DriveRow
 from whitewire.records.metrics import Metric
 from whitewire.records.overhead import job_seconds
-from whitewire.records.reasons import codes_of
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Samples, idle_shares, read_host_cpu, read_samples
 from whitewire.records.scale_candidate import candidate_fault
@@ -56,8 +52,6 @@ TABLES: dict[str, tuple[str, ...]] = {
     "series.csv.gz": ("run_id", "time", "host", "series", "value", "unit"),
     "operations.csv": ("run_id", "client", "operation", "bytes", "start", "end"),
     "probes.csv": ("block", *ProbeRow.__annotations__),
-    "drives.csv": ("block", *DriveRow.__annotations__),
-    "rdma.csv": ("block", *RDMA_ALL),
     "topology.csv": ("host", "role", "address"),
     "placement.csv": ("run_id", "file", "block_index", "datanode"),
     "floors.csv": ("block", "floor", "workload", "job", "number", "attempt", "time", "seconds", "wire_bytes", "outside",
@@ -81,7 +75,9 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "ways.csv": ("fabric", "source", "destination", "streams", "goodput", "expected", "error", "beyond",
                  "retransmit_share", "rtt_at_rest", "rtt", "cpu_source", "cpu_destination", "alone", "beside_error",
                  "why"),
-    **{name: TABLES[name][1:] for name in ("drives.csv", "probes.csv", "rdma.csv")},
+    "drives.csv": tuple(DriveRow.__annotations__),
+    "probes.csv": TABLES["probes.csv"][1:],
+    "rdma.csv": RDMA_COLUMNS,
     "transports.csv": ("fabric", "source", "destination", "transport", "kind", "streams", "metric", "value", "unit",
                        "attempt", "why"),
     "outliers.csv": ("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of",
@@ -89,7 +85,9 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "left_out.csv": ("reason",),
     "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
-"""Tables of a testbed's links. The tables that a paper has too are without its column `block`."""
+"""Tables of a testbed's links. The table that a paper has too is without its column `block`."""
+_REMEDY = "remove it, and it is measured again; or, if another version of Whitewire wrote it, take that version"
+"""For raw results that cannot be read."""
 
 
 def tidy_paper(paper: str, results: Path) -> None:
@@ -103,7 +101,7 @@ def tidy_paper(paper: str, results: Path) -> None:
         levels_of(loaded, row)  # a design of an earlier paper is reported
     read = read_blocks(results, rows)
     if faults := [fault for block in read.values() for fault in block.faults]:
-        raise Faults(faults)
+        raise Faults([f"{fault}; {_REMEDY}" for fault in faults])
     settled = loaded.on(_candidate(read, loaded, results / "raw"))
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
@@ -146,11 +144,14 @@ def _of_blocks(raw: Path, read: Mapping[str, CheckedBlock]) -> dict[str, Iterabl
     """Tables of what blocks have besides runs."""
     return {
         "probes.csv": [row for name in read for row in _probes(raw / name)],
-        "drives.csv": [row for name in read for row in _drives(raw / name)],
-        "rdma.csv": [row for name in read for row in _rdma(raw / name)],
         "topology.csv": _topology(raw, list(read)),
         "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
-        "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
+        "marks.csv": [
+            {"block": name, "mark": mark}
+            for name, block in read.items()
+            if block.finished
+            for mark in block.finished["marks"]
+        ],
     }
 
 
@@ -210,7 +211,7 @@ def _with_overheads(known: Mapping[tuple[str, str], Mapping[str, float]], runs: 
     """Runs with the medians of overhead runs, which are by block and key."""
     found: list[tuple[Path, RunRecord]] = []
     for folder, record in runs:
-        if record.get("floor") and (medians := known.get((record["block"], record["floor"]))):
+        if record["floor"] and (medians := known.get((record["block"], record["floor"]))):
             own = {name: value for name, value in medians.items() if name != "wire"}
             found.append((folder, {**record, "floors": own, "floor_wire": medians["wire"]}))
         else:
@@ -253,7 +254,7 @@ def metric_rows(folder: Path, record: RunRecord, factors: Sequence[str], lanes: 
     base |= {name: cell for name, cell in record.items() if name in own}
     base |= {name: record["factors"].get(name, "") for name in factors}
     base |= {"valid": flag(record["valid"]), "why_invalid": record["why_invalid"],
-             "why_code": " ".join(codes_of(record))}  # fmt: skip
+             "why_code": " ".join(record["why_codes"])}  # fmt: skip
     samples = folder / "samples.csv"
     if "start" not in record or not samples.exists():
         yield base
@@ -406,20 +407,6 @@ def _probes(block: Path) -> Iterable[Cells]:
             yield {**row, "block": block.name, "ok": flag(row["ok"])}
 
 
-def _drives(block: Path) -> Iterable[Cells]:
-    """fio's curves of a site's drives and mounts."""
-    for path in sorted(block.glob("drives*/drives.json")):
-        for row in read_drive_rows(path):
-            yield {"block": block.name, **row}
-
-
-def _rdma(block: Path) -> Iterable[Cells]:
-    """perftest's rows, as the measure stage wrote them."""
-    for path in sorted(block.glob("probes*/rdma.csv")):
-        for row in read_rdma_rows(path):
-            yield {"block": block.name, **row}
-
-
 def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
     for block in blocks:
         path = raw / block / "environment.json"
@@ -440,20 +427,16 @@ def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignR
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:
-    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began.
-
-    A block without asked.json has one row per claim, without digest.
-    """
+    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began."""
     noted = {name: asked_of_block(raw / name) for name in read}
     judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
         begun = [
             (record["experiment"], record["factors"], record["start"]) for _, record in block.runs if "start" in record
         ]
-        entries = list(asked.since(noted[name])) or [(claim["id"], "", "") for claim in paper.claims]
         alone = asked.alone(noted[name])
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
-        for claim, digest, since in entries:
+        for claim, digest, since in asked.since(noted[name]):
             row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
             row |= {BY_ITSELF: flag(claim in alone)} if alone else {}
@@ -489,18 +472,13 @@ def _is_of(cells: Iterable[Cell], experiment: str, levels: Mapping[str, Any]) ->
     return any(experiment == name and where.items() <= levels.items() for name, where in cells)
 
 
-def _marks(block: CheckedBlock) -> Sequence[str]:
-    """Parts of the testbed that were beyond their bound while the block was measured."""
-    return cast("Mapping[str, Any]", block.finished or {}).get("marks", [])
-
-
 def _candidate(read: Mapping[str, CheckedBlock], paper: Paper, raw: Path) -> int:
     """Index of the scale candidate of the blocks. UserError if they differ, or the paper has no candidate of that
     index.
 
     Without a finished block it is the one on which their measurement settled.
     """
-    found = {name: block.finished.get("rung", 0) for name, block in read.items() if block.finished}
+    found = {name: block.finished["rung"] for name, block in read.items() if block.finished}
     if len(set(found.values())) > 1:
         numbers = ", ".join(f"{name}: {number}" for name, number in found.items())
         raise UserError(

@@ -48,9 +48,9 @@ def _journalled(results: Path, row: DesignRow) -> bool:
 
 def goes_on_with(record: BlockRecord, seconds: float | None) -> bool:
     """Whether a start goes on with a finished block, because in the last start a cluster failed, or because that start
-    was for a single claim or had another budget, which old records do not contain."""
+    was for a single claim or had another budget."""
     left = [why for why in left_of(record).values() if why.kind.again]
-    had = record.get("start_budget_seconds", seconds)
+    had = record["start_budget_seconds"]
     other = seconds is not None and seconds != (math.inf if had is None else had)
     return bool(left) and (other or any(why.kind.any_budget for why in left))
 

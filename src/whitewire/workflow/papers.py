@@ -60,7 +60,7 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
         max(1, min(plan.in_all[0], len(blocks))), {block: whole.get(block, 0.0) for block in blocks},
         {block: record["seconds"] for block, record in blocks.items()},
-        {block: record.get("spent", {}) for block, record in blocks.items()},
+        {block: record["spent"] for block, record in blocks.items()},
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     """The largest chance per second that further runs of a block decide a claim for which the budget was too short; 0
     without any."""
     name = block.partition("/")[0]
-    paper = plan.described[name].on(record.get("rung", 0))
+    paper = plan.described[name].on(record["rung"])
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
     # Cells of no claim come last, and no interim analysis waits for them.
     judged = claimed_cells(paper) | compared_cells(paper)

@@ -199,8 +199,8 @@ class Plan:
         return ["index", *(["testbed"] if any(self.designs.values()) else [])]
 
     def digest(self, paper: str, block: str | None = None) -> str:
-        """A digest of the runs of one block or of all, and of their order; without the column `effort`, which older
-        designs lack."""
+        """A digest of the runs of one block or of all, and of their order; without the effort, with which the names of
+        blocks begin."""
         own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]

@@ -34,7 +34,7 @@ def work() -> float:
 def pace(results: Path) -> tuple[float, float, str]:
     """(least, most, basis) of the seconds that runs take per planned second. `results` is a testbed's folder."""
     records = filter(None, map(block_record, results.glob("*/raw/*/block.json")))
-    found = sorted(pace for record in records if _LEAST <= (pace := record.get("pace") or 0.0) <= _MOST)
+    found = sorted(pace for record in records if _LEAST <= (pace := record["pace"] or 0.0) <= _MOST)
     if not found:
         slower = _STEP * round(min(work() for _ in range(_TRIES)) / REFERENCE_S / _STEP)
         low, high = _within(min(_MOST, max(1.0, slower)), _MODEL)

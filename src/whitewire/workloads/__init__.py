@@ -11,7 +11,7 @@ from whitewire.records import processors, reasons
 from whitewire.records.metrics import Found, Metric
 from whitewire.records.processors import MACHINE_METRICS, processor_faults, processor_metrics
 from whitewire.records.reasons import Reason
-from whitewire.records.run import Clock, RunRecord
+from whitewire.records.run import RunRecord
 from whitewire.records.samples import read_host_cpu, read_samples, read_waited
 from whitewire.workloads.base import Workload
 from whitewire.workloads.copy import Copy
@@ -92,7 +92,7 @@ def run_metrics(record: RunRecord, files: Mapping[str, str]) -> Found:
 
 
 def processors_of(record: RunRecord, files: Mapping[str, str]) -> Found:
-    """Metrics of a run's processors; none if its hosts do not share processors, or for old results."""
+    """Metrics of a run's processors; none if its hosts do not share processors."""
     if "waited.csv" not in files:
         return {}
     return processor_metrics(record, read_samples(files["samples.csv"]), read_waited(files["waited.csv"]))
@@ -120,8 +120,7 @@ SLEW = 5e-4
 
 def clock_faults(record: RunRecord) -> list[Reason]:
     """Why the times of a run are unusable (empty: they are usable): a clock was set, or the machine slept."""
-    nothing: Clock = {"stepped": 0.0, "slept": 0.0}
-    clock = record.get("clock", nothing)
+    clock = record["clock"]
     apart = STEP_S + SLEW * (record["end"] - record["start"])
     checks = [
         (abs(clock["stepped"]) > STEP_S, Reason("clock", {"seconds": clock["stepped"]})),
@@ -134,7 +133,7 @@ def clock_faults(record: RunRecord) -> list[Reason]:
 
 def cache_faults(record: RunRecord) -> list[Reason]:
     """Why data may have been read from a host's memory rather than its drives (empty: it was not, or was allowed)."""
-    warm = record.get("evidence", {}).get("warm", [])
+    warm = record["evidence"].get("warm", [])
     every = f" ({len(warm)} hosts)" if len(warm) > 1 else ""
     return [Reason("caches", {"why": f"{warm[0]}{every}"})] if warm else []
 

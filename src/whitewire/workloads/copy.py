@@ -84,7 +84,7 @@ class Copy(Workload):
     @staticmethod
     def too_fast(record: RunRecord, found: Found) -> list[Reason]:
         """Why a copy was too fast for the client's modelled drive (empty: it was not, or no drive is modelled)."""
-        drive = record.get("evidence", {}).get("drive", {})
+        drive = record["evidence"].get("drive", {})
         written = drive.get("rate", math.inf)
         ways = {
             "copy_in_rate": ("read from", drive.get("read_rate", written) / 1e6),

@@ -99,7 +99,7 @@ class HdfsPut(WithoutJobs):
     def metrics(self, record: RunRecord, samples: Samples, cpu: HostCpu) -> Found:
         operations = record["operations"]
         found = self.of_clients(record, samples, sum(operation["bytes"] for operation in operations))
-        lines = 1 if record["fabric"].get("shared") else record["clients"]
+        lines = 1 if record["fabric"]["shared"] else record["clients"]
         line_rate = record["fabric"]["rate"] / 8 * lines
         seconds = record["end"] - record["start"]
         busiest = max(record["cpu_seconds"][name] for name in record["busy_clients"])
@@ -128,7 +128,7 @@ class HdfsPut(WithoutJobs):
 
 def _stays(record: RunRecord) -> bool:
     """Whether each block's first copy stayed on the host that put it."""
-    return on_datanodes(record.get("asked", {}))
+    return on_datanodes(record["asked"])
 
 
 def _datanodes_of_first_file(placement: Sequence[PlacedBlock]) -> int:

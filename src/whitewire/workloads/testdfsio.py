@@ -264,6 +264,6 @@ def _link_share(record: RunRecord, samples: Samples, start: float, end: float) -
 
 def _lines(record: RunRecord, samples: Samples) -> list[list[int]]:
     """Cumulative bytes at each sample: for each direction of each worker's link, or for a shared segment as a whole."""
-    if record["fabric"].get("shared"):
+    if record["fabric"]["shared"]:
         return [samples.total(record["links_before"], "egress")]
     return [samples.links[f"{host}.{way}"] for host in record["workers"] for way in ("egress", "ingress")]

@@ -66,7 +66,7 @@ class WithoutJobs(Workload):
     def faults(self, record: RunRecord, found: Found, limits: Mapping[str, float]) -> list[Reason]:
         why = []
         idle = found["cpu_idle_min"]
-        if "cpu_idle_floor" in limits and record.get("cpu") != "report" and not idle >= limits["cpu_idle_floor"]:
+        if "cpu_idle_floor" in limits and record["cpu"] != "report" and not idle >= limits["cpu_idle_floor"]:
             why.append(Reason("not_idle", {"idle": idle, "bound": limits["cpu_idle_floor"]}))
         for links, wire, expected in self.written_to(record, found):
             code, base = ("wire", expected) if expected else ("wire_of_none", found["user_bytes"])

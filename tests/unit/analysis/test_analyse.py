@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 import scipy
 
+from tests.support import kept
+from tests.support.blocks import code_of
 from tests.support.papers import TESTBED, paper, runs, same_of
 from whitewire import statistics
 from whitewire.analysis import analyse, claims, controls, interim, inverse, judging, run_lanes, similitude, sweeps
@@ -23,7 +25,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.paper import cells_of
 from whitewire.description.project import paper_names, paper_path
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import FIRST, levels_of, make_design, write_csv
+from whitewire.design.rows import FIRST, levels_of, make_design
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -55,6 +57,17 @@ def complete():
 @pytest.fixture(scope="module")
 def judged(complete, modelled):
     return analyse._verdicts(LOADED, Runs(complete, LOADED), Runs(modelled, LOADED), "emulated")
+
+
+def left_of(rows):
+    """tidy/left.csv of some (run, experiment, cell, reason)."""
+    names = ["run_id", "experiment", "cell", "reason", "why_code"]
+    return pd.DataFrame([(*row, code_of(row[-1])) for row in rows], columns=names)
+
+
+def keep(table, folder):
+    """Write tidy/runs.csv with all columns that it has."""
+    table.reindex(columns=columns.of_runs(LOADED.factors)).to_csv(folder / "tidy" / "runs.csv", index=False)
 
 
 def _claim(table: pd.DataFrame, claim: str) -> pd.Series:
@@ -310,9 +323,10 @@ def test_the_stage_writes_every_table_of_the_contract(few_simulations, tmp_path,
     with pytest.raises(UserError, match="no such file"):
         write_analysis(LOADED, TESTBED, tmp_path, 1)
     (tmp_path / "tidy").mkdir()
-    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    keep(complete, tmp_path)
     scale = pd.DataFrame({"experiment": list(LOADED.experiments), "testbed": "emulated", "kind": "emulated"})
-    scale.assign(k=20, data_fraction=0.0268).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    scale.assign(k=20, data_fraction=0.0268, rung=0).to_csv(tmp_path / "tidy" / "scale.csv", index=False)
+    kept.empty_tables(tmp_path / "tidy")
     emulated = load_testbed("emulated")
     write_analysis(LOADED, TESTBED | {name: emulated[name] for name in ("switch", "tcp")}, tmp_path, 1)
     folder = tmp_path / "analysis"
@@ -466,14 +480,11 @@ def test_the_largest_of_several_ratios_has_an_interval_where_a_cell_has_few_runs
 def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     """A budget may end before a paper's first run: its claims are open, and its report can be made."""
     (tmp_path / "tidy").mkdir()
-    pd.DataFrame(columns=columns.of_runs(LOADED.factors)).to_csv(tmp_path / "tidy" / "runs.csv", index=False)
-    left = [("put-grid-r1", "put-grid", "{}", "the budget ended")]
-    pd.DataFrame(left, columns=["run_id", "experiment", "cell", "reason"]).to_csv(
-        tmp_path / "tidy" / "left.csv", index=False
-    )
+    left_of([("put-grid-r1", "put-grid", "{}", "the budget ended")]).to_csv(tmp_path / "tidy" / "left.csv", index=False)
     (tmp_path / "tidy" / "asked.csv").write_text(
         "block,claim,digest,asked_since,first_run\nsmoke-1,E-C06,d,2026-11-01T00:00:00Z,\n"
     )
+    kept.empty_tables(tmp_path / "tidy", LOADED.factors)
     write_analysis(LOADED, EMULATED, tmp_path, 1)
     rule = (Path(__file__).parents[3] / "workflow" / "rules" / "analysis.smk").read_text()
     wanted = set(re.findall(r'^    "(\w+\.csv)",$', rule, re.MULTILINE))
@@ -486,33 +497,28 @@ def test_all_tables_are_there_where_no_run_was_made(few_simulations, tmp_path):
     assert open_["minutes"] > 0 and open_["command"].endswith("make papers PAPERS=emulex-2012 EFFORT=smoke")
 
 
-def test_a_table_of_what_cannot_be_made_has_its_cells_and_of_an_old_one_the_design_says_them(tmp_path):
+def test_a_table_of_what_cannot_be_made_has_its_cells(tmp_path):
     rows = make_design(LOADED, EMULATED, "smoke", 1)
     lost = [row for row in rows if row["experiment"] == "put-grid"][:2]
     blocks = {"smoke-1": SimpleNamespace(finished={"unavailable": {row["run_id"]: "no mount" for row in lost}})}
     made = list(tables._unavailable(LOADED, blocks, rows))
-    (tmp_path / "tidy").mkdir()
-    path = tmp_path / "tidy" / "unavailable.csv"
+    path = tmp_path / "unavailable.csv"
     path.write_bytes(tables.as_csv(tables.TABLES[path.name], made, path.name))
     cells = {cell_id(row["experiment"], levels_of(LOADED, row)): "no mount" for row in lost}
-    assert analyse._unavailable(LOADED, tmp_path) == cells
-    write_csv(rows, LOADED, tmp_path / "design.csv")
-    pd.DataFrame(made)[["run_id", "reason"]].to_csv(path, index=False)
-    assert analyse._unavailable(LOADED, tmp_path) == cells
-    path.write_text("run_id,reason\n")
-    assert analyse._unavailable(LOADED, tmp_path) == {}
+    assert analyse._unavailable(path) == cells
+    path.write_bytes(tables.as_csv(tables.TABLES[path.name], [], path.name))
+    assert analyse._unavailable(path) == {}
 
 
 BROKEN = {
     "left.csv": ("run_id,experiment,reason\na,b,c\n", "line 1: found no column cell, expected one"),
-    "unavailable.csv": ("run_id\na\n", "line 1: found no column reason, expected one"),
-    "floors.csv": ("block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,soon,true\n",
-                   'line 2: seconds: found "soon", expected a number'),
-    "scale.csv": ("experiment,kind,k,data_fraction,rung\nput-grid,emulated,40,0.1,\n",
+    "unavailable.csv": ("run_id,experiment,cell\na,b,c\n", "line 1: found no column reason, expected one"),
+    "floors.csv": ("block,floor,workload,job,number,attempt,time,seconds,wire_bytes,outside,valid,why_invalid\n"
+                   "b,f,w,j,1,1,0,soon,,,true,\n", 'line 2: seconds: found "soon", expected a number'),
+    "scale.csv": ("experiment,testbed,kind,k,data_fraction,rung\nput-grid,emulated,emulated,40,0.1,\n",
                   "line 2: rung: found an empty cell, expected a value"),
-    "runs.csv": ("run_id,metric\na,b\n", "line 1: found no column block, expected one"),
+    "runs.csv": ("run_id,attempt,metric\na,1,b\n", "line 1: found no column block, expected one"),
 }  # fmt: skip
-RUN = "run_id,block,experiment,replicate,metric,value,unit,full_scale_value,full_scale_unit,valid\n"
 BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for block in ("7", "other-1")}
 
 
@@ -520,7 +526,8 @@ BLOCKS = {block: f'block: found "{block}", expected a block of an effort (' for 
 def test_runs_of_no_effort_are_one_line(block, tmp_path):
     path = tmp_path / "tidy" / "runs.csv"
     path.parent.mkdir()
-    path.write_text(f"{RUN}r,{block},put-grid,1,throughput,1,MB/s,,,true\n")
+    keep(pd.DataFrame([{"run_id": "r", "block": block, "experiment": "put-grid", "valid": True}]), tmp_path)
+    kept.empty_tables(path.parent)
     with pytest.raises(UserError) as raised:
         write_analysis(LOADED, EMULATED, tmp_path, 1)
     assert f"{path}: {BLOCKS[block]}" in str(raised.value)
@@ -529,7 +536,8 @@ def test_runs_of_no_effort_are_one_line(block, tmp_path):
 @pytest.mark.parametrize("name", [*BROKEN, "one k"])
 def test_a_tidy_table_that_cannot_be_read_is_one_line(name, tmp_path, complete):
     (tmp_path / "tidy").mkdir()
-    complete.to_csv(tmp_path / "tidy" / "runs.csv", index=False)
+    keep(complete, tmp_path)
+    kept.empty_tables(tmp_path / "tidy")
     text, said = BROKEN.get(
         name, (BROKEN["scale.csv"][0].replace(",\n", ",9\n"), "rung: found 9, expected one from 0 to ")
     )
@@ -547,7 +555,7 @@ def test_a_reason_says_where_no_budget_makes_enough_runs(complete):
     other.experiments["testdfsio-one-client"]["replicates"] = {"smoke": 0, "quick": 1, "full": 10}
     claim = next(claim for claim in other.claims if claim["id"] == "X-C06")
     open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, "runs_needed": 2}
-    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    left = left_of([])
     lines = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert lines == ["testdfsio-one-client has no more at effort quick, EFFORT=full makes 10"]
     guarded = list(analyse._course(other, claim, open_ | {"runs_help": False}, Runs(complete, other), left))
@@ -577,8 +585,7 @@ def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
                        "denominator": {**cell, "where": {"fabric": "10gbe"}}}}  # fmt: skip
     claim = {"test": {"estimand": estimand, "metric": "throughput", **tests[estimand]}}
     open_ = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
-    left = pd.DataFrame([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", "response-curve", canonical({"fabric": "1gbe"}), "the budget ended")])
     found = list(analyse._course(other, claim, open_, Runs(complete, other), left))
     assert found == [*said, "the budget ended before 1 more runs of its cells"]
 
@@ -586,8 +593,7 @@ def test_each_estimand_has_its_own_fewest_runs(complete, estimand, quick, said):
 def test_a_reason_says_when_it_was_decided_and_what_is_lacking_and_further_readings_are_apart(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(name, canonical(levels)) for name, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cell, "the budget ended") for cell in cells for _ in range(2)],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, "the budget ended") for cell in cells for _ in range(2)])
 
     def reason(most):
         some = Runs(complete[complete["replicate"] <= most], LOADED, analyses=(3, 4, 6))
@@ -636,8 +642,7 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True, **row}
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cells[0], "the budget ended", "budget_ended"), ("s", *cells[0], "decided", "decided")],
-                        columns=["run_id", "experiment", "cell", "reason", "why_code"])  # fmt: skip
+    left = left_of([("r", *cells[0], "the budget ended"), ("s", *cells[0], "decided")])
     lines = list(analyse._course(LOADED, claim, row, Runs(complete, LOADED), left))
     assert lines == ["the budget ended before 1 more runs of its cells", said]
     hopeless = analyse._course(LOADED, claim, row | {"runs_help": False}, Runs(complete, LOADED), left)
@@ -647,8 +652,7 @@ def test_a_reason_says_how_many_runs_would_decide(complete, name):
 def test_runs_that_other_programs_disturbed_have_a_command_that_makes_them(complete, modelled):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
-    left = pd.DataFrame([("r", *cell, "other programs used the processors") for cell in cells],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, "other programs used the processors") for cell in cells])
     seen = []
     some = Runs(complete[complete["replicate"] <= 1], LOADED)
     table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
@@ -668,8 +672,7 @@ def test_runs_of_a_failed_cluster_need_its_cause_put_right_and_no_other_budget(c
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     cells = [(each, canonical(levels)) for each, levels in estimand_of(claim["test"]).cells()]
     why = [first, *["its cluster failed: no answer from datanode3"] * (len(cells) - 1)]
-    left = pd.DataFrame([("r", *cell, reason) for cell, reason in zip(cells, why, strict=True)],
-                        columns=["run_id", "experiment", "cell", "reason"])  # fmt: skip
+    left = left_of([("r", *cell, reason) for cell, reason in zip(cells, why, strict=True)])
     seen = []
     some = Runs(complete[complete["replicate"] <= 1], LOADED)
     table, _ = analyse._verdicts(LOADED, some, Runs(modelled, LOADED), "emulated", left=left,
@@ -682,18 +685,16 @@ def test_runs_of_a_failed_cluster_need_its_cause_put_right_and_no_other_budget(c
     assert dict(seen)["E-C06"] is any_budget
 
 
-@pytest.mark.parametrize("lost", [{"why_invalid": "processors: a process woke 9 ms late"},
-                                  {"why_invalid": "in other words", "why_code": "clock woke_late"}])  # fmt: skip
-def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete, lost):
+def test_runs_that_lacked_processors_to_the_end_have_the_same_command(complete):
     claim = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
     name, levels = estimand_of(claim["test"]).cells()[0]
-    known, table = Runs(complete, LOADED).table, complete.assign(**dict.fromkeys(lost, ""))
+    known, table = Runs(complete, LOADED).table, complete.copy()
     ids = known.loc[(known["experiment"] == name) & at(known, levels), "run_id"].unique()
-    for run_id, cells in zip(ids, (lost, {"why_invalid": "10 blocks"}), strict=False):
-        table.loc[table["run_id"] == run_id, ["valid", *cells]] = False, *cells.values()
+    for run_id, codes in zip(ids, ("clock woke_late", "unlike"), strict=False):
+        table.loc[table["run_id"] == run_id, ["valid", "why_code"]] = False, codes
     row = {"decided_after": None, "verdict": claims.INCONCLUSIVE, "runs_help": True}
     some = Runs(table, LOADED)
-    left = pd.DataFrame(columns=["run_id", "experiment", "cell", "reason"])
+    left = left_of([])
     effort = min(some.efforts)
     assert list(analyse._course(LOADED, claim, row, some, left)) == [
         "1 more lacked processors: stop other programs, and AGAIN=busy make papers PAPERS=emulex-2012 "

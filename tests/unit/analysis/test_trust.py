@@ -112,7 +112,8 @@ def measured(tmp_path, monkeypatch):
         (folder / "ratio" / "known.yaml").write_text(
             quick_yaml.dump(synthetic.paper_of_ratios(groups), sort_keys=False)
         )
-        part = {"units": groups, "unit": "group", "seconds": 1.0, "papers": ["known"], "description": "d"}
+        part = {"units": groups, "planned": groups, "unit": "group", "seconds": 1.0, "papers": ["known"],
+                "description": "d", "begun": 0.0}  # fmt: skip
         parts = [part | {"part": name, "papers": []} for name in ("ratio", "same", "order")]
         for each in parts:
             (folder / each["part"]).mkdir(exist_ok=True)

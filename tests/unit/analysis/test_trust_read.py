@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import trusted
+from tests.support import kept, trusted
 from tests.support.damage import DAMAGES, json_of
 from whitewire import cli
 from whitewire.analysis import trust
@@ -150,9 +150,8 @@ def test_what_is_copied_never_counts_twice(results, one, copy):
 
 
 def rewritten(folder):
-    """All manifests gone but for the record's, which is written anew: an old block's are not there."""
-    for path in folder.rglob(MANIFEST_FILE):
-        path.unlink()
+    """Write all manifests anew."""
+    kept.blocks_rewritten(folder)
     names = [each["part"] for each in read_trust_unchecked(folder)["parts"]]
     listed = manifest_of_folder(folder, [*files_of_trust(folder, names), folder / TRUST_RECORD])
     (folder / MANIFEST_FILE).write_text(json.dumps(listed))
@@ -165,7 +164,7 @@ def rewritten(folder):
     (lambda record: {k: v for k, v in record.items() if k != "attempt"}, "attempt: found no such key"),
     (lambda record: record | {"end": 1e999}, "end: found Infinity, expected a finite number"),
 ])  # fmt: skip
-def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, change, said):
+def test_a_run_is_checked_by_its_form_and_its_row(results, change, said):
     folder = results / TRUST_FOLDER
     path = runs_of(folder / "ratio" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
@@ -173,7 +172,7 @@ def test_a_run_without_a_manifest_is_checked_by_its_form_and_its_row(results, ch
     assert any("run.json: " in line and said in line for line in faults(results))
 
 
-def test_half_a_record_of_a_run_without_a_manifest_is_one_line(results):
+def test_half_a_record_of_a_run_is_one_line(results):
     folder = results / TRUST_FOLDER
     path = runs_of(folder / "load" / synthetic.BLOCK)[0] / "run.json"
     path.write_text(path.read_text()[:100])
@@ -302,8 +301,7 @@ def test_a_papers_run_without_a_key_is_reported_with_file_and_key(with_paper, ke
     path = runs_of(with_paper / "emulex-2012" / "raw" / synthetic.BLOCK)[0] / "run.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in record.items() if name != key}))
-    for each in (with_paper / "emulex-2012" / "raw").rglob(MANIFEST_FILE):
-        each.unlink()
+    kept.blocks_rewritten(with_paper / "emulex-2012" / "raw")
     assert f"{path}: {key}: found no such key, expected one" in faults(with_paper)[0]
 
 
@@ -320,7 +318,7 @@ def test_check_has_a_row_for_the_record_and_for_each_block(results, capsys):
     status, rows, _ = checked(capsys, results)
     assert status == 0
     assert ["trust", "record", "sound", "0"] in rows
-    assert ["trust", "ratio/quick-1", "sound", "12", "0", "0", "0", "0"] in rows
+    assert ["trust", "ratio/quick-1", "sound", "12", "0", "0", "0"] in rows
     assert [row[1] for row in rows if row[0] == "trust"] == [
         "record", "lanes/two-k/1-0/quick-1", "lanes/two-k/2-0/quick-1", "load/quick-1", "ratio/quick-1",
         "scales/two-k/rung0-0/quick-1", "scales/two-k/rung1-0/quick-1",

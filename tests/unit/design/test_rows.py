@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -345,15 +344,12 @@ def test_csv_keeps_every_row_and_levels_get_their_types_back(tmp_path):
         make_design(LOADED, TESTBED, "fast", 1)
 
 
-def test_a_design_from_before_the_column_has_the_effort_of_its_blocks(tmp_path):
+def test_a_design_without_an_effort_is_refused(tmp_path):
     rows = make_design(LOADED, TESTBED, "quick", 3)
     assert {row["effort"] for row in rows} == {"quick"}
     write_csv(rows, LOADED, tmp_path / "design.csv")
-    with (tmp_path / "design.csv").open(newline="") as file:
-        table = list(csv.reader(file))
-    place = table[0].index("effort")
-    old = "".join(",".join(cells[:place] + cells[place + 1 :]) + "\n" for cells in table)
-    assert parse_design(old) == read_csv(tmp_path / "design.csv")
+    with pytest.raises(Torn, match="line 1: found no column effort, expected one"):
+        parse_design((tmp_path / "design.csv").read_text().replace(",effort,", ",size,", 1))
     with pytest.raises(Torn, match="line 2: effort: found an empty cell"):
         parse_design((tmp_path / "design.csv").read_text().replace(",quick,", ",,", 1))
 

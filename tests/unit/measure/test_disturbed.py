@@ -37,7 +37,8 @@ def test_testbeds_that_count_no_links_are_not_judged_by_them():
 
 def test_a_disturbed_run_does_not_count(monkeypatch):
     few = Reason("other", {"why": "too few"})
-    record = {"workload": "hdfs_put", "start": 0.0, "end": 1.0}
+    clock = {"stepped": 0.0, "slept": 0.0}
+    record = {"workload": "hdfs_put", "start": 0.0, "end": 1.0, "clock": clock, "disturbed": [], "evidence": {}}
     monkeypatch.setattr(type(workload_of("hdfs_put")), "faults", lambda *_: [few])
     assert workloads.run_faults(record, {}, {}) == [few]
     record["disturbed"] = ["client1 stood still, stopped by a signal"]

@@ -284,7 +284,7 @@ def test_the_curve_of_a_real_folder(place, tmp_path, monkeypatch, mode):
     measured = measure_drives([target], "smoke", tmp_path / "raw")
     assert [row["problem"] for row in measured["rows"] if row["problem"]] == []
     assert {row["mode"] for row in measured["rows"]} == {mode}
-    assert all({"block", *row} == set(tables.TABLES["drives.csv"]) for row in measured["rows"])
+    assert all(set(row) == set(tables.LINKS_COLUMNS["drives.csv"]) for row in measured["rows"])
     points = {(row["operation"], row["block_bytes"], row["queue_depth"]) for row in measured["rows"]}
     assert points == {(o, b, d) for o in FIO_OPERATIONS for b in REAL.blocks for d in REAL.depths}
     for operation, block, depth in points:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from whitewire.measure import rdma
 from whitewire.measure.rdma import nothing_measured, write_rdma_rows
-from whitewire.records.checked import RDMA_ALL
+from whitewire.records.links import RDMA_COLUMNS
 from whitewire.testbed.base import Completed, ProcessDied
 from whitewire.tools import Unreadable, perftest
 from whitewire.tools.ibv_devinfo import DevicePort, Gid, device_ports
@@ -444,7 +444,7 @@ def test_rows_of_a_bandwidth(tmp_path):
         "iterations": 5000, "attempt": 1, "limit": "1250", "why": "",
     }  # fmt: skip
     assert [row["metric"] for row in rows] == ["bandwidth_average", "bandwidth_peak", "message_rate"]
-    assert all(base.items() <= row.items() and set(row) == set(RDMA_ALL) for row in rows)
+    assert all(base.items() <= row.items() and set(row) == set(RDMA_COLUMNS) for row in rows)
     assert [float(row["value"]) for row in rows] == pytest.approx([70.62 * MIB, 87.17 * MIB, 1130], rel=1e-6)
     assert [row["unit"] for row in rows] == ["MB/s", "MB/s", "1/s"]
     assert datanode.ran[-2][0] == "ib_write_bw"
@@ -548,7 +548,7 @@ def test_a_server_that_dies_is_a_row(tmp_path):
 def test_no_rdma_is_a_reason_and_no_exception(tmp_path, answers, says):
     (_, datanode), rows = measured(tmp_path, datanode=answers)
     (row,) = rows
-    assert set(row) == set(RDMA_ALL) and row["metric"] == row["test"] == ""
+    assert set(row) == set(RDMA_COLUMNS) and row["metric"] == row["test"] == ""
     assert re.search(says, row["why"]), row["why"]
     assert (row["why_code"] == "no_rdma_device") == says.startswith("no RDMA device")
     assert nothing_measured(rows) == row["why"] and "\n" not in row["why"]
@@ -600,4 +600,4 @@ def test_the_table_is_written_as_it_is(tmp_path):
     with path.open(newline="") as table:
         read_back = list(csv.DictReader(table))
     assert read_back == [{name: str(value) for name, value in row.items()} for row in rows]
-    assert tuple(read_back[0]) == RDMA_ALL
+    assert tuple(read_back[0]) == RDMA_COLUMNS

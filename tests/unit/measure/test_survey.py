@@ -25,12 +25,11 @@ from whitewire.measure.engine import Work
 from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.paths import HOME
 from whitewire.records import links as records
-from whitewire.records import manifest
-from whitewire.records.checked import RDMA_ALL
 from whitewire.records.links import (
     DRIVES_FILE,
     LINKS_RECORD,
     MODELS_FILE,
+    RDMA_COLUMNS,
     files_of_links,
     links_faults,
     read_hosts,
@@ -382,25 +381,6 @@ def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
         assert not links_faults(folder)
 
 
-def test_a_record_from_before_there_were_parts_stays_and_nothing_is_measured_again(tmp_path, monkeypatch):
-    with configured(monkeypatch, tmp_path, CONFIG) as hosts:
-        survey.survey("lab", tmp_path, "quick")
-        folder = tmp_path / "links"
-        old = json.loads((folder / LINKS_RECORD).read_text()) | {"left_out": ["10gbe, 4 streams: the time was up"]}
-        for part in PARTS:
-            (folder / records.part_file(part)).unlink()
-        manifest.close_record(folder, LINKS_RECORD, old, files_of_links(folder))
-        assert read_links(folder) == old
-        for part in PARTS:
-            survey.survey("lab", tmp_path, "quick", parts=[part])
-            assert read_links(folder) == old
-        (folder / LINKS_RECORD).unlink()
-        survey.finish(folder)
-        assert [each.entered for each in hosts] == [1, 0, 0, 0]
-    assert read_links(folder)["left_out"] == old["left_out"]
-    assert read_links(folder)["seconds"] == old["seconds"]
-
-
 def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
     """As in two jobs of Slurm: their nodes are called by different names (inventory.named)."""
     folder = tmp_path / "links"
@@ -612,7 +592,7 @@ def test_a_key_that_no_table_has_a_column_for_is_one_line(tmp_path, name, where)
         row = dict.fromkeys(records.ModelRow.__annotations__, 1) | dict.fromkeys(texts, "")
         path.write_text(json.dumps([row | {"operation": "read", "ok": True}]))
     if name == "rdma/rdma.csv":
-        path.write_text(",".join([*RDMA_ALL, "extra"]) + "\n" + "1," * len(RDMA_ALL) + "1\n")
+        path.write_text(",".join([*RDMA_COLUMNS, "extra"]) + "\n" + "1," * len(RDMA_COLUMNS) + "1\n")
     else:
         found = json.loads(path.read_text())
         link = found["links"]["1gbe"] if name == "hosts.json" else {}

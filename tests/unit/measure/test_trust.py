@@ -237,7 +237,7 @@ def test_what_is_finished_of_a_part_stays_where_more_of_it_is_broken_off(started
     assert [(each["part"], each["units"]) for each in read_trust(started.folder)["parts"]][0] == ("links", 6)
 
 
-def test_a_start_writes_the_manifest_that_an_old_record_lacks_and_refuses_what_is_damaged(started):
+def test_a_start_writes_the_manifest_that_a_record_lacks_and_refuses_what_is_damaged(started):
     started.make(wanted=("links",)).make()
     (started.folder / MANIFEST_FILE).unlink()
     with pytest.raises(UserError, match="manifest.json: found no such file, expected one beside trust.json"):

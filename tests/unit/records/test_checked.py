@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.blocks import BLOCK
+from tests.support.kept import rewritten
 from whitewire import atomic, cli, workloads
 from whitewire.errors import Faults, UserError
 from whitewire.records import checked, manifest, schema
 from whitewire.records.journal import Journal, read_runs
 from whitewire.records.manifest import manifest_faults
-from whitewire.records.reasons import NO_DEVICE
 from whitewire.records.run import OF_A_RUN, OF_ANY, OF_DONE, OF_JOBS, RunRecord
 from whitewire.records.schema import load_json
 from whitewire.tidy.tables import metric_rows
@@ -24,7 +25,6 @@ DATA = Path(__file__).parents[2] / "data"
 RUNS = {
     folder.name: folder for folder in (DATA / "run", *(path for path in (DATA / "runs").iterdir() if path.is_dir()))
 }
-FINISHED = {"seconds": 1.0, "commit": "", "modified": False, "software": "", "given_up": [], "unavailable": {}}
 
 
 def record_of(name):
@@ -42,8 +42,14 @@ def kept(folder, name, finish=True):
     (journal.folder / "probes" / "probes.json").write_text("[]")
     (journal.folder / "probes" / "iperf3.json").write_text('{"verbatim": 1}')
     if finish:
-        journal.finish({"block": record["block"], "runs": [record["run_id"]], **FINISHED})
+        journal.finish(BLOCK | {"block": record["block"], "runs": [record["run_id"]]})
     return journal.folder, target
+
+
+def keep_record(run, record):
+    """Give a run another record, which its manifest lists."""
+    (run / "run.json").write_text(json.dumps(record))
+    rewritten(run)
 
 
 def row_of(name):
@@ -62,7 +68,7 @@ def blocks(tmp_path_factory):
     for name in RUNS:
         block, run = kept(tmp_path_factory.mktemp(name), name)
         found = checked.read_block(block, [row_of(name)])
-        assert found.faults == [] and found.unchecked == 0
+        assert found.faults == []
         made[name] = block, run, rows_of(*found.runs[0])
     return made
 
@@ -102,41 +108,20 @@ def test_no_damage_of_any_file_is_read_in_silence(blocks, data, name, file, how)
     try:
         path.unlink() if how == "gone" else path.write_bytes(after[how])
         reported = same_or_reported(block, name, expected, path)
-        # Without block.json the block is not finished, which is reported otherwise; without its own manifest it is old.
+        # Without block.json the block is not finished, which is reported otherwise.
         assert reported or how == "gone" or path.name == "manifest.json"
     finally:
         path.write_bytes(before)
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_file_cut_at_any_line_is_reported(name, tmp_path):
-    """Old results: what the record and its series say of each other must hold."""
-    for file in ("samples.csv", "host-cpu.csv"):
-        block, run = kept(tmp_path / file, name, finish=False)
-        (run / "manifest.json").unlink()
-        assert checked.read_block(block).faults == []
-        if not (run / file).exists():
-            continue
-        lines = (run / file).read_text().splitlines(keepends=True)
-        times = [float(line.split(",")[0]) for line in lines[1:]]
-        record = record_of(name)
-        for number in range(len(lines)):
-            (run / file).write_text("".join(lines[:number]))
-            reaches = number > 1 and times[number - 2] >= record["end"] - checked.SLACK_S
-            assert bool(checked.read_block(block).faults) == (not reaches)
-            (run / file).write_text("".join(lines[:number]) + lines[number][:-2])
-            assert checked.read_block(block).faults
-
-
-@pytest.mark.parametrize("name", sorted(RUNS))
-def test_without_manifests_a_record_without_a_key_is_reported(name, tmp_path):
+def test_a_record_without_a_key_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
-    (run / "manifest.json").unlink()
     whole = record_of(name)
     expected = rows_of(run, whole)
     needed = {*OF_ANY, *OF_A_RUN, *OF_DONE, *(OF_JOBS if "jobs" in whole else ())}
     for key in whole:
-        (run / "run.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+        keep_record(run, {k: v for k, v in whole.items() if k != key})
         found = checked.read_block(block, [row_of(name)])
         if key in needed:
             (fault,) = found.faults
@@ -167,9 +152,8 @@ ONCE = {(key, type(right)): name for name in sorted(RUNS) for key, right in reco
 
 
 @pytest.mark.parametrize("name", sorted({*ONCE.values()}))
-def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
+def test_a_value_of_another_type_is_reported(name, tmp_path):
     block, run = kept(tmp_path, name, finish=False)
-    (run / "manifest.json").unlink()
     whole = record_of(name)
     expected = rows_of(run, whole)
     reported = 0
@@ -178,7 +162,7 @@ def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
         for wrong in WRONG:
             if alike(wrong, right):
                 continue
-            (run / "run.json").write_text(json.dumps(whole | {key: wrong}))
+            keep_record(run, whole | {key: wrong})
             found = checked.read_block(block, [row_of(name)])
             if found.faults:
                 assert any(f"run.json: {key}" in fault for fault in found.faults), (key, wrong, found.faults)
@@ -191,8 +175,7 @@ def test_without_manifests_a_value_of_another_type_is_reported(name, tmp_path):
 @pytest.mark.parametrize("value", ["false", "true", 1, 0, None, "", []])
 def test_valid_is_a_boolean(tmp_path, value):
     block, run = kept(tmp_path, "run", finish=False)
-    (run / "manifest.json").unlink()
-    (run / "run.json").write_text(json.dumps(record_of("run") | {"valid": value}))
+    keep_record(run, record_of("run") | {"valid": value})
     (fault,) = checked.read_block(block).faults
     assert re.search(r"run\.json: valid: found .*, expected true or false", fault)
 
@@ -216,8 +199,6 @@ def test_another_run_s_record_is_not_joined_to_the_samples(tmp_path):
     (run / "run.json").write_text(other)
     (fault,) = checked.read_block(block).faults
     assert "run.json: found" in fault and "by manifest.json" in fault
-    (run / "manifest.json").unlink()
-    assert any("samples.csv: time:" in fault for fault in checked.read_block(block).faults)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +229,6 @@ def test_a_block_has_the_runs_of_the_design_and_no_more_folders_than_when_it_was
 
 COPIES = {
     "probes": "probes-9", "probes/iperf3.json": "probes/more/again.json", "environment.json": "environment-9.json",
-    "probes/probes.json": "drives-2/drives.json",
 }  # fmt: skip
 
 
@@ -259,10 +239,8 @@ def test_a_copy_beside_what_was_kept_does_not_count_twice(tmp_path, kept_as, mea
     (source,) = (name for name, copy in COPIES.items() if copy == kept_as)
     (block / kept_as).parent.mkdir(exist_ok=True)
     (shutil.copytree if (block / source).is_dir() else shutil.copy)(block / source, block / kept_as)
-    if kept_as.startswith("drives"):
-        (block / kept_as).write_text('{"rows": []}')
     (fault,) = checked.read_block(block, [row_of("run")], measuring).faults
-    outermost = {"probes/more/again.json": "probes/more", "drives-2/drives.json": "drives-2"}.get(kept_as, kept_as)
+    outermost = {"probes/more/again.json": "probes/more"}.get(kept_as, kept_as)
     what = "file" if kept_as == "environment-9.json" else "folder"
     assert f"/{block.name}/{outermost}: found a {what} that manifest.json of its block does not list" in fault
 
@@ -275,7 +253,7 @@ def test_a_later_start_adds_what_its_cluster_was_like_and_lists_it(tmp_path):
     shutil.copy(block / "environment.json", block / "environment-2.json")
     assert checked.read_block(block, [row_of("run")], measuring=True).faults == []
     assert checked.read_block(block, [row_of("run")]).faults == []
-    journal.finish({"block": block.name, "runs": [run.name], **FINISHED})
+    journal.finish(BLOCK | {"block": block.name, "runs": [run.name]})
     assert checked.read_block(block, [row_of("run")]).faults == []
 
 
@@ -291,7 +269,7 @@ def test_a_run_may_be_removed_to_be_made_again_but_nothing_else_may_change(tmp_p
 def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
     """A block that was finished is finished once more, and the process ends between its manifest and block.json."""
     block, run = kept(tmp_path, "run")
-    write, record = atomic.write, {"block": block.name, "runs": [run.name], **FINISHED, "seconds": 22.5}
+    write, record = atomic.write, BLOCK | {"block": block.name, "runs": [run.name], "seconds": 22.5}
 
     def ended(path, content):
         if path.name == "block.json":
@@ -309,25 +287,29 @@ def test_an_end_that_is_cut_off_is_made_again(tmp_path, monkeypatch):
     assert (found.faults, found.finished["seconds"]) == ([], 22.5)
 
 
-def test_an_old_failed_attempt_has_its_whole_row(tmp_path):
-    """Its columns of factors are called as keys of other records: `fabric` is a name there."""
+def test_a_failed_attempt_has_its_row_alone(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     failed = {name: record_of("run")[name] for name in (*OF_A_RUN, "block", "workload", "scale")}
-    failed |= {"fabric": "10gbe", "clients": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended"}
+    failed |= {"floor": "", "attempt": 1, "valid": False, "why_invalid": "DataNode ended", "why_codes": ["failed"]}
     target = Journal(block).write(run.name, failed, {}, valid=False)
-    (target / "manifest.json").unlink()
     found = checked.read_block(block, [row_of("run")])
     assert (len(found.runs), found.faults) == (2, [])
-    (target / "run.json").write_text(json.dumps(failed | {"why_invalid": None}))
+    keep_record(target, failed | {"why_invalid": None})
     (fault,) = checked.read_block(block).faults
     assert "why_invalid: found null, expected text" in fault
 
 
-def test_old_results_without_manifests_are_read_and_counted(tmp_path):
+def test_a_folder_without_a_manifest_is_reported(tmp_path):
     block, run = kept(tmp_path, "run", finish=False)
     (run / "manifest.json").unlink()
     found = checked.read_block(block)
-    assert (len(found.runs), found.unchecked, found.faults) == (1, 1, [])
+    (fault,) = found.faults
+    assert f"{run.name}/manifest.json: found no such file, expected one beside run.json" in fault
+    assert found.runs == []
+    block, _ = kept(tmp_path / "finished", "run")
+    (block / "manifest.json").unlink()
+    (fault,) = checked.read_block(block).faults
+    assert f"{block.name}/manifest.json: found no such file, expected one beside block.json" in fault
 
 
 @pytest.mark.parametrize(
@@ -375,7 +357,7 @@ def test_every_real_run_of_the_tests_is_read_by_its_workload():
 def results(tmp_path):
     """results/<testbed> with one paper of one block."""
     block, run = kept(tmp_path / "emulated" / "made-up" / "raw", "run")
-    row = {"order": 1, "seed": 1} | row_of("run")
+    row = {"effort": "smoke", "order": 1, "seed": 1} | row_of("run")
     with (tmp_path / "emulated" / "made-up" / "design.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, row, lineterminator="\n")
         writer.writeheader()
@@ -386,7 +368,7 @@ def results(tmp_path):
 def test_check_says_what_is_sound(results, capsys):
     assert cli.main(["check", str(results)]) == 0
     said = capsys.readouterr()
-    assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0 +0", said.out) and said.err == ""
+    assert re.search(r"made-up +smoke-1 +sound +1 +0 +0 +0", said.out) and said.err == ""
 
 
 def test_check_reports_every_fault_and_ends_with_2(results, capsys):
@@ -395,7 +377,7 @@ def test_check_reports_every_fault_and_ends_with_2(results, capsys):
     (run.parents[1] / "environment.json").write_text("{")
     assert cli.main(["check", str(results / "made-up")]) == 2
     said = capsys.readouterr()
-    assert re.search(r"made-up +smoke-1 +unsound +0 +0 +0 +0 +3", said.out)
+    assert re.search(r"made-up +smoke-1 +unsound +0 +0 +0 +3", said.out)
     lines = said.err.splitlines()
     assert len(lines) == 3 and all(line.startswith("whitewire: error: ") for line in lines)
     assert "samples.csv: found 1000 bytes, expected 4684 by manifest.json" in said.err
@@ -404,46 +386,20 @@ def test_check_reports_every_fault_and_ends_with_2(results, capsys):
 
 PROBE = {"probe": "link", "fabric": "1gbe", "source": "a", "destination": "b", "streams": 1, "metric": "goodput",
          "value": 1.0, "unit": "Mbit/s", "ok": True}  # fmt: skip
-CURVE = dict.fromkeys(checked.DriveRow.__annotations__, "")
-PORT = dict.fromkeys(checked.RDMA_ALL, "1")
-
-
-def as_table(row):
-    return "\n".join([",".join(row), ",".join(row.values()), ""])
-
-
-def rows_around(path, row):
-    return {"probes.json": lambda: json.dumps([PROBE, row]), "drives.json": lambda: json.dumps({"rows": [CURVE, row]}),
-            "rdma.csv": lambda: as_table(row)}[path.name]()  # fmt: skip
-
-
-AROUND = {"probes/probes.json": (PROBE, r"\[1\]\.strems"), "drives/drives.json": (CURVE, r"rows\[1\]\.strems"),
-          "probes/rdma.csv": (PORT, "line 1: strems")}  # fmt: skip
 
 
 @pytest.mark.parametrize("finish", [False, True])
-@pytest.mark.parametrize("name", AROUND)
-def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path, name, finish):
-    row, where = AROUND[name]
+def test_a_key_that_no_table_has_a_column_for_is_reported_with_its_file(tmp_path, finish):
     block, run = kept(tmp_path, "run", finish=False)
-    for more, expected in (({}, []), ({"strems": "2"}, [where])):
-        (block / name).parent.mkdir(exist_ok=True)
-        (block / name).write_text(rows_around(block / name, row | more))
+    for more, expected in (({}, []), ({"strems": "2"}, [r"\[1\]\.strems"])):
+        (block / "probes" / "probes.json").write_text(json.dumps([PROBE, PROBE | more]))
         if finish:
-            Journal(block).finish({"block": block.name, "runs": [run.name], **FINISHED})
+            Journal(block).finish(BLOCK | {"block": block.name, "runs": [run.name]})
         faults = checked.read_block(block, [row_of("run")]).faults
         assert len(faults) == len(expected)
         for fault, key in zip(faults, expected, strict=True):
-            assert re.search(rf"{name}: {key}: found an unknown key, expected one of {next(iter(row))}, ", fault)
-            assert ('did you mean "streams"?' in fault) == (row is PROBE)
-
-
-def test_an_old_row_without_an_rdma_device_has_the_code_of_today(tmp_path):
-    row = {name: "" for name in checked.RDMA_ALL if name != "why_code"}
-    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no RDMA device on a"}))
-    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == NO_DEVICE
-    (tmp_path / "rdma.csv").write_text(as_table(row | {"why": "no perftest on a: not found"}))
-    assert checked.read_rdma_rows(tmp_path / "rdma.csv")[0]["why_code"] == ""
+            assert re.search(rf"probes/probes.json: {key}: found an unknown key, expected one of probe, ", fault)
+            assert 'did you mean "streams"?' in fault
 
 
 def test_check_of_no_results_is_one_line(tmp_path, capsys):

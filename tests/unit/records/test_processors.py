@@ -26,7 +26,7 @@ def series(ran, waited, own=0.02, outside=0.0, late=0.0, seconds=10.0):
                       [200 * round(each) - used for each, used in zip(since, busy, strict=True)], {})  # fmt: skip
     waits_of = WaitedSeries(times, [ran * t for t in since], [waited * t for t in since], [own * t for t in since],
                         [400 * t for t in since], [0.4 * late * t for t in since])  # fmt: skip
-    return {"start": 101.0, "end": 101.0 + seconds}, samples, waits_of
+    return {"start": 101.0, "end": 101.0 + seconds, "cpu": "limit"}, samples, waits_of
 
 
 @given(st.floats(0.1, 1.5), st.floats(0, 8), st.floats(0, 0.4), st.floats(0, 50))

@@ -1,6 +1,5 @@
-"""Reasons: what their sentences say, and which code a sentence from before there were codes has."""
+"""Reasons: what their sentences say, and what follows from their codes."""
 
-import json
 import re
 
 import pytest
@@ -9,7 +8,6 @@ from whitewire.paths import HOME
 from whitewire.records import reasons
 from whitewire.records.journal import left_of
 from whitewire.records.reasons import (
-    _OTHER,
     BUDGET,
     DECIDED,
     ELSE,
@@ -21,7 +19,6 @@ from whitewire.records.reasons import (
     NOT_MADE,
     OTHERS,
     Reason,
-    recorded_reason,
 )
 
 LEFT = [
@@ -50,23 +47,12 @@ LOST = [
      "workers' links carried +50% against what shuffle, reads and replicas must move"),
     (Reason("other_k", {"why": "k = 8 is too small"}), "made at another k: k = 8 is too small"),
 ]  # fmt: skip
-OLD_OVERHEAD = "processors: other programs used 1.1 of 2, bound 1"
 
 
 @pytest.mark.parametrize(("why", "said"), [*LEFT, *LOST])
-def test_a_sentence_from_before_there_were_codes_has_the_code_that_it_would_have_today(why, said):
+def test_a_reason_has_the_sentence_of_its_code_or_that_of_its_record(why, said):
     assert str(why) == said
-    old = recorded_reason(said, among=NOT_MADE if (why, said) in LEFT else INVALID)
-    assert (old.code, str(old)) == (why.code, said)
-    assert str(recorded_reason("in other words", why.code)) == "in other words", "the code decides, not the sentence"
-
-
-@pytest.mark.parametrize(("said", "among", "code"), [
-    ("no client for a cell", NOT_MADE, _OTHER), ("DataNode datanode2 ended", INVALID, _OTHER),
-    ("processors: they were busy", INVALID, "short")])  # fmt: skip
-def test_an_old_sentence_of_no_code_is_reported_as_it_is(said, among, code):
-    found = recorded_reason(said, among=among)
-    assert (found.code, str(found), found.kind.again) == (code, said, False)
+    assert str(Reason(why.code, said="in other words")) == "in other words"
 
 
 def test_each_code_that_is_given_is_declared():
@@ -84,16 +70,9 @@ def test_only_what_another_start_makes_is_made_again():
     assert {code for code, kind in NOT_MADE.items() if not kind.again} == {DECIDED, LACKING}
 
 
-@pytest.mark.parametrize(("record", "lacked"), [
-    ({"why_invalid": OLD_OVERHEAD}, True),
-    ({"why_invalid": "the clock was set by +9.0 s during the run; processors: a process woke 2.5 ms late"}, False),
-    ({"why_invalid": "in other words", "why_codes": ["clock", "woke_late"]}, True),
-    ({"why_invalid": "processors of the client failed", "why_codes": ["failed"]}, False),
-    ({"why_invalid": "", "why_codes": []}, False),
-    ({"why_invalid": ""}, False),
-])  # fmt: skip
-def test_whether_an_attempt_lacked_processors_is_reported_by_its_codes(record, lacked):
-    assert reasons.short(reasons.codes_of(record)) == lacked
+@pytest.mark.parametrize(("codes", "lacked"), [(["clock", "woke_late"], True), (["failed"], False), ([], False)])
+def test_whether_an_attempt_lacked_processors_is_reported_by_its_codes(codes, lacked):
+    assert reasons.short(codes) == lacked
 
 
 def test_an_attempt_counts_where_nothing_speaks_against_it():
@@ -104,13 +83,9 @@ def test_an_attempt_counts_where_nothing_speaks_against_it():
         "why_codes": ["slept", "disturbed"]}  # fmt: skip
 
 
-def test_the_reference_is_read_though_it_has_no_codes():
-    found = [why for path in sorted((HOME / "results" / "reference").glob("*/raw/*/block.json"))
-             for why in left_of(json.loads(path.read_text())).values()]  # fmt: skip
-    assert found and all(why.code in (BUDGET, DECIDED) for why in found)
-    assert all((why.code == DECIDED) == str(why).endswith(" runs of each cell") for why in found)
-
-
-def test_a_block_that_has_codes_is_read_by_them():
-    record = {"left": {"a": "in other words", "b": "the budget ended"}, "left_codes": {"a": OTHERS}}
-    assert {run_id: why.code for run_id, why in left_of(record).items()} == {"a": OTHERS, "b": BUDGET}
+def test_what_a_block_left_is_read_by_its_codes():
+    record = {"left": {"a": "in other words", "b": "the budget ended"}, "left_codes": {"a": OTHERS, "b": "of later"}}
+    found = left_of(record)
+    assert {run_id: (why.code, str(why)) for run_id, why in found.items()} == {
+        "a": (OTHERS, "in other words"), "b": ("of later", "the budget ended")}  # fmt: skip
+    assert not found["b"].kind.again

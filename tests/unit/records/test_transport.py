@@ -101,7 +101,8 @@ def test_a_run_that_was_asked_no_transport_has_no_proof_of_one():
 
 def test_a_record_with_ports_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "run.json"
-    fabric = {"name": "10gbe", "rate": 10000.0, "full_scale_rate": 10000.0}
+    fabric = {"name": "10gbe", "rate": 10000.0, "full_scale_rate": 10000.0, "shared": False, "burst": 0, "mtu": 0,
+              "racks": 0, "uplink": 0.0, "unlike": {}}  # fmt: skip
     written = RECORD | {"fabric": fabric, "evidence": {"ports": of(host(), packets())}}
     path.write_text(json.dumps(written))
     assert load_json(path, RunRecord) == written

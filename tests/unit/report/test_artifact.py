@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import kept
 from tests.support.blocks import BLOCK
+from tests.support.blocks import left as left_of
 from tests.support.compared import ENVIRONMENT, claim, write
 from whitewire.errors import UserError
 from whitewire.records.manifest import manifest_faults
@@ -29,8 +30,8 @@ def test_a_run_is_reported_as_its_records_have_it(results):
     record = json.loads((block / "block.json").read_text())
     ids = record["runs"]
     left = {ids[0]: "decided after 3 runs of each cell", ids[1]: "decided after 4 runs of each cell"}
-    more = {"seconds": 90.0, "spent": {"runs": 60.0, "start": 30.0}, "left": left, "budget_seconds": 40.0,
-            "start_budget_seconds": 120.0}  # fmt: skip
+    more = {"seconds": 90.0, "spent": {"runs": 60.0, "start": 30.0}, "budget_seconds": 40.0,
+            "start_budget_seconds": 120.0, **left_of(left)}  # fmt: skip
     (block / "block.json").write_text(json.dumps(record | more | {"given_up": [ids[2]]}))
     (own / "logs").mkdir()
     (own / "logs" / "analysis.tsv").write_text("s\th:m:s\tmax_rss\n4.25\t0:00:04\t100\n")
@@ -60,7 +61,7 @@ ENDED = {"1": "the budget ended", "2": "the budget ended", "3": "decided after 3
         ([{"budget_seconds": 2400.0, "start_budget_seconds": 3600.0}, {"budget_seconds": 3000.0,
                                                                        "start_budget_seconds": 3600.0}],
          {"had": True, "seconds": 3600.0, "asked": "60m", "ended_before": 0}),
-        ([{"budget_seconds": 2400.0, "seconds": 90.0, "left": ENDED}, {"budget_seconds": 3000.0, "seconds": 61.0}],
+        ([{"budget_seconds": 2400.0, "seconds": 90.0, **left_of(ENDED)}, {"budget_seconds": 3000.0, "seconds": 61.0}],
          {"had": True, "seconds": None, "asked": "3m", "ended_before": 2}),
         ([{"budget_seconds": None, "start_budget_seconds": None}],
          {"had": False, "seconds": None, "asked": "none", "ended_before": 0}),

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from tests.support.kept import empty_tables
 from tests.support.nasty import FENCE, NASTY, marked, plain, text_of
 
 HOME = Path(__file__).resolve().parents[3]
@@ -87,8 +88,7 @@ def made(tmp_path_factory) -> Iterator[SimpleNamespace]:
     (folder / "paper" / f"{PAPER}.qmd").write_text(f"{document}\n\n{table}\n\n{calls}\n", encoding="utf-8")
     results = folder / "results" / "emulated" / PAPER
     (results / "tidy").mkdir(parents=True)
-    head = "run_id,attempt,block,order,experiment,replicate,made_by,floor,fabric,metric,value,unit,full_scale_value"
-    (results / "tidy" / "runs.csv").write_text(f"{head},full_scale_unit,valid,why_invalid\n")
+    empty_tables(results / "tidy", ["fabric"])
     (results / "logs").mkdir()
     for command in (
         ["analyse", "--paper", PAPER, "--testbed", "emulated", "--results", str(results)],

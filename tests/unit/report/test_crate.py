@@ -339,7 +339,7 @@ def test_tables_are_those_of_their_datapackage(project, whole, tmp_path, capsys,
     for each in package["resources"]:
         each.pop("hash")
     undigested = files | {f"{folder}/{PACKAGE}": json.dumps(package).encode()}
-    assert f"found no size and digest in {PACKAGE}, expected both" in refused(packed(undigested, path), capsys)
+    assert f"{PACKAGE}: resources[0].hash: found no such key, expected one" in refused(packed(undigested, path), capsys)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -396,16 +396,17 @@ def test_files_that_nothing_here_can_read(project, whole, tmp_path, capsys, name
     assert f": {PAPER}/{file}: " in found and said in found
 
 
+FLOORS = b"block,floor,workload,job,number,attempt,time,seconds,wire_bytes,outside,valid,why_invalid\n"
 BAD_TABLES = {
-    "no rung": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,\n",
+    "no rung": ("scale.csv", b"experiment,testbed,kind,k,data_fraction,rung\nx,here,emulated,30,0.1,\n",
                 "line 2: rung: found an empty cell, expected a value"),
-    "a rung of words": ("scale.csv", b"experiment,kind,k,data_fraction,rung\nx,emulated,30,0.1,low\n",
+    "a rung of words": ("scale.csv", b"experiment,testbed,kind,k,data_fraction,rung\nx,here,emulated,30,0.1,low\n",
                         'line 2: rung: found "low", expected a whole number'),
     "no cell": ("left.csv", b"run_id,experiment,reason\na,b,c\n", "line 1: found no column cell, expected one"),
-    "no reason": ("unavailable.csv", b"run_id\na\n", "line 1: found no column reason, expected one"),
-    "seconds of words": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,soon,true\n",
+    "no reason": ("unavailable.csv", b"run_id,experiment,cell\na,b,c\n", "line 1: found no column reason"),
+    "seconds of words": ("floors.csv", FLOORS + b"b,f,w,j,1,1,0,soon,,,true,\n",
                          'line 2: seconds: found "soon", expected a number'),
-    "neither true nor false": ("floors.csv", b"block,floor,workload,job,number,seconds,valid\nb,f,w,j,1,2,perhaps\n",
+    "neither true nor false": ("floors.csv", FLOORS + b"b,f,w,j,1,1,0,2,,,perhaps,\n",
                                'line 2: valid: found "perhaps", expected true or false'),
 }  # fmt: skip
 
@@ -562,7 +563,7 @@ def test_a_path_that_is_taken_stays_below_its_folder(name):
 @given(st.text(st.sampled_from("ab./\\:\0\n-_"), max_size=12))
 def test_a_table_that_is_taken_is_beside_its_datapackage(path):
     try:
-        (found,) = described_tables(json.dumps({"resources": [{"path": path}]}))
+        (found,) = described_tables(json.dumps({"resources": [{"path": path, "bytes": 1, "hash": "sha256:"}]}))
     except Broken as broken:
         assert "expected the name of a file beside it" in str(broken)
     else:

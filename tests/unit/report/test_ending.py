@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support import blocks
 from tests.support.blocks import BLOCK
 from whitewire.report import ending, one_claim
 
@@ -21,19 +22,22 @@ def results(tmp_path, monkeypatch):
     return tmp_path / "results" / "emulated"
 
 
+OF_OPEN = "claim,route,verdict,minutes,chance,command,effort_needed"
+
+
 def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     folder = results / name
     (folder / "analysis").mkdir(parents=True)
-    rows = "\n".join(f"A-C{number},{route},{verdict},,," for number, (route, verdict) in enumerate(verdicts, start=1))
-    (folder / "analysis" / "verdicts.csv").write_text(f"claim,route,verdict,minutes,chance,command\n{rows}\n")
+    rows = "\n".join(f"A-C{number},{route},{verdict},,,," for number, (route, verdict) in enumerate(verdicts, start=1))
+    (folder / "analysis" / "verdicts.csv").write_text(f"{OF_OPEN}\n{rows}\n")
     block = folder / "raw" / "quick-1"
     for number in range(runs + earlier):
         (block / "runs" / str(number)).mkdir(parents=True)
         (block / "runs" / str(number) / "run.json").write_text("{}")
-    design = "".join(f"{number},quick-1,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
-    (folder / "design.csv").write_text(f"run_id,block,order,experiment,workload,replicate,seed\n{design}")
+    design = "".join(f"{number},quick-1,quick,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
+    (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{design}")
     block.mkdir(parents=True, exist_ok=True)
-    (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    (block / "block.json").write_text(json.dumps(BLOCK | blocks.left(left)))
     if report:
         (results / "reports").mkdir(exist_ok=True)
         (results / "reports" / f"{name}.html").write_text("")
@@ -117,19 +121,15 @@ def test_verdicts_that_cannot_be_read_keep_no_other_paper_back(results, content,
     ]
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results, old):
+def test_a_smoke_run_says_what_the_next_effort_may_decide(monkeypatch, results):
     monkeypatch.setattr(ending, "load_config", lambda: {"papers": ["emulex-2012"], "testbed": "emulated",
                                                         "effort": "smoke", "budget": "30m"})  # fmt: skip
     (results / "emulex-2012" / "analysis").mkdir(parents=True)
-    command = "make papers PAPERS=emulex-2012 EFFORT=quick" + ("" if old else " TESTBED=emulated")
+    command = "make papers PAPERS=emulex-2012 EFFORT=quick TESTBED=emulated"
     rows = [f"E-C08,emulated,inconclusive,3,0.9,{command}", f"E-C15,emulated,inconclusive,4,,{command}",
             f"E-C24,emulated,inconclusive,5,0.1,{command}", "E-C06,emulated,reproduced,,,",
             "E-C12,emulated,inconclusive,,,", "E-C01,arithmetic,inconclusive,,,"]  # fmt: skip
-    columns = "claim,route,verdict,minutes,chance,command"
-    if not old:
-        columns, rows = f"{columns},effort_needed", [f"{row},{'quick' if command in row else ''}" for row in rows]
-    table = "\n".join([columns, *rows, ""])
+    table = "\n".join([OF_OPEN, *(f"{row},{'quick' if command in row else ''}" for row in rows), ""])
     (results / "emulex-2012" / "analysis" / "verdicts.csv").write_text(table)
     (line,) = [line for line in ending.lines() if " more minutes may decide " in line]
     assert line.endswith(f" may decide E-C08, E-C15 of emulex-2012: {command}") and int(line.split()[1]) > 5
@@ -150,14 +150,9 @@ def test_a_command_names_what_this_start_was_asked_for(monkeypatch, results):
 def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(results):
     paper(results, "a", [("emulated", "inconclusive")], {})
     block = results / "a" / "raw" / "quick-1"
-    whys = {
-        "r8.2": "processors: a process woke 9.1 ms late",
-        "r8.10": "processors: too late",
-        "r9.1": "10 of 12 blocks",
-    }
-    for name, why in whys.items():
+    for name, code in {"r8.2": "failed", "r8.10": "woke_late", "r9.1": "unlike"}.items():
         (block / "invalid" / name).mkdir(parents=True)
-        (block / "invalid" / name / "run.json").write_text(json.dumps({"why_invalid": why}))
+        (block / "invalid" / name / "run.json").write_text(json.dumps({"why_codes": [code]}))
     (block / "block.json").write_text(json.dumps(BLOCK | {"given_up": ["r8", "r9"]}))
     assert "a busy machine disturbed 1 runs: stop other programs, and AGAIN=busy make papers goes on" in ending.lines()
 
@@ -165,9 +160,9 @@ def test_runs_that_were_given_up_for_want_of_processors_can_be_made_again(result
 def test_more_budget_says_the_minutes_of_the_claims(results):
     paper(results, "a", [("emulated", "inconclusive")] * 2, {})
     command = "BUDGET=2h make papers PAPERS=a EFFORT=quick"
-    rows = f"A-C1,emulated,inconclusive,7,0.8,{command}\nA-C2,emulated,inconclusive,12,0.6,{command}\n"
+    rows = f"A-C1,emulated,inconclusive,7,0.8,{command},quick\nA-C2,emulated,inconclusive,12,0.6,{command},quick\n"
     table = results / "a" / "analysis" / "verdicts.csv"
-    table.write_text(f"claim,route,verdict,minutes,chance,command\n{rows}")
+    table.write_text(f"{OF_OPEN}\n{rows}")
     assert f"about 12 more minutes may decide A-C1, A-C2 of a: {command}" in ending.lines()
 
 
@@ -209,9 +204,8 @@ def test_a_start_for_one_claim_ends_with_its_sentence(one):
     assert next(ending.lines()).endswith("here 2 (1.8 to 2.2), 6 runs a cell: less than claimed")
 
 
-@pytest.mark.parametrize("further", ["", ". Further readings: other 4"])  # at the reason's end in old tables
-def test_an_open_claim_says_why_and_what_may_decide_it(one, further):
-    reason = f"5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5{further}"
+def test_an_open_claim_says_why_and_what_may_decide_it(one):
+    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5"
     judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
     assert list(ending.lines()) == [
         "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
@@ -253,7 +247,7 @@ def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(resul
     """A later block that took the next k sets the runs of finished ones aside."""
     paper(results, "a", [("emulated", "reproduced")], {})
     with (results / "a" / "design.csv").open("a") as design:
-        design.write("9,quick-2,1,e,hdfs_put,4,1\n")
+        design.write("9,quick-2,quick,1,e,hdfs_put,4,1\n")
     assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
 
 

@@ -70,16 +70,6 @@ def test_the_mean_is_that_of_logarithms_with_the_errors_of_the_table(sites):
     assert list(own["weight"]) == pytest.approx(expected.weights) and list(own["site"]) == ["alpha", "beta", "gamma"]
 
 
-def test_without_an_error_the_interval_is_taken_for_a_normal_one(sites):
-    half = 1.96 * 0.05
-    values = [4.0, 4.4, 3.7]
-    bounded = [(value, value * math.exp(-half), value * math.exp(half)) for value in values]
-    of_intervals = only(pooled(sites(*([claim("C1", *each)] for each in bounded))), "C1")
-    of_errors = only(pooled(sites(*([claim("C1", *each, error=0.05)] for each in bounded))), "C1")
-    assert of_intervals["low"] == pytest.approx(of_errors["low"])
-    assert of_intervals["tau2"] == pytest.approx(of_errors["tau2"])
-
-
 def test_emulated_and_measured_sites_are_never_pooled_together(sites):
     def of(route, value=4.0):
         return [claim("C1", value, value * 0.95, value * 1.05, route=route)]
@@ -241,12 +231,10 @@ def test_other_sites_are_not_beside_one_without_a_design(sites):
 
 def test_messages_say_what_is_not_known_of_a_site(sites):
     usual = [claim("C1", 4.0)]
-    older = [{name: cell for name, cell in usual[0].items() if name != "control_failed"}]
-    one, two, three = sites(usual, older, usual)
+    one, two, three = sites(usual, usual, usual)
     three = replace(three, unchecked=("made-up-2026",))
     assert [line["message"] for line in messages_of_sites([one, two, three])] == [
         "no valid run in tidy/runs.csv of gamma: the same runs may be in another site too",
-        "verdicts of an earlier version, which do not say which controls failed: beta",
     ]
 
 

@@ -94,7 +94,8 @@ def test_a_table_of_another_folder_is_not_kept(project, capsys, folder):
     kept.links(project / "results" / "emulated")
     path = project / "results" / "emulated" / folder / "datapackage.json"
     (project / "secret").write_text("x")
-    edit(path, lambda package: package["resources"].append({"path": f"{'../' * len(path.parts)}{project}/secret"}))
+    secret = {"path": f"{'../' * len(path.parts)}{project}/secret", "bytes": 1, "hash": "sha256:"}
+    edit(path, lambda package: package["resources"].append(secret))
     said = refused(capsys, "reference")
     assert said.startswith(f"results/emulated/{folder}/datapackage.json: resources[")
     assert "expected the name of a file beside it" in said

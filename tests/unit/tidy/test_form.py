@@ -35,14 +35,14 @@ def written(columns, row) -> bytes:
 
 @given(CELLS, CELLS)
 def test_numbers_that_are_taken_are_numbers_to_pandas(fraction, rung):
-    columns = ["experiment", "kind", "k", "data_fraction", "rung"]
-    content = written(columns, ["e", "emulated", "30", fraction, rung])
+    columns, cells = tables.TABLES["scale.csv"], ["e", "here", "emulated", "30", fraction, rung]
+    content = written(columns, cells)
     try:
         rows = form.rows(content, "scale.csv")
     except Torn as torn:
         assert "\n" not in str(torn) and ("found" in str(torn))
         return
-    assert rows == [dict(zip(columns, ["e", "emulated", "30", fraction, rung], strict=True))]
+    assert rows == [dict(zip(columns, cells, strict=True))]
     read = pd.read_csv(io.BytesIO(content))
     assert float(read["rung"].iloc[0]) == float(rung)
     number = float(pd.to_numeric(read["data_fraction"]).iloc[0])
@@ -108,7 +108,7 @@ def test_packed_tables():
 
 def test_a_column_that_is_there_twice():
     with pytest.raises(Torn, match='line 1: found the column "reason" twice, expected it once'):
-        form.rows(b"run_id,reason,reason\na,b,c\n", "unavailable.csv")
+        form.rows(b"run_id,experiment,cell,reason,reason\na,b,c,d,e\n", "unavailable.csv")
 
 
 @pytest.mark.parametrize(

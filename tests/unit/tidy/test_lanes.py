@@ -14,7 +14,8 @@ from whitewire.tidy.tables import in_lanes, metric_rows
 
 
 def record(lane, block="quick-1", valid=True):
-    own = {"run_id": f"{block}-{lane}", "block": block, "valid": valid, "why_invalid": "", "factors": {}}
+    own = {"run_id": f"{block}-{lane}", "block": block, "valid": valid, "why_invalid": "", "why_codes": [],
+           "factors": {}}  # fmt: skip
     return own | ({"lane": lane} if lane else {})
 
 

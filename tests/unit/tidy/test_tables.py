@@ -19,6 +19,7 @@ from whitewire.description.checks import load_paper
 from whitewire.design.rows import columns, write_csv
 from whitewire.errors import UserError
 from whitewire.records.checked import read_block
+from whitewire.records.journal import Journal
 from whitewire.records.run import OF_DONE
 from whitewire.tidy import tables
 from whitewire.tidy.tables import _of_each, _treatments, _with_all_overheads, metric_rows, tidy_paper
@@ -29,9 +30,10 @@ RECORD["scale"]["k"] = 128  # the first of the paper's candidates, 128 and 256
 
 
 def keep(folder, **changes):
-    """A run of an old block, which has no manifest."""
+    """A run of a block."""
     shutil.copytree(RUN, folder)
     (folder / "run.json").write_text(json.dumps(RECORD | changes))
+    kept.rewritten(folder)
 
 
 @pytest.fixture
@@ -53,8 +55,13 @@ def results(tmp_path):
         name: RECORD[name] for name in ("run_id", "block", "order", "experiment", "workload", "replicate", "factors")
     }
     (failed / "run.json").write_text(
-        json.dumps(lost | {"attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"})
+        json.dumps(
+            lost
+            | {"floor": "", "attempt": 1, "valid": False, "why_invalid": "DataNode datanode2 ended"}
+            | {"why_codes": ["failed"]}
+        )
     )
+    kept.rewritten(failed)
     return folder
 
 
@@ -75,7 +82,7 @@ def test_runs_are_long_with_full_scale_values(results):
     assert valid["link_share"]["full_scale_value"] == ""
     assert (rate["fabric"], rate["clients"], rate["puts_per_client"]) == ("10gbe", "1", "8")
     (invalid,) = [row for row in rows if row["valid"] == "false"]
-    assert (invalid["why_invalid"], invalid["why_code"]) == ("DataNode datanode2 ended", "other")
+    assert (invalid["why_invalid"], invalid["why_code"]) == ("DataNode datanode2 ended", "failed")
     assert {row["why_code"] for row in valid.values()} == {""}
 
 
@@ -111,6 +118,7 @@ def test_the_data_package_describes_every_table(results):
 def test_a_record_that_is_cut_off_is_named(results):
     record = next(results.glob("raw/*/runs/*/run.json"))
     record.write_text(record.read_text()[:100])
+    kept.rewritten(record.parent)
     with pytest.raises(UserError, match=r"run\.json: line \d+: .*expected whole JSON"):
         tidy_paper("emulex-2012", results)
 
@@ -131,10 +139,11 @@ DAMAGES = {
     ),
     "no hosts": (lambda folder: (folder / "raw/smoke-1/environment.json").write_text("{}"), r"environment.json: hosts"),
     "half the samples": (
-        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"), r"samples.csv: time: found",
+        lambda folder: halve(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"),
+        r"samples.csv: found \d+ bytes, expected \d+ by manifest.json",
     ),
     "samples of text": (
-        lambda folder: (next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv").write_text("time\n"),
+        lambda folder: of_text(next(folder.glob("raw/*/runs/put-grid-1*")) / "samples.csv"),
         r"samples.csv: line 1: found no column ticks",
     ),
 }  # fmt: skip
@@ -142,6 +151,11 @@ DAMAGES = {
 
 def cut(path, size):
     path.write_bytes(path.read_bytes()[:size])
+
+
+def of_text(path):
+    path.write_text("time\n")
+    kept.rewritten(path.parent)
 
 
 def halve(path):
@@ -178,7 +192,7 @@ def test_a_run_that_an_earlier_design_had_in_another_block_counts_once(results):
 
 def finish(block, **more):
     """Say that a block is finished."""
-    (block / "block.json").write_text(json.dumps(BLOCK | {"block": block.name, "runs": [RECORD["run_id"]]} | more))
+    Journal(block).finish(BLOCK | {"block": block.name, "runs": [RECORD["run_id"]]} | more)
 
 
 def in_quick_effort(results):
@@ -186,6 +200,7 @@ def in_quick_effort(results):
     for path in [results / "design.csv", *results.glob("raw/*/*/*/run.json")]:
         path.write_text(path.read_text().replace("smoke-1", "quick-1"))
     (results / "manifest.json").unlink()
+    kept.blocks_rewritten(results / "raw")
     return (results / "raw" / "smoke-1").rename(results / "raw" / "quick-1")
 
 
@@ -193,6 +208,7 @@ def at_k(block, k):
     """Give the block's valid runs another k."""
     for path in block.glob("runs/*/run.json"):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": RECORD["scale"] | {"k": k}}))
+    kept.blocks_rewritten(block)
 
 
 def test_the_k_of_runs_is_that_of_their_block_and_of_no_other(results, capsys):
@@ -295,7 +311,7 @@ def an_overhead(seconds, number, valid=True, wire=2000):
     also = {name: RECORD[name] for name in OF_DONE if name not in ("start", "end")}
     record = {
         "block": RECORD["block"], "floor": "sort hdfs 4", "workload": "sort", "number": number, "attempt": 1,
-        "valid": valid, "why_invalid": "" if valid else "job FAILED",
+        "valid": valid, "why_invalid": "" if valid else "job FAILED", "why_codes": [] if valid else ["failed"],
     }  # fmt: skip
     if seconds is None:
         return record
@@ -313,11 +329,12 @@ def keep_overheads(block, overheads):
         if "start" in record:
             (folder / "samples.csv").write_text(f"time,ticks,idle_ticks\n{record['start']},0,0\n{record['end']},9,9\n")
             (folder / "host-cpu.csv").write_text(f"time,a\n{record['start']},0\n{record['end']},1\n")
+        kept.rewritten(folder)
 
 
 def test_overheads_are_a_table_of_their_own(results):
     tidy_paper("emulex-2012", results)
-    assert table(results / "tidy" / "floors.csv") == []  # old results have none
+    assert table(results / "tidy" / "floors.csv") == []
     keep_overheads(results / "raw" / RECORD["block"], [
         an_overhead(2.5, 1) | {"outside": 0.25}, an_overhead(None, 2, valid=False), an_overhead(3.0, 3)
     ])  # fmt: skip
@@ -333,7 +350,7 @@ def test_overheads_are_a_table_of_their_own(results):
     assert frictionless.validate(str(results / "tidy" / "datapackage.json")).valid
 
 
-def test_runs_get_the_median_of_all_valid_overheads_and_old_ones_keep_their_own(tmp_path):
+def test_runs_get_the_median_of_all_valid_overheads(tmp_path):
     keep_overheads(
         tmp_path / RECORD["block"],
         [
@@ -344,14 +361,14 @@ def test_runs_get_the_median_of_all_valid_overheads_and_old_ones_keep_their_own(
         ],
     )
     own = {"block": RECORD["block"], "floors": {"sort": 2.0}, "floor_wire": 1.0}
-    named, unknown, old = (own | more for more in ({"floor": "sort hdfs 4"}, {"floor": "sort hdfs 8"}, {}))
-    given = [(tmp_path, record) for record in (named, unknown, old)]
+    named, unknown, none = (own | {"floor": floor} for floor in ("sort hdfs 4", "sort hdfs 8", ""))
+    given = [(tmp_path, record) for record in (named, unknown, none)]
     first, *others = [
         record for _, record in _with_all_overheads({RECORD["block"]: read_block(tmp_path / RECORD["block"])}, given)
     ]
     assert first["floors"] == {"sort": pytest.approx(2.2)}
     assert first["floor_wire"] == 2500
-    assert others == [unknown, old]
+    assert others == [unknown, none]
 
 
 def without(record, *keys):
@@ -431,12 +448,12 @@ def test_what_a_record_says_it_was_asked_makes_rows_or_is_one_line_whatever_it_i
     folder = RUNS / workload
     record = json.loads((folder / "run.json").read_text())
     lines = []
-    for key in [*record.get("asked", {}), "k"]:
+    for key in [*record["asked"], "k"]:
         for wrong in (None, [], {}, "text", -1):
-            other = record | {"asked": record.get("asked", {}) | {key: wrong}}
+            other = record | {"asked": record["asked"] | {key: wrong}}
             try:
                 list(_of_each([(folder, other)], _treatments))
             except UserError as error:
                 lines.append(str(error))
     assert all("run.json: found " in line and f"a run of {record['workload']}" in line for line in lines)
-    assert lines or not record.get("asked")
+    assert lines or not record["asked"]

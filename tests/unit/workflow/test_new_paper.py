@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.kept import empty_tables
 from whitewire import cli
 from whitewire.description.checks import load_paper
 from whitewire.description.drafts import open_to_dos
@@ -314,8 +315,7 @@ def test_it_renders_at_once_without_results(tmp_path, runs):
     (tmp_path / "answers.yaml").write_text(yaml.safe_dump(given))
     results = tmp_path / "results" / "emulated" / "acme-2019"
     (results / "tidy").mkdir(parents=True)
-    head = "run_id,attempt,block,order,experiment,replicate,made_by,floor,fabric,metric,value,unit,full_scale_value"
-    (results / "tidy" / "runs.csv").write_text(f"{head},full_scale_unit,valid,why_invalid\n")
+    empty_tables(results / "tidy", ["fabric"])
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
     for command in (
         ["new-paper", "--from", "answers.yaml"],

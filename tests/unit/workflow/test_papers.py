@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support import blocks
 from tests.support.blocks import BLOCK
 from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description import project
@@ -98,7 +99,7 @@ def finished(monkeypatch, tmp_path):
             path.parent.mkdir(parents=True)
             beside = [row for row in DESIGNS[name] if row not in judged(name)]  # of no claim
             reasons = {row["run_id"]: why for row in (*late[name], *beside)}
-            path.write_text(json.dumps(BLOCK | {"left": reasons}))
+            path.write_text(json.dumps(BLOCK | blocks.left(reasons)))
 
         def judge_so_far(paper, testbed, folder, designed, unavailable):
             assert unavailable == {} and {*designed.values()} <= {"quick-1"}

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.support import kept
+from tests.support import blocks, kept
 from tests.support.blocks import BLOCK
 from whitewire.budget import BUDGET_VARIABLE, Budget
 from whitewire.description import project
@@ -139,7 +139,8 @@ def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch)
     folder = tmp_path / "results" / "nowhere" / name / "raw" / "quick-1"
     folder.mkdir(parents=True)
     left = {rows[0]["run_id"]: "the budget ended", rows[1]["run_id"]: "decided after 3 runs of each cell"}
-    record = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]], "left": left}
+    record = BLOCK | {"block": "quick-1", "runs": [row["run_id"] for row in designs[name]]} | blocks.left(left)
+    record |= {"start_budget_seconds": 1800.0}
     (folder / "block.json").write_text(json.dumps(record))
     assert made.lacking[name] == rows[:1] and whole.lacking[name] == []
 
@@ -210,17 +211,16 @@ def test_a_finished_block_lacks_what_the_design_has_besides_and_what_time_was_sh
 
     assert lacking({"runs": [first, second]}) == [second, third, *others], "an earlier design had fewer runs"
     left = {second: "the budget ended", third: "decided after 3 runs of each cell"}
-    changes = {"runs": [first, second, third, *others], "left": left, "given_up": others}
+    changes = {"runs": [first, second, third, *others], "given_up": others} | blocks.left(left)
     assert lacking(changes) == []
     assert lacking(changes, again=True) == [second]
-    failed = changes | {"left": {second: "its cluster failed: the services do not start: no answer; logs: logs"}}
+    failed = changes | blocks.left({second: "its cluster failed: the services do not start: no answer; logs: logs"})
     assert lacking(failed) == [second], "the next start tries the cluster again, whatever its budget"
-    disturbed = changes | {
-        "left": {second: "other programs used the processors", third: "the budget ended"},
-        "given_up": [],
-    }
+    disturbed = changes | {"given_up": []}
+    disturbed |= blocks.left({second: "other programs used the processors", third: "the budget ended"})
     assert lacking(disturbed) == []
-    alone = changes | {"left": {second: "measuring ended with claim C-C01", third: "the budget ended"}, "given_up": []}
+    alone = changes | {"given_up": []}
+    alone |= blocks.left({second: "measuring ended with claim C-C01", third: "the budget ended"})
     assert lacking(alone) == [second, third], "a start for all claims goes on with all that is left"
     monkeypatch.setenv("AGAIN", "busy")
     assert lacking(disturbed) == [second, third], "the block is measured again, with all that it left"
@@ -241,7 +241,7 @@ def test_a_start_with_nothing_to_make_says_what_the_budget_ended_before(two, tmp
         folder = tmp_path / "results" / "nowhere" / name / "raw" / rows[0]["block"]
         folder.mkdir(parents=True)
         short = {rows[0]["run_id"]: left} if name == "emulex-2012" else {}
-        record = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows], "left": short}
+        record = BLOCK | {"block": rows[0]["block"], "runs": [row["run_id"] for row in rows]} | blocks.left(short)
         (folder / "block.json").write_text(json.dumps(record))
     assert ahead.outlook_of(planned(two), testbed) == said
 
@@ -252,7 +252,7 @@ def test_a_claim_whose_runs_are_made_says_which_clusters_of_other_runs_failed(tw
     block.mkdir(parents=True)
     left = {"a": "its cluster failed: no answer from datanode3", "b": "its cluster failed: no answer from datanode3",
             "c": "the budget ended"}  # fmt: skip
-    (block / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    (block / "block.json").write_text(json.dumps(BLOCK | blocks.left(left)))
     assert list(ahead._not_made(plan, tmp_path)) == [
         "the budget ended before 1 more: another BUDGET makes them",
         "2 more were not made, because its cluster failed: no answer from datanode3; make papers tries them again",
@@ -271,7 +271,7 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     assert papers.again(planned(two)) == []
     assert "found no run of these papers that a busy machine disturbed" in capsys.readouterr().err
     left = {designs["emulex-2012"][0]["run_id"]: "other programs used the processors"}
-    (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | {"left": left}))
+    (folders["emulex-2012"] / "block.json").write_text(json.dumps(BLOCK | blocks.left(left)))
     assert papers.again(planned(two)) == ["results/nowhere/emulex-2012/raw/quick-1/block.json"]
 
 
@@ -280,12 +280,10 @@ def test_again_names_the_blocks_that_a_busy_machine_disturbed(two, tmp_path, mon
     ({"left": "the budget ended", "start_budget_seconds": 6000.0}, []),
     ({"left": "the budget ended", "start_budget_seconds": 1200.0}, ["block"]),
     ({"left": "the budget ended", "start_budget_seconds": None}, ["block"]),
-    ({"left": "the budget ended"}, []),
     ({"left": "decided after 3 runs of each cell", "start_budget_seconds": 1200.0}, []),
     ({"left": "measuring ended with claim C-C01", "start_budget_seconds": 6000.0}, ["block"]),
     ({"left": "its cluster failed: no answer from datanode3", "start_budget_seconds": 6000.0}, ["block"]),
     ({"design": "smoke"}, ["design"]),
-    ({"design": "older"}, []),
 ])  # fmt: skip
 def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, monkeypatch, last, found):
     """Where Snakemake has no records: after `make clean`, or where results were copied without them."""
@@ -295,12 +293,8 @@ def test_results_say_themselves_what_a_start_is_to_make_again(two, tmp_path, mon
     paper, own = papers[name], tmp_path / "results" / "nowhere" / name
     there = make_design(paper, testbed, "smoke", 1) if last.get("design") == "smoke" else rows
     write_csv(there, paper, own / "design.csv")
-    if last.get("design") == "older":  # before there was the column `effort`
-        text = [line.split(",") for line in (own / "design.csv").read_text().splitlines()]
-        (own / "design.csv").write_text("".join(",".join(cells[:2] + cells[3:]) + "\n" for cells in text))
-        (own / "manifest.json").unlink()
     record = BLOCK | {"runs": [row["run_id"] for row in rows]}
-    record |= {"left": {rows[0]["run_id"]: last["left"]}} if "left" in last else {}
+    record |= blocks.left({rows[0]["run_id"]: last["left"]}) if "left" in last else {}
     record |= {key: last[key] for key in ("start_budget_seconds",) if key in last}
     (own / "raw" / "quick-1").mkdir(parents=True)
     (own / "raw" / "quick-1" / "block.json").write_text(json.dumps(record))
@@ -318,7 +312,7 @@ def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
     rows = designs["chelsio-iwarp"]
     folder = tmp_path / "results" / "nowhere" / "chelsio-iwarp" / "raw" / "quick-1"
     folder.mkdir(parents=True)
-    record = {"runs": [row["run_id"] for row in rows], "left": {rows[0]["run_id"]: "the budget ended"}}
+    record = {"runs": [row["run_id"] for row in rows]} | blocks.left({rows[0]["run_id"]: "the budget ended"})
     (folder / "block.json").write_text(json.dumps(BLOCK | record | {"start_budget_seconds": 6000.0}))
     found = missing.by_block(designs, "nowhere", again, seconds)
     assert ("chelsio-iwarp/quick-1" in found) == waits and "emulex-2012/quick-1" in found

@@ -13,6 +13,9 @@ from whitewire.workloads.randomwriter import RandomTextWriter
 SIZE = 6_000_001
 
 
+FABRIC = {"rate": 1000.0, "burst": 0, "racks": 0, "unlike": {}}
+
+
 def run(name):
     did = []
 
@@ -53,7 +56,7 @@ def test_what_was_written_is_what_was_asked_and_the_last_records(name, beyond):
 
     def proof(written):
         files = {"output": {"bytes": round(written), "files": 3}}
-        (found,) = run_proofs(record | {"fabric": {"rate": 1000.0}, "evidence": {"files": files}})
+        (found,) = run_proofs(record | {"fabric": FABRIC, "evidence": {"files": files}})
         return found
 
     assert record["inexact"] == pytest.approx(beyond, abs=0.001)

@@ -118,12 +118,13 @@ def record(**changes):
     links = {host: {"egress": 0, "ingress": 0} for host in ("a", "b")}
     after = {host: {"egress": 5_000_000, "ingress": 5_000_000} for host in ("a", "b")}
     return {
-        "run_id": "r", "workload": "grep", "factors": {}, "valid": True, "why_invalid": "",
+        "run_id": "r", "workload": "grep", "factors": {}, "valid": True, "why_invalid": "", "why_codes": [],
         "scale": {"k": 10, "data_fraction": 0.1},
         "start": 100.0, "end": 120.0, "user_bytes": 40_000_000, "matches": 3, "workers": ["a", "b"],
         "floors": {"grep": 8.0}, "jobs": [{"name": "grep", "submit": 100.0, "end": 120.0}], "cpu": "limit",
         "links_before": links, "links_after": after, "tcp_retransmits": 0, "queue_drops": 0,
-        "fabric": {"rate": 100.0},
+        "fabric": {"rate": 100.0, "burst": 0, "mtu": 0, "racks": 0, "unlike": {}}, "floor": "", "asked": {},
+        "evidence": {}, "clock": {"stepped": 0.0, "slept": 0.0}, "disturbed": [],
     } | changes  # fmt: skip
 
 

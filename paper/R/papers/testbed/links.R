@@ -152,7 +152,7 @@ testbed_host_table <- function() {
     `Clock, ms` = ifelse(is.na(hosts$clock_ms), "\u2013", with_minus(text(hosts$clock_ms))), check.names = FALSE
   )
   widths <- c(12, 10, 12, 26, 6, 6, 18, 10)
-  if (all(is.na(hosts[["lane"]]))) { # tables made before there were lanes lack the column
+  if (all(is.na(hosts$lane))) {
     return(md_table(shown, widths = widths))
   }
   md_table(cbind(shown, Lane = text(hosts$lane)), widths = c(widths, 6))
