@@ -108,8 +108,6 @@ def tidy_paper(paper: str, results: Path) -> None:
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     runs = _with_all_overheads(read, _wanted(read, rows))
-    target = results / "tidy"
-    target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     lanes = in_lanes(record for _, record in runs)
     asked_rows = list(_asked(loaded, results / "raw", read))
@@ -125,11 +123,7 @@ def tidy_paper(paper: str, results: Path) -> None:
         "asked.csv": asked_rows,
         "scale.csv": _scale(settled, testbed, description, rows),
     }
-    # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
-    made = {name: as_csv(names, tables[name], name) for name, names in own.items()}
-    for name, content in made.items():
-        atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, made)))
+    write_tables(results / "tidy", f"{paper}-tidy", own, tables)
 
 
 def _of_valid(runs: Sequence[tuple[Path, RunRecord]]) -> dict[str, Iterable[Cells]]:
@@ -548,7 +542,21 @@ def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
+def write_tables(
+    folder: Path, title: str, own: Mapping[str, Sequence[str]], rows: Mapping[str, Iterable[Cells]]
+) -> None:
+    """Write tables, and their datapackage.json called `title`. `own`: columns by table; `rows`: the tables' rows.
+
+    All are made before the first is written: an error in a row leaves the earlier tables as they were.
+    """
+    made = {name: as_csv(names, rows[name], name) for name, names in own.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in made.items():
+        atomic.write(folder / name, content)
+    atomic.write(folder / PACKAGE, atomic.as_json(_package(title, own, made)))
+
+
+def _package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
     """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest.
 
     `own`: their columns; `made`: their content.
