@@ -265,7 +265,7 @@ class _Found:
         if not (own := self._part(records.LOAD)):
             return
         path = self.folder / records.LOAD / LOADS_FILE
-        loads: dict[str, float] = load_json(path, dict[str, float])
+        loads = load_json(path, dict[str, float])
         paper = self._known(records.LOAD)
         base = synthetic.of_fastest(paper, self.testbed, planned_units(own))
         rows, _ = synthetic.loaded(base, sorted({*loads.values()}))

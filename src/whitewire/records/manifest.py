@@ -84,7 +84,7 @@ def manifest_faults(
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        listed: Manifest = load_json(path, Manifest)
+        listed = load_json(path, Manifest)
     except Broken as broken:
         return [(path, str(broken))]
     found = []

@@ -89,10 +89,9 @@ class TrustRecord(TypedDict):
 def part(folder: Path, name: str) -> TrustPart | None:
     """The record in part.json; None if it is missing or invalid."""
     try:
-        found: TrustPart = load_json(folder / name / PART_RECORD, TrustPart)
+        return load_json(folder / name / PART_RECORD, TrustPart)
     except Broken:
         return None
-    return found
 
 
 def planned_units(part: TrustPart) -> int:
@@ -106,10 +105,9 @@ def read_trust_unchecked(folder: Path) -> TrustRecord:
     if not path.is_file():
         raise UserError(f"{shown(path)}: found no such file, expected what `make trust` measures")
     try:
-        found: TrustRecord = load_json(path, TrustRecord)
+        return load_json(path, TrustRecord)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove it, and `make trust` makes it anew") from None
-    return found
 
 
 def read_trust(folder: Path) -> TrustRecord:
@@ -187,7 +185,7 @@ def block_folders(folder: Path, parts: Iterable[str]) -> list[Path]:
 
 def round_rows(path: Path) -> list[LinkRow]:
     """Rows of a round. Raises Broken."""
-    rows: list[LinkRow] = load_json(path, list[LinkRow])
+    rows = load_json(path, list[LinkRow])
     if not rows:
         raise Broken("found no row, expected one for each test")
     row: Mapping[str, object]

@@ -37,7 +37,7 @@ from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
 from whitewire.records.manifest import MANIFEST_FILE
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken, fault_of_value, load_json, parse_json
+from whitewire.records.schema import Broken, fault_of_value, load_json, parse_json, parse_record
 from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD
 from whitewire.report import comparison
 from whitewire.report.comparison import JUDGED_COLUMNS
@@ -306,9 +306,7 @@ def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[
 
 def _record(text: str, kind: Any) -> Any:
     """A record in JSON, of a TypedDict, as R reads it too. Raises Broken."""
-    value = parse_json(text)
-    if why := fault_of_value(value, kind):
-        raise Broken(why)
+    value = parse_record(text, kind)
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

@@ -490,7 +490,6 @@ def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.Da
 def read_environment(path: Path) -> Mapping[str, Any]:
     """The record of an environment. Raises UserError for one that is not whole."""
     try:
-        record: Mapping[str, Any] = load_json(path, checked.EnvironmentRecord)
+        return load_json(path, checked.EnvironmentRecord)
     except schema.Broken as broken:
         raise UserError(f"{paths.shown(path)}: {broken}") from None
-    return record

@@ -30,7 +30,7 @@ from whitewire.paths import HOME, shown
 from whitewire.records import checked, manifest, schema
 from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
 from whitewire.records.manifest import MANIFEST_FILE
-from whitewire.records.schema import fault_of_value, load_json, parse_json
+from whitewire.records.schema import load_json, parse_record
 from whitewire.report import bundle, commits, masking
 from whitewire.report.bundle import (
     BUNDLE_FILE,
@@ -229,7 +229,7 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
         if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(atomic.PART):
             continue
         try:
-            record: Moments = load_json(path, Moments)
+            record = load_json(path, Moments)
         except schema.Broken as broken:
             raise UserError(f"{shown(path)}: {broken}; remove its folder, and the run is measured again") from None
         if "start" in record and "end" in record:
@@ -463,13 +463,9 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
     sizes = {name: info.file_size for name, info in entries.items()}
     _check_kept(sizes, (MANIFEST_FILE, _OWN), source)
     try:
-        listed: manifest.Manifest = parse_json(archive.read(MANIFEST_FILE).decode())
-        why = fault_of_value(listed, manifest.Manifest)
+        wanted = parse_record(archive.read(MANIFEST_FILE).decode(), manifest.Manifest)["files"]
     except (UnicodeDecodeError, schema.Broken) as error:
-        why = str(error)
-    if why:
-        raise UserError(f"{source}: {MANIFEST_FILE}: {why}")
-    wanted = listed["files"]
+        raise UserError(f"{source}: {MANIFEST_FILE}: {error}") from None
     for name in sorted({*wanted} ^ ({*entries} - {MANIFEST_FILE})):
         missing = f"found no such file, expected the one that {MANIFEST_FILE} lists"
         raise UserError(f"{source}: {name}: " + (
