@@ -6,8 +6,8 @@ storage_operations <- c(
 storage_columns <- c("block", "host", "folder", "kind", "mode", "operation", "block_bytes", "queue_depth",
                    "metric", "value", "unit", "problem")
 
-read_storage <- function(paper = paper_id()) {
-  table <- read_stage("tidy", "drives.csv", storage_columns, paper)
+read_storage <- function() {
+  table <- read_stage("tidy", "drives.csv", storage_columns)
   for (column in c("block_bytes", "queue_depth", "value")) table[[column]] <- as_value(table[[column]])
   table$operation <- factor(storage_operations[as.character(table$operation)], storage_operations)
   table$place <- paste(table$host, table$folder)

@@ -6,9 +6,9 @@
 sweep_factors <- c("link_mb_per_s", "stripes", "tasks", "replication", "shared_medium", "cached_share", "nodes",
                    "node_card_usd", "budget_usd", "node_usd")
 
-read_sweeps <- function(paper = paper_id()) {
+read_sweeps <- function() {
   columns <- c("sweep", "title", "model", "arguments", "value", "unit", sweep_factors)
-  table <- read_stage("analysis", "sweeps.csv", columns, paper)
+  table <- read_stage("analysis", "sweeps.csv", columns)
   for (column in c("value", sweep_factors)) table[[column]] <- as_value(table[[column]])
   table
 }

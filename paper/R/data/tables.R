@@ -1,14 +1,14 @@
 # Readers of the tidy and analysis tables, one each, and of the records of blocks. Of RDMA, drives and sweeps: in the
 # files named so.
 
-read_series <- function(paper = paper_id()) {
+read_series <- function() {
   columns <- c("run_id", "time", "host", "series", "value", "unit")
-  read_stage("tidy", "series.csv.gz", columns, paper)
+  read_stage("tidy", "series.csv.gz", columns)
 }
 
-read_model <- function(paper = paper_id()) {
+read_model <- function() {
   columns <- c("model", "metric", "value", "link_gbit_per_s")
-  table <- with_factors(read_stage("analysis", "model.csv", columns, paper), paper)
+  table <- with_factors(read_stage("analysis", "model.csv", columns))
   table$value <- as_value(table$value)
   table$link_gbit_per_s <- as_value(table$link_gbit_per_s)
   table
@@ -43,8 +43,8 @@ verdict_row <- function(claim) {
 }
 
 # Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
-read_readings <- function(paper = paper_id()) {
-  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns), paper)
+read_readings <- function() {
+  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns))
 }
 
 reading_row <- function(claim, reading) {
@@ -54,18 +54,18 @@ reading_row <- function(claim, reading) {
   table[table$claim %in% claim & startsWith(as.character(table$reading), reading), ][1, ]
 }
 
-read_audit <- function(paper = paper_id()) {
+read_audit <- function() {
   columns <- c("audit", "finding_kind", "expression", "printed", "recomputed", "unit",
                "relative_difference", "holds",
                "note")
-  read_stage("analysis", "audit.csv", columns, paper)
+  read_stage("analysis", "audit.csv", columns)
 }
 
-read_probes <- function(paper = paper_id()) {
+read_probes <- function() {
   columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode",
                "metric", "value",
                "unit", "expected", "error", "ok")
-  table <- read_stage("tidy", "probes.csv", columns, paper)
+  table <- read_stage("tidy", "probes.csv", columns)
   table$fabric <- fabric_label(table$fabric)
   for (column in c("value", "expected", "error")) table[[column]] <- as_value(table[[column]])
   table$ok <- as_flag(table$ok)
@@ -80,17 +80,17 @@ read_drive_probes <- function() {
 # A probe too far from its link's rate is made again after a pause; a block starts only when one is near enough.
 made_again <- function(probes) !is.na(probes$error) & !probes$ok
 
-read_topology <- function(paper = paper_id()) {
-  read_stage("tidy", "topology.csv", c("host", "role", "address"), paper)
+read_topology <- function() {
+  read_stage("tidy", "topology.csv", c("host", "role", "address"))
 }
 
-read_placement <- function(paper = paper_id()) {
-  read_stage("tidy", "placement.csv", c("run_id", "file", "block_index", "datanode"), paper)
+read_placement <- function() {
+  read_stage("tidy", "placement.csv", c("run_id", "file", "block_index", "datanode"))
 }
 
-read_environments <- function(paper = paper_id()) {
+read_environments <- function() {
   # The first is in environment.json, later ones in environment-2.json and so on.
-  paths <- Sys.glob(file.path(results_dir(), paper, "raw", "*", "environment*.json"))
+  paths <- Sys.glob(file.path(results_dir(), paper_id(), "raw", "*", "environment*.json"))
   paths <- paths[order(dirname(paths), nchar(basename(paths)), basename(paths))]
   records <- lapply(paths, function(path) {
     tryCatch(jsonlite::fromJSON(path, simplifyVector = FALSE), error = function(e) NULL)
@@ -113,43 +113,43 @@ read_controls <- function(paper = paper_id(), pooled = FALSE) {
 }
 
 # Nothing where no block was measured in several lanes.
-read_lanes <- function(paper = paper_id()) {
+read_lanes <- function() {
   table <- read_stage("analysis", "lanes.csv", c("block", "experiment", "metric", "n", "lanes", "difference", "low",
-                                                 "high"), paper)
+                                                 "high"))
   for (column in c("lanes", "difference", "low", "high")) table[[column]] <- as_value(table[[column]])
   table
 }
 
-read_overheads <- function(paper = paper_id()) {
+read_overheads <- function() {
   columns <- c("block", "floor", "workload", "job", "number", "seconds", "valid")
-  table <- read_stage("tidy", "floors.csv", columns, paper)
+  table <- read_stage("tidy", "floors.csv", columns)
   table$seconds <- as_value(table$seconds)
   table$valid <- as_flag(table$valid)
   table
 }
 
-read_phases <- function(paper = paper_id()) {
+read_phases <- function() {
   columns <- c("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end")
-  table <- read_stage("tidy", "phases.csv", columns, paper)
+  table <- read_stage("tidy", "phases.csv", columns)
   for (column in c("start", "shuffle_end", "merge_end", "end")) table[[column]] <- as_value(table[[column]])
   table
 }
 
-read_similitude <- function(paper = paper_id()) {
+read_similitude <- function() {
   columns <- c("paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient",
                "alike", "follows", "bias")
-  table <- read_stage("analysis", "similitude.csv", columns, paper)
+  table <- read_stage("analysis", "similitude.csv", columns)
   for (column in c("full_scale", "emulated", "quotient")) table[[column]] <- as_value(table[[column]])
   table$alike <- as_flag(table$alike)
   table$follows <- ifelse(is.na(table$follows), "", table$follows)
   table
 }
 
-read_inverse <- function(paper = paper_id()) {
+read_inverse <- function() {
   columns <- c("claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high",
                "reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n",
                "left_out")
-  table <- read_stage("analysis", "inverse.csv", columns, paper)
+  table <- read_stage("analysis", "inverse.csv", columns)
   for (column in c("effect", "link_ratio", "link_ratio_low", "link_ratio_high", "largest_effect", "plausible_low",
                    "plausible_high", "n")) {
     table[[column]] <- as_value(table[[column]])

@@ -5,10 +5,11 @@ to_dos <- function(paper = paper_id()) {
   if (file.exists(path)) unlist(jsonlite::fromJSON(path, simplifyVector = FALSE)[[paper]])
 }
 
-draft_note <- function(paper = paper_id()) {
-  open <- to_dos(paper)
+draft_note <- function() {
+  open <- to_dos()
   if (length(open) == 0) {
     return("")
   }
-  sprintf("**DRAFT.** Still to be put into `config/papers/%s.yaml`: %s.", paper, paste(safe(open), collapse = "; "))
+  sprintf("**DRAFT.** Still to be put into `config/papers/%s.yaml`: %s.", paper_id(),
+          paste(safe(open), collapse = "; "))
 }
