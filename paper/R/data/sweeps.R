@@ -24,8 +24,8 @@ sweep_value <- function(sweep, where = list()) {
 }
 
 # The columns that differ between the rows of a sweep, as a table for download.
-data_sweeps <- function(sweep, where = list()) {
-  rows <- sweep_rows(sweep, where)
+data_sweeps <- function(sweep) {
+  rows <- sweep_rows(sweep)
   keep <- vapply(rows, function(column) !all(is.na(column)), logical(1))
   rows[keep]
 }

@@ -87,10 +87,10 @@ figure_headline <- function(values, title) {
     )))
 }
 
-figure_completion <- function(title, clients = 3, puts = 6) {
-  samples <- grid_samples(c("1GbE", "10GbE"), clients, puts, "completion_time")
-  medians <- grid_medians(c("1GbE", "10GbE"), clients, puts, "completion_time")
-  points <- published_cells("completion_time", c("1GbE", "10GbE"), clients, puts)
+figure_completion <- function(title) {
+  samples <- grid_samples(c("1GbE", "10GbE"), 3, 6, "completion_time")
+  medians <- grid_medians(c("1GbE", "10GbE"), 3, 6, "completion_time")
+  points <- published_cells("completion_time", c("1GbE", "10GbE"), 3, 6)
   if (nrow(medians) == 0) {
     return(figure_without_data())
   }

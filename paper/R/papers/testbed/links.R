@@ -71,13 +71,13 @@ testbed_sentence <- function() {
   paste(said, verdict)
 }
 
-outliers_list <- function(limit = 20) {
+outliers_list <- function() {
   found <- main_outliers()
   if (nrow(found) == 0) {
     return(invisible())
   }
   found <- found[order(!found$stops), ]
-  shown <- utils::head(found, limit)
+  shown <- utils::head(found, 20)
   lines <- paste0("- ", ifelse(shown$stops, "**stops papers:** ", ""), safe(shown$said))
   more <- nrow(found) - nrow(shown)
   if (more > 0) lines <- c(lines, sprintf("- and %s more (@tbl-outliers)", more))
