@@ -139,7 +139,7 @@ is_emulated <- function(experiment = "put-grid") {
   identical(scale$kind, "emulated") || (!is.na(scale$k) && scale$k != 1)
 }
 
-experiment_of <- function(id) {
-  found <- Filter(function(x) identical(x$id, id), read_paper()$experiments)
-  if (length(found) == 0) NULL else found[[1]]
-}
+# The first of some entries of the YAML that has this id; NULL where there is none.
+with_id <- function(entries, id) Find(function(entry) identical(entry$id, id), entries)
+
+experiment_of <- function(id) with_id(read_paper()$experiments, id)

@@ -101,10 +101,12 @@ messages_list <- function(messages, none) {
   if (length(messages) == 0) {
     return(knitr::asis_output(paste0("\n", none, "\n")))
   }
-  lines <- vapply(messages, function(one) {
-    paste0("- **", safe(one$paper), "**: ", safe(one$message))
-  }, character(1))
   knitr::asis_output(paste0(
-    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(lines, collapse = "\n"), "\n\n:::\n"
+    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(message_lines(messages), collapse = "\n"),
+    "\n\n:::\n"
   ))
+}
+
+message_lines <- function(messages) {
+  vapply(messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)), character(1))
 }

@@ -11,8 +11,8 @@ badge <- function(verdict, word = verdict) {
 # The value that would mean no effect, by each claim's YAML; 1 where that says none.
 no_effect_of <- function(claims, papers) {
   of_one <- function(id, paper) {
-    found <- Filter(function(claim) identical(claim$id, id), described(paper)$claims)
-    if (length(found) == 0 || is.null(found[[1]]$test$no_effect)) 1 else as_value(found[[1]]$test$no_effect)
+    none <- with_id(described(paper)$claims, id)$test$no_effect
+    if (is.null(none)) 1 else as_value(none)
   }
   unname(mapply(of_one, as.character(claims), papers))
 }
@@ -112,9 +112,8 @@ folded_reason <- function(table) {
   runs <- ifelse(table$runs_needed %in% 1, "more run", "more runs")
   needed <- sprintf(" About %s %s of each cell %s.", trimmed(table$runs_needed, 4), runs, does)
   open <- table$verdict %in% "inconclusive" & !is.na(table$runs_needed)
-  sentence <- function(text) paste0(toupper(substring(text, 1, 1)), substring(text, 2))
-  paste0(sentence(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
-         ifelse(rest == "", "", sprintf(" [%s]{.rest}", sentence(rest))))
+  paste0(capital(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
+         ifelse(rest == "", "", sprintf(" [%s]{.rest}", capital(rest))))
 }
 
 route_text <- function(table) {

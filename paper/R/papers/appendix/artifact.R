@@ -349,8 +349,7 @@ rerun_compared <- function(record) {
   if (record$all$claims == 0) {
     return("The reference results have no paper of this run.")
   }
-  lines <- vapply(record$messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)),
-                  character(1))
+  lines <- message_lines(record$messages)
   notice <- if (length(lines) > 0) paste0("\n\nWhat makes the two hard to compare:\n\n",
                                           paste(lines, collapse = "\n"), "\n")
   paste0("Beside the reference results of the repository: ", agreement_share(record), " ", agreement_rule(record),

@@ -38,8 +38,6 @@ agreement_sentence <- function() {
           count_of(nrow(table), "claim"), same, nrow(table) - same)
 }
 
-compared_agreement <- function() comparison()$agreement
-
 # "12 agree, 3 differ, and of 40 that is unknown."
 differs_sentence <- function(name, what) {
   table <- read_compared(name)

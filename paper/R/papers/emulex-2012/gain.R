@@ -169,7 +169,7 @@ headline_sentence <- function() {
     return("The gain of 10GbE over 1GbE was not measured at this effort.")
   }
   of_claim <- function(row) sprintf("(%s, n\u00a0=\u00a0%s)", row$claim, row$n)
-  cells <- Find(function(claim) claim$id == "E-C01", read_paper()$claims)$test$cells
+  cells <- with_id(read_paper()$claims, "E-C01")$test$cells
   text <- sprintf("%s the best cell gains %s on 10GbE %s.",
                   if (is.null(cells)) "Over all of the grid" else paste("Of", cells_words(cells)),
                   row_estimate(best, "\u00d7"), of_claim(best))

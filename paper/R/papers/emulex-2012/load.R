@@ -38,7 +38,7 @@ fit_load <- function(table) {
 
 # To the loads that the claim names.
 load_fits <- function() {
-  claim <- Find(function(each) each$id == "E-C24", read_paper()$claims)
+  claim <- with_id(read_paper()$claims, "E-C24")
   samples <- load_samples()
   samples <- samples[samples$puts_per_client %in% unlist(claim$test$levels), ]
   fits <- lapply(split(samples, samples$fabric), fit_load)

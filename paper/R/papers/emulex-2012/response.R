@@ -10,13 +10,7 @@ response_samples <- function() {
   table[!is.na(table$rate), ]
 }
 
-response_model <- function() {
-  model <- read_model()
-  model <- model[model$experiment %in% "response-curve" & model$metric %in% "throughput", ]
-  model$rate <- ifelse(is.na(model$link_gbit_per_s), fabric_rate(model$fabric), model$link_gbit_per_s)
-  model <- model[!is.na(model$rate) & !is.na(model$value), ]
-  model[order(model$rate), ]
-}
+response_model <- function() curve_model("response-curve", "throughput", TRUE)
 
 # The same cells with files as short as they were written here.
 response_model_as_run <- function() {

@@ -34,8 +34,7 @@ reference_compared <- function(record) {
   if (record$all$claims == 0) {
     return("The reference results have no paper of this run.")
   }
-  lines <- vapply(record$messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)),
-                  character(1))
+  lines <- message_lines(record$messages)
   more <- length(lines) - 8
   if (more > 0) lines <- c(head(lines, 8), sprintf("- and %d more", more))
   notice <- if (length(lines) > 0) {
