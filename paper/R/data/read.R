@@ -20,6 +20,9 @@ whole_number <- function(text) {
   if (abs(number) <= .Machine$integer.max) as.integer(number) else number
 }
 
+# A record; NULL where there is none.
+read_json <- function(path) if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE)
+
 paper_file <- function(paper) file.path(config_dir(), "papers", paste0(paper, ".yaml"))
 
 read_paper <- function(paper = paper_id()) {

@@ -1,9 +1,6 @@
 # What a paper that `whitewire new-paper` began still has of the template: its YAML says `To do` there.
 
-to_dos <- function(paper = paper_id()) {
-  path <- file.path(config_dir(), "to-do.json")
-  if (file.exists(path)) unlist(jsonlite::fromJSON(path, simplifyVector = FALSE)[[paper]])
-}
+to_dos <- function(paper = paper_id()) unlist(read_json(file.path(config_dir(), "to-do.json"))[[paper]])
 
 draft_note <- function() {
   open <- to_dos()

@@ -1,8 +1,6 @@
 # A run as an artifact: artifact.json of results/appendix/<name>.
 
-artifact <- function() {
-  remember("artifact", jsonlite::fromJSON(file.path(results_dir(), "artifact.json"), simplifyVector = FALSE))
-}
+artifact <- function() remember("artifact", read_json(file.path(results_dir(), "artifact.json")))
 
 # A list of records as a table of text; what a record lacks is NA.
 records <- function(entries, columns) {

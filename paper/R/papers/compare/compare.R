@@ -1,8 +1,6 @@
 # Two result folders side by side: the tables of results/compare/<A>-<B>/.
 
-comparison <- function() {
-  remember("comparison", jsonlite::fromJSON(file.path(results_dir(), "comparison.json"), simplifyVector = FALSE))
-}
+comparison <- function() remember("comparison", read_json(file.path(results_dir(), "comparison.json")))
 
 site <- function(side) safe(comparison()[[side]]$name)
 

@@ -4,11 +4,8 @@ reference_names <- c("the reference", "this run")
 most_shown <- 20
 
 reference_record <- function() {
-  path <- file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "agreement.json")
-  if (!file.exists(path)) {
-    return(list(state = "none"))
-  }
-  jsonlite::fromJSON(path, simplifyVector = FALSE)
+  record <- read_json(file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "agreement.json"))
+  if (is.null(record)) list(state = "none") else record
 }
 
 reference_origin <- function(record) {

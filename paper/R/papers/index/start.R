@@ -6,10 +6,7 @@ papers_with_results <- function() {
 }
 
 # Papers that the page leaves out because their tables cannot be read or are not as they were written: name to faults.
-damaged_papers <- function() {
-  path <- file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "damaged.json")
-  if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list()
-}
+damaged_papers <- function() read_json(file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "damaged.json"))
 
 paper_title <- function(paper) {
   tryCatch(read_paper(paper)$title, error = function(e) paper)

@@ -40,7 +40,7 @@ read_host_links <- function() {
 
 links_record <- function() {
   path <- file.path(results_dir(), "links", "links.json")
-  remember(path, if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list())
+  remember(path, read_json(path))
 }
 
 # What stands for itself: of a slow host's pairs only the host.
