@@ -32,7 +32,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.paths import shown
 from whitewire.records import checked
 from whitewire.records import trust as records
-from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.checked import TESTBED_TABLES, parse_table, table_faults
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken, load_json, read_bounded
@@ -40,7 +40,6 @@ from whitewire.records.trust import (
     BLOCK_RECORD,
     KNOWN_PAPER,
     LOADS_FILE,
-    TRUST_TABLES,
     TrustPart,
     planned_units,
     read_trust,
@@ -129,7 +128,7 @@ def write_trust_tables(folder: Path, results: Path) -> None:
     rows["coverage.csv"] = list(coverage(rows.get("ratio.csv", [])))
     rows["summary.csv"] = list(_summary(rows, record))
     every = {name: rows.get(name, []) for name in OF_TRUST}
-    write_tables(folder / TRUST_TABLES, f"{record['testbed']}-trust", OF_TRUST, every)
+    write_tables(folder / TESTBED_TABLES, f"{record['testbed']}-trust", OF_TRUST, every)
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,8 @@ RDMA_ALL = ("fabric", "source", "destination", "source_port", "destination_port"
 headers."""
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
+TESTBED_TABLES = "tables"
+"""Folder of the tables beside a testbed's own record, of links or trust."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of tables: a file in the folder of its datapackage, never elsewhere."""
 _MOST_CELLS = 8_000_000

@@ -23,8 +23,8 @@ from whitewire.records.manifest import MANIFEST_FILE, listed_paths, manifest_fau
 from whitewire.records.parts import PARTS, Part
 from whitewire.records.schema import Broken, load_json
 
-TRUST_FOLDER, TRUST_TABLES = "trust", "tables"
-"""Names of its folder in a testbed's results, and of the tables' folder in that."""
+TRUST_FOLDER = "trust"
+"""Name of its folder in a testbed's results."""
 TRUST_RECORD, PART_RECORD, LOADS_FILE, KNOWN_PAPER = "trust.json", "part.json", "loads.json", "known.yaml"
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK_RECORD = "round-*.json", "block.json"

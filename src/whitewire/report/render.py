@@ -31,10 +31,10 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links
-from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.checked import TESTBED_TABLES, parse_table, table_faults
 from whitewire.records.links import LINKS_FOLDER
 from whitewire.records.samples import Torn
-from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, TRUST_TABLES, read_trust_unchecked
+from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, read_trust_unchecked
 from whitewire.report import agreement, citation, comparison, provenance
 from whitewire.report.badge import write_badges
 from whitewire.report.provenance import figure_records
@@ -203,12 +203,12 @@ def _check_links(results: Path) -> None:
     """UserError if the tables of links or trust for a testbed's page are missing or have changed since they were
     written."""
     folder, of_trust = results / LINKS_FOLDER, results / TRUST_FOLDER
-    if not (folder / "tables" / "ways.csv").is_file():
+    if not (folder / TESTBED_TABLES / "ways.csv").is_file():
         raise UserError(f"no links in {paths.shown(folder)}: `make testbed` measures them")
     links.read_links_unchecked(folder)
     if (of_trust / TRUST_RECORD).exists():
         read_trust_unchecked(of_trust)
-    for tables, again in ((folder / "tables", "tidy-links"), (of_trust / TRUST_TABLES, "trust-tables")):
+    for tables, again in ((folder / TESTBED_TABLES, "tidy-links"), (of_trust / TESTBED_TABLES, "trust-tables")):
         if faults := table_faults(tables):
             anew = f"make the tables anew with `.venv/bin/whitewire {again}`"
             raise Faults([f"{fault}; {anew}" for fault in faults])

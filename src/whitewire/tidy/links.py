@@ -16,13 +16,11 @@ from whitewire.description.paper import Paper, cells_of, without_servers
 from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
 from whitewire.records import links, outliers
+from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.links import HostsRecord, LinksRecord, read_hosts, read_links
 from whitewire.records.outliers import Outlier, outliers_of_folder
 from whitewire.tidy.columns import LANE
 from whitewire.tidy.tables import LINKS_COLUMNS, Cells, flag, write_tables
-
-_FOLDER = "tables"
-"""Below results/<testbed>/links."""
 
 
 def write_links_tables(folder: Path) -> None:
@@ -44,7 +42,7 @@ def write_links_tables(folder: Path) -> None:
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
         "fit.csv": _fit(record, found),
     }
-    write_tables(folder / _FOLDER, f"{record['plan']['testbed']}-links", LINKS_COLUMNS, rows)
+    write_tables(folder / TESTBED_TABLES, f"{record['plan']['testbed']}-links", LINKS_COLUMNS, rows)
 
 
 def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:
