@@ -88,9 +88,7 @@ def served_cells(paper: Paper) -> set[CellId]:
     """Every cell of a claim, a control or an inverse question."""
     found = claimed_cells(paper) | compared_cells(paper)
     for asked in (claim["inverse"] for claim in paper.claims if "inverse" in claim):
-        name, where = asked["experiment"], asked.get("where", {})
-        curve = (levels for levels in cells_of(paper.experiments[name]) if where.items() <= levels.items())
-        found |= cell_ids((name, levels) for levels in curve)
+        found |= cell_ids(paper.matched(asked["experiment"], asked.get("where", {})))
     return found
 
 
