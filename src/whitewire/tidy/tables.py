@@ -139,9 +139,11 @@ def _of_valid(runs: Sequence[tuple[Path, RunRecord]]) -> dict[str, Iterable[Cell
 def _of_blocks(raw: Path, read: Mapping[str, CheckedBlock]) -> dict[str, Iterable[Cells]]:
     """Tables of what blocks have besides runs."""
     return {
-        "probes.csv": [row for name in read for row in _probes(raw / name)],
-        "drives.csv": [row for name in read for row in _drives(raw / name)],
-        "rdma.csv": [row for name in read for row in _rdma(raw / name)],
+        "probes.csv": (
+            {**row, "ok": flag(row["ok"])} for row in _measured(raw, read, "probes*/probes.json", probe_rows)
+        ),
+        "drives.csv": _measured(raw, read, "drives*/drives.json", read_drive_rows),
+        "rdma.csv": _measured(raw, read, "probes*/rdma.csv", read_rdma_rows),
         "topology.csv": _topology(raw, list(read)),
         "floors.csv": [row for block in read.values() for row in _overheads(block.overheads)],
         "marks.csv": [{"block": name, "mark": mark} for name, block in read.items() for mark in _marks(block)],
@@ -292,48 +294,43 @@ def _of_each(
 
 def _series(folder: Path, record: RunRecord) -> Iterable[Cells]:
     samples = read_samples((folder / "samples.csv").read_text())
-    start, end = record["start"], record["end"]
-    if "workers" in record:
-        yield from _worker_series(folder, record, samples)
-        return
-    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
-    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
-    for host, totals in hosts.items():
-        for i in range(1, len(samples.time)):
-            # One sample before and after the run, so that its edges are seen.
-            if not start - 0.15 <= samples.time[i] <= end + 0.15:
-                continue
-            rate = (totals[i] - totals[i - 1]) / (samples.time[i] - samples.time[i - 1]) / 1e6
-            yield {"run_id": record["run_id"], "time": f"{samples.time[i] - start:.3f}", "host": host,
-                   "series": "egress", "value": _number(rate), "unit": "MB/s"}  # fmt: skip
-    for moment, share in idle_shares(samples, start, end):
+    yield from _worker_series(folder, record, samples) if "workers" in record else _client_series(record, samples)
+    for moment, share in idle_shares(samples, record["start"], record["end"]):
         yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
                "value": _number(share), "unit": "1"}  # fmt: skip
 
 
+def _client_series(record: RunRecord, samples: Samples) -> Iterable[Cells]:
+    """What each client sends, and all of them together."""
+    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
+    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
+    # One sample before and after the run, so that its edges are seen.
+    window = record["start"] - 0.15, record["end"] + 0.15
+    for host, totals in hosts.items():
+        yield from _rates(record, host, "egress", samples.time, totals, window, 1e6, "MB/s")
+
+
 def _worker_series(folder: Path, record: RunRecord, samples: Samples) -> Iterable[Cells]:
-    """For a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
-    start, end = record["start"], record["end"]
+    """For a run of jobs: each worker's link in both directions and its CPU."""
+    window = record["start"], record["end"] + 0.5
     for host in record["workers"]:
         for way in ("ingress", "egress"):
             totals = samples.links[f"{host}.{way}"]
             # Every fifth sample: jobs are long, and half a second shows their phases.
-            yield from _rates(record["run_id"], host, way, samples.time[::5], totals[::5], start, end, 1e6, "MB/s")
+            yield from _rates(record, host, way, samples.time[::5], totals[::5], window, 1e6, "MB/s")
     times, by_host = read_host_cpu((folder / "host-cpu.csv").read_text())
     for host in record["workers"]:
-        yield from _rates(record["run_id"], host, "cpu", times, by_host[host], start, end, 1.0, "cores")
-    for moment, share in idle_shares(samples, start, end):
-        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
-               "value": _number(share), "unit": "1"}  # fmt: skip
+        yield from _rates(record, host, "cpu", times, by_host[host], window, 1.0, "cores")
 
 
-def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: Sequence[float], start: float,
-           end: float, per: float, unit: str) -> Iterable[Cells]:  # fmt: skip
+def _rates(record: RunRecord, host: str, series: str, times: Sequence[float], totals: Sequence[float],
+           window: tuple[float, float], per: float, unit: str) -> Iterable[Cells]:  # fmt: skip
+    """Growth of a running total between its samples within a window, in `unit` of 1/`per`."""
     for i in range(1, len(times)):
-        if start <= times[i] <= end + 0.5:
+        if window[0] <= times[i] <= window[1]:
             rate = (totals[i] - totals[i - 1]) / (times[i] - times[i - 1]) / per
-            yield {"run_id": run_id, "time": f"{times[i] - start:.3f}", "host": host, "series": series,
-                   "value": _number(rate), "unit": unit}  # fmt: skip
+            yield {"run_id": record["run_id"], "time": f"{times[i] - record['start']:.3f}", "host": host,
+                   "series": series, "value": _number(rate), "unit": unit}  # fmt: skip
 
 
 def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
@@ -394,24 +391,13 @@ def _placement(_: Path, record: RunRecord) -> Iterable[Cells]:
                    "datanode": datanode}  # fmt: skip
 
 
-def _probes(block: Path) -> Iterable[Cells]:
-    for path in sorted(block.glob("probes*/probes.json")):
-        for row in probe_rows(path):
-            yield {**row, "block": block.name, "ok": flag(row["ok"])}
-
-
-def _drives(block: Path) -> Iterable[Cells]:
-    """fio's curves of a site's drives and mounts."""
-    for path in sorted(block.glob("drives*/drives.json")):
-        for row in read_drive_rows(path):
-            yield {"block": block.name, **row}
-
-
-def _rdma(block: Path) -> Iterable[Cells]:
-    """perftest's rows, as the measure stage wrote them."""
-    for path in sorted(block.glob("probes*/rdma.csv")):
-        for row in read_rdma_rows(path):
-            yield {"block": block.name, **row}
+def _measured(
+    raw: Path, blocks: Iterable[str], pattern: str, read: Callable[[Path], Iterable[Mapping[str, Any]]]
+) -> Iterable[dict[str, Any]]:
+    """Rows of what was measured beside the runs of blocks, as the measure stage wrote them; `read` reads a file."""
+    for name in blocks:
+        for path in sorted((raw / name).glob(pattern)):
+            yield from ({"block": name, **row} for row in read(path))
 
 
 def _topology(raw: Path, blocks: Sequence[str]) -> list[Cells]:
