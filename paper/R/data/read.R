@@ -37,9 +37,13 @@ read_paper <- function(paper = paper_id()) {
 links_tables <- file.path("links", "tables")
 stage_folder <- function(stage, paper) if (paper == "testbed") links_tables else file.path(paper, stage)
 
-read_stage <- function(stage, name, columns, paper = paper_id()) {
+# A table with at least these columns, of which some are numbers or flags.
+read_stage <- function(stage, name, columns, paper = paper_id(), numbers = character(), flags = character()) {
   path <- file.path(results_dir(), stage_folder(stage, paper), name)
-  remember(path, with_columns(read_csv_or_none(path), columns))
+  table <- with_columns(remember(path, read_csv_or_none(path)), columns)
+  for (column in numbers) table[[column]] <- as_value(table[[column]])
+  for (column in flags) table[[column]] <- as_flag(table[[column]])
+  table
 }
 
 # Only an empty cell is none: `NA` may be a level that a paper varies.
@@ -88,11 +92,9 @@ read_runs <- function() {
   columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid")
   remember(paste0("runs:", paper_id()), {
-    runs <- with_factors(read_stage("tidy", "runs.csv", columns))
-    runs$value <- as_value(runs$value)
-    runs$full_scale_value <- as_value(runs$full_scale_value)
+    runs <- with_factors(read_stage("tidy", "runs.csv", columns, numbers = c("value", "full_scale_value"),
+                                    flags = "valid"))
     runs$shown <- ifelse(is.na(runs$full_scale_value), runs$value, runs$full_scale_value)
-    runs$valid <- as_flag(runs$valid)
     runs
   })
 }
@@ -103,13 +105,11 @@ valid_runs <- function(experiment, metric) {
 }
 
 read_estimates <- function() {
-  columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
-               "full_scale_low",
-               "full_scale_high", "status", "untold", "few_low", "few_high")
+  numbers <- c("n", "n_invalid", "median", "low", "high", "full_scale_median", "full_scale_low", "full_scale_high",
+               "few_low", "few_high")
   remember(paste0("estimates:", paper_id()), {
-    table <- with_factors(read_stage("analysis", "estimates.csv", columns))
-    for (column in setdiff(columns, c("metric", "unit",
-      "status", "untold"))) table[[column]] <- as_value(table[[column]])
+    table <- with_factors(read_stage("analysis", "estimates.csv", c("metric", "unit", "status", "untold", numbers),
+                                     numbers = numbers))
     table$untold <- ifelse(is.na(table$untold), "", as.character(table$untold))
     full <- !is.na(table$full_scale_median)
     table$shown <- ifelse(full, table$full_scale_median, table$median)

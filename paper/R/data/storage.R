@@ -7,8 +7,7 @@ storage_columns <- c("block", "host", "folder", "kind", "mode", "operation", "bl
                    "metric", "value", "unit", "problem")
 
 read_storage <- function() {
-  table <- read_stage("tidy", "drives.csv", storage_columns)
-  for (column in c("block_bytes", "queue_depth", "value")) table[[column]] <- as_value(table[[column]])
+  table <- read_stage("tidy", "drives.csv", storage_columns, numbers = c("block_bytes", "queue_depth", "value"))
   table$operation <- factor(storage_operations[as.character(table$operation)], storage_operations)
   table$place <- paste(table$host, table$folder)
   table

@@ -8,9 +8,7 @@ sweep_factors <- c("link_mb_per_s", "stripes", "tasks", "replication", "shared_m
 
 read_sweeps <- function() {
   columns <- c("sweep", "title", "model", "arguments", "value", "unit", sweep_factors)
-  table <- read_stage("analysis", "sweeps.csv", columns)
-  for (column in c("value", sweep_factors)) table[[column]] <- as_value(table[[column]])
-  table
+  read_stage("analysis", "sweeps.csv", columns, numbers = c("value", sweep_factors))
 }
 
 sweep_rows <- function(sweep, where = list()) {

@@ -8,10 +8,7 @@ read_series <- function() {
 
 read_model <- function() {
   columns <- c("model", "metric", "value", "link_gbit_per_s")
-  table <- with_factors(read_stage("analysis", "model.csv", columns))
-  table$value <- as_value(table$value)
-  table$link_gbit_per_s <- as_value(table$link_gbit_per_s)
-  table
+  with_factors(read_stage("analysis", "model.csv", columns, numbers = c("value", "link_gbit_per_s")))
 }
 
 verdict_columns <- c("paper", "claim", "statement", "kind", "basis", "exhibits", "route", "estimand",
@@ -44,13 +41,13 @@ verdict_row <- function(claim) {
 
 # Second readings of a claim: another definition of the metric, or another route, judged by the same rule.
 read_readings <- function() {
-  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns))
+  read_stage("analysis", "readings.csv", c("reading", "metric", verdict_columns),
+             numbers = c("estimate", "low", "high", "n"))
 }
 
 reading_row <- function(claim, reading) {
   check_claim(claim)
   table <- read_readings()
-  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   table[table$claim %in% claim & startsWith(as.character(table$reading), reading), ][1, ]
 }
 
@@ -65,10 +62,8 @@ read_probes <- function() {
   columns <- c("block", "probe", "fabric", "source", "destination", "streams", "operation", "mode",
                "metric", "value",
                "unit", "expected", "error", "ok")
-  table <- read_stage("tidy", "probes.csv", columns)
+  table <- read_stage("tidy", "probes.csv", columns, numbers = c("value", "expected", "error"), flags = "ok")
   table$fabric <- fabric_label(table$fabric)
-  for (column in c("value", "expected", "error")) table[[column]] <- as_value(table[[column]])
-  table$ok <- as_flag(table$ok)
   table
 }
 
@@ -99,63 +94,46 @@ read_environments <- function() {
   Filter(Negate(is.null), records)
 }
 
-control_columns <- c("paper", "control", "title", "kind", "metric", "cell", "really", "against", "n", "n_against",
-                     "estimate", "low", "high", "expected", "t", "smallest_fault", "outcome", "reason", "claims")
+control_numbers <- c("n", "n_against", "estimate", "low", "high", "expected", "t", "smallest_fault")
+control_columns <- c("paper", "control", "title", "kind", "metric", "cell", "really", "against", control_numbers,
+                     "outcome", "reason", "claims")
 
 # `pooled`: with the row of all A/A controls together, which has no cells of its own.
 read_controls <- function(paper = paper_id(), pooled = FALSE) {
-  table <- read_stage("analysis", "controls.csv", control_columns, paper)
-  if (!pooled) table <- table[table$kind != "pooled", ]
-  for (column in c("n", "n_against", "estimate", "low", "high", "expected", "t", "smallest_fault")) {
-    table[[column]] <- as_value(table[[column]])
-  }
-  table
+  table <- read_stage("analysis", "controls.csv", control_columns, paper, numbers = control_numbers)
+  if (pooled) table else table[table$kind != "pooled", ]
 }
 
 # Nothing where no block was measured in several lanes.
 read_lanes <- function() {
-  table <- read_stage("analysis", "lanes.csv", c("block", "experiment", "metric", "n", "lanes", "difference", "low",
-                                                 "high"))
-  for (column in c("lanes", "difference", "low", "high")) table[[column]] <- as_value(table[[column]])
-  table
+  numbers <- c("lanes", "difference", "low", "high")
+  read_stage("analysis", "lanes.csv", c("block", "experiment", "metric", "n", numbers), numbers = numbers)
 }
 
 read_overheads <- function() {
   columns <- c("block", "floor", "workload", "job", "number", "seconds", "valid")
-  table <- read_stage("tidy", "floors.csv", columns)
-  table$seconds <- as_value(table$seconds)
-  table$valid <- as_flag(table$valid)
-  table
+  read_stage("tidy", "floors.csv", columns, numbers = "seconds", flags = "valid")
 }
 
 read_phases <- function() {
-  columns <- c("run_id", "job", "task", "type", "host", "start", "shuffle_end", "merge_end", "end")
-  table <- read_stage("tidy", "phases.csv", columns)
-  for (column in c("start", "shuffle_end", "merge_end", "end")) table[[column]] <- as_value(table[[column]])
-  table
+  numbers <- c("start", "shuffle_end", "merge_end", "end")
+  read_stage("tidy", "phases.csv", c("run_id", "job", "task", "type", "host", numbers), numbers = numbers)
 }
 
 read_similitude <- function() {
   columns <- c("paper", "experiment", "fabric", "levels", "quantity", "unit", "full_scale", "emulated", "quotient",
                "alike", "follows", "bias")
-  table <- read_stage("analysis", "similitude.csv", columns)
-  for (column in c("full_scale", "emulated", "quotient")) table[[column]] <- as_value(table[[column]])
-  table$alike <- as_flag(table$alike)
+  table <- read_stage("analysis", "similitude.csv", columns, numbers = c("full_scale", "emulated", "quotient"),
+                      flags = "alike")
   table$follows <- ifelse(is.na(table$follows), "", table$follows)
   table
 }
 
 read_inverse <- function() {
-  columns <- c("claim", "experiment", "metric", "from", "effect", "link_ratio", "link_ratio_low", "link_ratio_high",
-               "reached", "largest_effect", "plausible_low", "plausible_high", "plausible", "plausible_basis", "n",
-               "left_out")
-  table <- read_stage("analysis", "inverse.csv", columns)
-  for (column in c("effect", "link_ratio", "link_ratio_low", "link_ratio_high", "largest_effect", "plausible_low",
-                   "plausible_high", "n")) {
-    table[[column]] <- as_value(table[[column]])
-  }
-  table$reached <- as_flag(table$reached)
-  table
+  numbers <- c("effect", "link_ratio", "link_ratio_low", "link_ratio_high", "largest_effect", "plausible_low",
+               "plausible_high", "n")
+  columns <- c("claim", "experiment", "metric", "from", "reached", "plausible", "plausible_basis", "left_out", numbers)
+  read_stage("analysis", "inverse.csv", columns, numbers = numbers, flags = "reached")
 }
 
 # Runs that were planned and not made. Older tables have no code, and only the reason shows that a claim was decided.

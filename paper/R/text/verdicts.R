@@ -230,7 +230,6 @@ readings_table <- function() {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo second readings were computed at this effort.\n"))
   }
-  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   md_table(data.frame(
     Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = verdict_badge(table),
     Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
