@@ -96,6 +96,17 @@ agreement_share <- function(found) {
   paste0("Of the claims judged in both ", share(found$all), runs, ".")
 }
 
+# How results agree with the reference: `itself` (only then evaluated) if they are it, else what `compared` says.
+agreement_section <- function(record, itself, compared) {
+  text <- switch(record$state,
+    none = "There are no reference results here to compare with.",
+    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
+    itself = itself,
+    compared = if (record$all$claims == 0) "The reference results have no paper of this run." else compared(record)
+  )
+  knitr::asis_output(paste0("\n", text, "\n"))
+}
+
 # What makes results hard to compare, by paper; `none` where nothing does.
 messages_list <- function(messages, none) {
   if (length(messages) == 0) {

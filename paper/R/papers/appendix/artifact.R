@@ -323,14 +323,8 @@ expected_results <- function() {
 # --- reruns ------------------------------------------------------------------------------------------
 
 rerun_section <- function() {
-  record <- artifact()$agreement
-  text <- switch(record$state,
-    none = "There are no reference results here to compare with.",
-    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
-    itself = "This run is itself the reference: a rerun of yours says on its start page how it agrees with it.",
-    compared = rerun_compared(record)
-  )
-  knitr::asis_output(paste0("\n", text, "\n"))
+  itself <- "This run is itself the reference: a rerun of yours says on its start page how it agrees with it."
+  agreement_section(artifact()$agreement, itself, rerun_compared)
 }
 
 allowed_sentence <- function() {
@@ -344,9 +338,6 @@ allowed_sentence <- function() {
 }
 
 rerun_compared <- function(record) {
-  if (record$all$claims == 0) {
-    return("The reference results have no paper of this run.")
-  }
   lines <- message_lines(record$messages)
   notice <- if (length(lines) > 0) paste0("\n\nWhat makes the two hard to compare:\n\n",
                                           paste(lines, collapse = "\n"), "\n")

@@ -18,19 +18,11 @@ reference_origin <- function(record) {
 
 reference_section <- function() {
   record <- reference_record()
-  text <- switch(record$state,
-    none = "There are no reference results here to compare with.",
-    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
-    itself = paste0("These are the reference results, ", reference_origin(record), "."),
-    compared = reference_compared(record)
-  )
-  knitr::asis_output(paste0("\n", text, "\n"))
+  agreement_section(record, paste0("These are the reference results, ", reference_origin(record), "."),
+                    reference_compared)
 }
 
 reference_compared <- function(record) {
-  if (record$all$claims == 0) {
-    return("The reference results have no paper of this run.")
-  }
   lines <- message_lines(record$messages)
   more <- length(lines) - 8
   if (more > 0) lines <- c(head(lines, 8), sprintf("- and %d more", more))
