@@ -38,8 +38,9 @@ drawn_intervals <- function(medians) {
 }
 
 # Those of few runs are dashed.
-interval_bars <- function(medians, width, mapping = aes(ymin = drawn_low, ymax = drawn_high)) {
+interval_bars <- function(medians, width) {
   bars <- drawn_intervals(medians)
+  mapping <- aes(ymin = drawn_low, ymax = drawn_high)
   list(
     geom_errorbar(data = bars[!bars$few, ], mapping = mapping, width = width, linewidth = 0.6),
     geom_errorbar(data = bars[bars$few, ], mapping = mapping, width = width, linewidth = 0.6, linetype = "22")
