@@ -253,10 +253,7 @@ def described_as(
     files: Contents, record: bundle.BundleRecord, listed: manifest.Manifest, spent: tuple[float, float] | None
 ) -> dict[str, Any]:
     """ro-crate-metadata.json: what each file is, and the run of the workflow that made them."""
-    try:
-        from rocrate.rocrate import ROCrate
-    except ImportError:
-        raise UserError("the Python package rocrate is missing: `make setup-report` installs it") from None
+    from rocrate.rocrate import ROCrate
 
     crate = ROCrate(version="1.1")  # which the profiles are made for
     citation = load_yaml(HOME / "CITATION.cff")
