@@ -95,7 +95,7 @@ outcome_text <- function(row, paper = paper_id()) {
     return(paste0(badge(row$verdict, open_words(row)), "; ", decided_by(row)))
   }
   word <- verdict_badge(row, paper)
-  if (row$verdict %in% "not testable here") {
+  if (untestable(row)) {
     return(paste0(word, "; ", safe(row$reason)))
   }
   turned <- row$verdict %in% "direction only" && isTRUE(as_value(row$expected) < none)

@@ -131,8 +131,7 @@ claim_text <- function(table) {
 # Why each claim is judged as it is, by the paper's YAML.
 why_of <- function(claims) {
   found <- described()$claims
-  ids <- vapply(found, function(claim) claim$id, character(1))
-  vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
+  vapply(as.character(claims), function(id) text_or_none(with_id(found, id)$why), character(1), USE.NAMES = FALSE)
 }
 
 # On a page it is folded away below the reason; on paper it is left out.
@@ -177,6 +176,10 @@ made_by_words <- function() {
 untestable <- function(table) table$verdict %in% "not testable here"
 
 # Claims by where their verdict comes from, those of runs first, and as in the paper within.
+by_route <- function(table) {
+  table[order(match(table$route, c("measured", "emulated", "modelled", "arithmetic"), nomatch = 9)), ]
+}
+
 verdict_table <- function() {
   table <- read_verdicts()
   if (nrow(table) == 0) {
@@ -186,8 +189,7 @@ verdict_table <- function() {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo claim of this paper can be tested here.\n"))
   }
-  places <- match(table$route, c("measured", "emulated", "modelled", "arithmetic"), nomatch = 9)
-  table <- table[order(places), ]
+  table <- by_route(table)
   expected <- expected_text(table)
   asked <- ifelse(expected == "\u2013", "", paste0("; asked for: ", expected))
   md_table(data.frame(
@@ -306,9 +308,8 @@ strongest <- function(paper = paper_id(), limit = 5, but = NULL) {
   distance <- abs(log(pmax(table$estimate, 1e-9) / pmax(expected, 1e-9)))
   distance[!is.finite(distance)] <- 0
   firm <- table$verdict %in% c("not reproduced", "direction only", "reproduced", "inconsistent")
-  from_runs <- table$route %in% c("measured", "emulated")
   rank <- match(table$verdict, c("not reproduced", "direction only", "inconsistent", "reproduced"))
-  chosen <- order(!firm, !from_runs, rank, -distance)
+  chosen <- order(!firm, !by_runs(table), rank, -distance)
   chosen <- chosen[firm[chosen]]
   last <- unproved(table, paper)[chosen]
   table[head(c(both_kinds(table, chosen[!last], limit), chosen[last]), limit), ]

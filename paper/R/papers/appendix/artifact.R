@@ -287,12 +287,9 @@ analysis_steps <- function() {
 
 # --- expected results --------------------------------------------------------------------------------
 
-route_order <- c("measured", "emulated", "modelled", "arithmetic")
-
 expected_results_table <- function(paper) {
   table <- artifact_claims()
-  table <- table[table$paper == paper & table$verdict != "not testable here", ]
-  table <- table[order(match(table$route, route_order, nomatch = 9)), ]
+  table <- by_route(table[table$paper == paper & !untestable(table), ])
   if (nrow(table) == 0) {
     return("\nNothing here tests a claim of this paper.\n")
   }
@@ -305,7 +302,7 @@ expected_results_table <- function(paper) {
 }
 
 found_runs <- function(table) {
-  ifelse(table$route %in% c("emulated", "measured") & !is.na(table$n), paste0("; n\u00a0=\u00a0", table$n), "")
+  ifelse(by_runs(table) & !is.na(table$n), paste0("; n\u00a0=\u00a0", table$n), "")
 }
 
 # A section for each paper.
@@ -369,7 +366,7 @@ rerun_table <- function() {
 
 missing_table <- function() {
   table <- artifact_claims()
-  table <- table[table$verdict == "not testable here", ]
+  table <- table[untestable(table), ]
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims are tested.\n"))
   }

@@ -165,7 +165,7 @@ cells_words <- function(cells) {
 # The headline in words: what E-C01 found, and E-C02, which is of the paper's own point.
 headline_sentence <- function() {
   best <- verdict_row("E-C01")
-  if (is.na(best$estimate) || !best$route %in% c("measured", "emulated")) {
+  if (is.na(best$estimate) || !by_runs(best)) {
     return("The gain of 10GbE over 1GbE was not measured at this effort.")
   }
   of_claim <- function(row) sprintf("(%s, n\u00a0=\u00a0%s)", row$claim, row$n)

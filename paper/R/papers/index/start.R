@@ -85,8 +85,7 @@ strongest_finding <- function(paper) {
     left <- strongest(paper, 1)
     return(if (nrow(left) > 0 || is.null(named)) left else table[table$claim == named, ])
   }
-  from_runs <- against$route %in% c("measured", "emulated")
-  against[order(!from_runs, -distance_of(against))[[1]], ]
+  against[order(!by_runs(against), -distance_of(against))[[1]], ]
 }
 
 # A claim that is open is no finding, nor is one whose controls all are.
