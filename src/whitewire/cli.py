@@ -176,19 +176,20 @@ def render(args: argparse.Namespace) -> None:
         document,
         formats_of,
         papers_lacking,
-        render_command,
+        papers_with_results,
         render_document,
     )
 
     # SIGTERM: remove unfinished files before the end. After a kill the next start of the workflow removes them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    if not args.paper:
-        render_command(args)
-    for name in args.paper or ():
-        render_document(document(name), args.results, args.output or args.results / "reports", formats_of(name))
+    output = args.output or args.results / "reports"
+    for name in args.paper or [*papers_with_results(args.results), INDEX]:
+        made = render_document(document(name), args.results, output, formats_of(name))
+        if not args.paper:
+            print(*made, sep="\n")
     if args.start_page and papers_lacking(args.results):
         try:
-            render_document(document(INDEX), args.results, args.output or args.results / "reports", ("html",))
+            render_document(document(INDEX), args.results, output, ("html",))
         except LeftOut as others:  # the requested report is there
             print(*(f"whitewire: {line}" for line in others.lines), sep="\n", file=sys.stderr)
 
@@ -540,7 +541,8 @@ def _stages(command: AddCommand) -> None:
     command(tidy, "--paper", "--results")
     command(analyse, "--paper", "--testbed", "--results")
     sub = command(render, "--results")
-    sub.add_argument("--paper", action="append", help="a paper, or index for the start page; repeatable")
+    more = "a paper, or index for the start page; repeatable (default: all with results, and the start page)"
+    sub.add_argument("--paper", action="append", help=more)
     sub.add_argument("--output", type=Path, help="folder of the reports (default: reports/ of the results)")
     more = "also the start page, if it is missing because a paper of config.yaml has no verdicts yet"
     sub.add_argument("--start-page", action="store_true", help=more)

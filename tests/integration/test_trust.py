@@ -10,7 +10,8 @@ from tests.support.limits import wide
 from whitewire.analysis.trust import write_trust_tables
 from whitewire.design import synthetic
 from whitewire.measure import trust, trust_plan
-from whitewire.records.trust import TRUST_FOLDER, TRUST_TABLES
+from whitewire.records.checked import TESTBED_TABLES
+from whitewire.records.trust import TRUST_FOLDER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
 PARTS = ("links", "ratio", "load", "order")
@@ -42,7 +43,7 @@ def made(can_emulate, tmp_path_factory):
 
 
 def table(folder, name):
-    return pd.read_csv(folder / TRUST_TABLES / f"{name}.csv")
+    return pd.read_csv(folder / TESTBED_TABLES / f"{name}.csv")
 
 
 def test_both_meters_measure_what_links_carry(made):

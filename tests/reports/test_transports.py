@@ -16,7 +16,6 @@ from tests.support.blocks import BLOCK
 from tests.support.compared import ENVIRONMENT
 from tests.support.nasty import text_of
 from tests.unit.design.test_transports_of_sites import SITE, WITHOUT, paper
-from whitewire import atomic
 from whitewire.analysis.analyse import write_analysis
 from whitewire.design.rows import make_design, write_csv
 from whitewire.report import render
@@ -56,11 +55,7 @@ def results(top: Path, testbed: Mapping, lost: Mapping[str, str], links: testbed
     filled = {"runs.csv": runs, "scale.csv": [{"experiment": EXPERIMENT, "testbed": "lab", "kind": "ssh", "k": 1,
                                                "data_fraction": 1, "rung": 0}]}  # fmt: skip
     names = {"runs.csv": columns.of_runs(described.factors), **tables.TABLES}
-    made = {table: tables.as_csv(own_names, filled.get(table, []), table) for table, own_names in names.items()}
-    (own / "tidy").mkdir()
-    for table, content in made.items():
-        atomic.write(own / "tidy" / table, content)
-    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(tables.package(PAPER, names, made)))
+    tables.write_tables(own / "tidy", PAPER, names, {table: filled.get(table, []) for table in names})
     for block in {row["block"] for row in rows}:
         folder = own / "raw" / block
         folder.mkdir(parents=True)

@@ -82,12 +82,7 @@ def _made(testbed_text: str, paper_text: str, effort: str, seed: int, gain: floa
         "topology.csv": [{"host": host["name"], "role": host["role"], "address": host["address"]}
                          for host in HOSTS],
     }  # fmt: skip
-    made = {table: tables.as_csv(names, filled.get(table, []), table) for table, names in columns_of.items()}
-    for table, content in made.items():
-        (own / "tidy").mkdir(exist_ok=True)
-        atomic.write(own / "tidy" / table, content)
-    package = tables.package(PAPER, columns_of, made)
-    atomic.write(own / "tidy" / tables.PACKAGE, atomic.as_json(package))
+    tables.write_tables(own / "tidy", PAPER, columns_of, {table: filled.get(table, []) for table in columns_of})
     for block in {row["block"] for row in rows}:
         top = own / "raw" / block
         top.mkdir(parents=True)

@@ -13,9 +13,7 @@ verdicts <- data.frame(claim = paste0("X-C", 1:4), control = c("X-K1", "X-K1 X-K
 
 # Runs `code` beside a folder of results with one paper.
 with_table <- function(table, code) {
-  before <- Sys.getenv("WHITEWIRE_RESULTS")
-  Sys.setenv(WHITEWIRE_RESULTS = tempfile())
-  on.exit(Sys.setenv(WHITEWIRE_RESULTS = before))
+  withr::local_envvar(WHITEWIRE_RESULTS = tempfile(), WHITEWIRE_PAPER = "x")
   dir.create(file.path(results_dir(), "x", "analysis"), recursive = TRUE)
   if (!is.null(table)) readr::write_csv(table, file.path(results_dir(), "x", "analysis", "controls.csv"), na = "")
   code
@@ -23,43 +21,43 @@ with_table <- function(table, code) {
 
 test_that("the sentence counts every outcome and names what did not hold", {
   with_table(seen, {
-    expect_equal(controls_sentence("x"),
+    expect_equal(controls_sentence(),
                  "1 of 3 controls held; one failed: X-K2 (0.91 where 1 is right); one is open: X-K3.")
-    expect_match(controls_sentence("x", link = TRUE), "controls held (@sec-controls); one failed", fixed = TRUE)
+    expect_match(controls_sentence(link = TRUE), "controls held (@sec-controls); one failed", fixed = TRUE)
     expect_equal(controls_line("x"), "Controls: 1 of 3 held, [1 failed]{.badge .failed}, 1 open")
   })
   with_table(seen[1, ], {
-    expect_equal(controls_sentence("x"), "1 of 1 control held.")
+    expect_equal(controls_sentence(), "1 of 1 control held.")
     expect_equal(controls_line(c("x", "none")), "Controls: 1 of 1 held")
   })
   two <- transform(seen[c(3, 3), ], control = c("X-K3", "X-K4"))
-  with_table(two, expect_match(controls_sentence("x"), "0 of 2 controls held; two are open:", fixed = TRUE))
+  with_table(two, expect_match(controls_sentence(), "0 of 2 controls held; two are open:", fixed = TRUE))
 })
 
 test_that("a paper without controls and one that is not analysed say so", {
   with_table(seen[0, ], {
-    expect_match(controls_sentence("x"), "^This paper has no controls, so nothing shows")
-    expect_false(has_controls("x"))
+    expect_match(controls_sentence(), "^This paper has no controls, so nothing shows")
+    expect_false(has_controls())
     expect_equal(controls_line("x"), "Controls: none")
   })
   with_table(NULL, {
-    expect_match(controls_sentence("x"), "^No controls were made, so nothing shows")
+    expect_match(controls_sentence(), "^No controls were made, so nothing shows")
     expect_equal(controls_line("x"), "Controls: none")
-    expect_equal(held_text(verdicts, "x"), rep("", 4))
+    expect_equal(held_text(verdicts), rep("", 4))
   })
   expect_equal(controls_line(character()), "Controls: none")
 })
 
 test_that("a claim names the controls that held", {
   with_table(seen, {
-    expect_equal(held_text(verdicts, "x"), c("Control X-K1 held.", "Control X-K1 held.", "", ""))
+    expect_equal(held_text(verdicts), c("Control X-K1 held.", "Control X-K1 held.", "", ""))
   })
   both <- transform(seen, outcome = "held")
-  with_table(both, expect_equal(held_text(verdicts[2, ], "x"), "Controls X-K1 and X-K2 held."))
+  with_table(both, expect_equal(held_text(verdicts[2, ]), "Controls X-K1 and X-K2 held."))
 })
 
 test_that("the table has a row for each control, whatever its outcome", {
-  rows <- with_table(seen, strsplit(as.character(controls_table("x")), "\n")[[1]])
+  rows <- with_table(seen, strsplit(as.character(controls_table()), "\n")[[1]])
   held <- grep("X-K1", rows, value = TRUE)
   expect_match(held, "**X-K1** A put that is \\*slow\\* (A/A)", fixed = TRUE)
   expect_match(held, "`put 10gbe`, really `fabric 1gbe`, against `put 1gbe`", fixed = TRUE)
@@ -77,14 +75,14 @@ test_that("all A/A controls together are a row of the table, but no control that
                       reason = "0.95 where 1 is right", claims = "X-C1")
   several <- cbind(rbind(seen, pooled), smallest_fault = c(1.052, NA, NA, 1.12))
   with_table(several, {
-    rows <- strsplit(as.character(controls_table("x")), "\n")[[1]]
+    rows <- strsplit(as.character(controls_table()), "\n")[[1]]
     expect_match(grep("pooled", rows, value = TRUE), paste(
       "**pooled** all A/A controls of the paper together | 2 A/A controls | 0.95 (0.93 to 0.97)",
       "(n\u00a0\u2265\u00a06\u00a0+\u00a06) | 1 | [failed]{.badge .failed} | 0.95 where 1 is right.",
       "Smallest fault found in 80\u00a0%: \u00d71.12. | [X-C1]{.nobreak}"
     ), fixed = TRUE)
     expect_match(grep("X-K1", rows, value = TRUE), "| Smallest fault found in 80\u00a0%: \u00d71.05. |", fixed = TRUE)
-    expect_match(controls_sentence("x"), "^1 of 3 controls held; one failed")
+    expect_match(controls_sentence(), "^1 of 3 controls held; one failed")
     expect_equal(controls_line("x"), "Controls: 1 of 3 held, [1 failed]{.badge .failed}, 1 open")
     expect_false(unproved(data.frame(control = "X-K3 pooled"), "x"))
   })
@@ -93,8 +91,8 @@ test_that("all A/A controls together are a row of the table, but no control that
 test_that("the figure can be drawn of any mixture of outcomes", {
   for (rows in list(1:3, 1, 3, c(3, 3))) {
     with_table(seen[rows, ], {
-      expect_gt(controls_height("x"), 1.5)
-      expect_silent(drawn <- ggplot_build(figure_controls("Ratios", "x")))
+      expect_gt(controls_height(), 1.5)
+      expect_silent(drawn <- ggplot_build(figure_controls("Ratios")))
       expect_equal(nrow(drawn$data[[4]]), sum(!is.na(seen$estimate[rows])))
       scales <- lapply(c("colour", "shape"), function(name) drawn$plot$scales$get_scales(name)$get_limits())
       expect_equal(scales[[1]], scales[[2]])
@@ -111,14 +109,14 @@ test_that("the axis of ratios has finer steps where its range is narrow", {
 test_that("a control with several metrics is one control", {
   several <- rbind(seen[1, ], transform(seen[1, ], metric = "write_time_net", outcome = "open"), seen[2, ])
   with_table(several, {
-    expect_match(controls_sentence("x"), "^1 of 2 controls held; one failed: X-K2")
+    expect_match(controls_sentence(), "^1 of 2 controls held; one failed: X-K2")
     expect_equal(controls_line("x"), "Controls: 1 of 2 held, [1 failed]{.badge .failed}")
-    expect_equal(nlevels(controls_drawn("x")$row), 3)
-    expect_equal(held_text(verdicts, "x")[[1]], "Control X-K1 held.")
+    expect_equal(nlevels(controls_drawn()$row), 3)
+    expect_equal(held_text(verdicts)[[1]], "Control X-K1 held.")
   })
   with_table(transform(several[1:2, ], outcome = c("held", "failed")), {
     expect_match(controls_line("x"), "0 of 1 held, [1 failed]", fixed = TRUE)
-    expect_equal(held_text(verdicts, "x")[[1]], "")
+    expect_equal(held_text(verdicts)[[1]], "")
   })
 })
 
@@ -148,11 +146,11 @@ test_that("a claim of which no control has a result yet is no strongest finding"
 })
 
 test_that("what lanes differ by is said where there were several", {
-  with_table(seen, expect_equal(lanes_sentence("x"), ""))
+  with_table(seen, expect_equal(lanes_sentence(), ""))
   with_table(seen, {
     lanes <- data.frame(block = "quick-1", experiment = "put-grid", metric = c("put_time", "throughput_sum"), n = 24,
                         lanes = 2, difference = c(0.001, 0.004), low = c(-0.002, -0.008), high = c(0.004, 0.016))
     readr::write_csv(lanes, file.path(results_dir(), "x", "analysis", "lanes.csv"))
-    expect_match(lanes_sentence("x"), "up to 2 lanes.*by \\+0.4.% \\(.0.8.% to \\+1.6.%\\), .*throughput sum")
+    expect_match(lanes_sentence(), "up to 2 lanes.*by \\+0.4.% \\(.0.8.% to \\+1.6.%\\), .*throughput sum")
   })
 })

@@ -14,7 +14,7 @@ test_that("a draft says what is still the template's", {
   with_yaml("roles: {client: 1}", {
     writeLines('{"p": ["the paper\'s hosts", "say why"]}', file.path(config_dir(), "to-do.json"))
     expect_identical(draft_note(), "**DRAFT.** Still to be put into `config/papers/p.yaml`: the paper's hosts; say why.")
-    expect_identical(draft_note("q"), "")
+    withr::with_envvar(c(WHITEWIRE_PAPER = "q"), expect_identical(draft_note(), ""))
   })
   with_yaml("roles: {client: 1}", expect_identical(draft_note(), ""))
 })

@@ -7,9 +7,9 @@ sources <- list(count = "a line of the paper", rate_mb_per_s = "a data sheet")
 
 # The table of an experiment with such hardware, as text.
 table_of <- function(hardware) {
-  read_paper <- function() list(experiments = list(list(id = "puts", hardware = hardware)))
+  experiment_of <- function(id) list(id = id, hardware = hardware)
   shown <- drive_model_table
-  environment(shown) <- list2env(list(read_paper = read_paper), parent = environment(drive_model_table))
+  environment(shown) <- list2env(list(experiment_of = experiment_of), parent = environment(drive_model_table))
   paste(as.character(shown("puts")), collapse = "\n")
 }
 

@@ -66,7 +66,7 @@ test_that("what is counted is singular after a one", {
 })
 
 test_that("four models have four lines, and an axis of models alone has a name", {
-  types <- curve_lines(TRUE, TRUE, paste("model", 1:4), TRUE)$palette(7)
+  types <- curve_lines(TRUE, TRUE, paste("model", 1:4))$palette(7)
   expect_equal(anyDuplicated(types), 0)
   expect_false(anyNA(types))
   expect_equal(modelled_axis(data.frame(unit = "MB/s"), NULL)$name, "MB/s, full scale")

@@ -66,9 +66,9 @@ test_that("bars and curves mark it at its median, and their note says why", {
   bars <- with_results(figure_bars("offloads", "read_aggregate", "offloads", "Read"))
   expect_equal(marks_of(bars), 100)
   expect_match(bars$labels$subtitle, "\u2020 not measured by its runs. offloads off: of 5 tasks")
-  curve <- with_results(figure_curve("offloads", "read_aggregate", "Read", series = "offloads", inverse = FALSE))
+  curve <- with_results(figure_curve("offloads", "read_aggregate", "Read", list(offloads = "off"), inverse = FALSE))
   expect_equal(marks_of(curve), 100)
-  expect_match(curve$labels$subtitle, "1GbE, offloads off: of 5 tasks")
+  expect_match(curve$labels$subtitle, "1GbE: of 5 tasks")
 })
 
 test_that("the data of a figure say it of each run", {

@@ -44,7 +44,7 @@ test_that("claims that were asked before their runs are counted, and those witho
 })
 
 test_that("a cell of the table has the first clause of a reason, and folds the rest", {
-  of <- function(...) folded_reason(row(verdict = "inconclusive", low = 3, control = NA, ...), "p")
+  of <- function(...) folded_reason(row(verdict = "inconclusive", low = 3, control = NA, ...))
   reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3 to 4; the budget ended before 2 more runs of its cells"
   with_verdicts(row(), {
     text <- of(reason = reason)
@@ -87,14 +87,14 @@ test_that("a citation says what made the runs, what is claimed, what was found a
                verdict = "direction only", paper = "p")
   sentence <- ", claimed 4 times; here 6.24 (4.9 to 7.95), emulated, n\u00a0=\u00a03: more than claimed."
   with_verdicts(cited, {
-    expect_identical(cite_text(cited, "p"), paste0(
+    expect_identical(cite_text(cited), paste0(
       "[[Whitewire: claim E-C06 of \u201c\u201d ()", sentence, "]{.citation} [Badge](badges/p/E-C06.svg)]{.cite}"
     ))
     block <- file.path(results_dir(), "p", "raw", "quick-1")
     dir.create(block, recursive = TRUE)
     writeLines('{"whitewire": {"version": "0.1.0", "commit": "7abd6db03847c4f295114abdd0c4104eef90b76d"}}',
                file.path(block, "environment.json"))
-    expect_match(cite_text(cited, "p"), "Whitewire 0.1.0, commit 7abd6db03847: claim E-C06 of ", fixed = TRUE)
+    expect_match(cite_text(cited), "Whitewire 0.1.0, commit 7abd6db03847: claim E-C06 of ", fixed = TRUE)
   })
 })
 
@@ -112,7 +112,7 @@ test_that("a brief has findings, why a claim is open, consistent claims by id, a
     claim("P7", verdict = "inconsistent", route = "arithmetic", low = NA, high = NA, n = NA),
     claim("P8", verdict = "inconclusive", low = 3, runs_needed = NA, reason = "6.2; but P-K01 failed; open")
   ), {
-    text <- gsub("\u00a0", " ", brief_tables("p"))
+    text <- gsub("\u00a0", " ", brief_tables())
     for (line in c(
       "| `#box[*P1*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
       "| 6.2 (3 to 7.9) | [too wide to say]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",

@@ -17,11 +17,11 @@ stop_unless_known <- function(what, wanted, known) {
 }
 
 # `with`: a key that the claim must have, as `inverse`.
-check_claim <- function(claim, paper = paper_id(), with = NULL) {
-  claims <- described(paper)$claims
+check_claim <- function(claim, with = NULL) {
+  claims <- described()$claims
   if (!is.null(with)) claims <- Filter(function(x) !is.null(x[[with]]), claims)
   known <- vapply(claims, function(x) x$id, character(1))
-  if (is.null(with)) known <- c(known, as.character(read_verdicts(paper)$claim))
+  if (is.null(with)) known <- c(known, as.character(read_verdicts()$claim))
   stop_unless_known(paste(c("claim", if (!is.null(with)) c("with", with)), collapse = " "), claim, known)
 }
 

@@ -29,10 +29,10 @@ filled_levels <- function(table, experiments, factors) {
   table
 }
 
-fill_levels <- function(paper = paper_id()) {
-  experiments <- read_paper(paper)$experiments
+fill_levels <- function() {
+  experiments <- read_paper()$experiments
   factors <- unique(unlist(lapply(experiments, function(experiment) names(experiment$factors))))
-  assign(paste0("runs:", paper), filled_levels(read_runs(paper), experiments, factors), envir = cache)
-  assign(paste0("estimates:", paper), filled_levels(read_estimates(paper), experiments, factors), envir = cache)
+  assign(paste0("runs:", paper_id()), filled_levels(read_runs(), experiments, factors), envir = cache)
+  assign(paste0("estimates:", paper_id()), filled_levels(read_estimates(), experiments, factors), envir = cache)
   invisible(NULL)
 }

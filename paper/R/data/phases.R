@@ -3,7 +3,7 @@
 # median_runs(experiment, metric, where, by)        of each level, the run nearest its median
 # data_phases(experiment, by, where, metric, jobs)  the tasks of those runs; what the arguments mean: figures/phases.R
 
-median_runs <- function(experiment, metric = "completion_time_net", where = list(), by = "fabric") {
+median_runs <- function(experiment, metric, where, by) {
   runs <- runs_at(experiment, metric, where, by)
   if (nrow(runs) == 0) {
     return(runs)

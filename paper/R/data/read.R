@@ -20,6 +20,9 @@ whole_number <- function(text) {
   if (abs(number) <= .Machine$integer.max) as.integer(number) else number
 }
 
+# A record; NULL where there is none.
+read_json <- function(path) if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE)
+
 paper_file <- function(paper) file.path(config_dir(), "papers", paste0(paper, ".yaml"))
 
 read_paper <- function(paper = paper_id()) {
@@ -34,9 +37,13 @@ read_paper <- function(paper = paper_id()) {
 links_tables <- file.path("links", "tables")
 stage_folder <- function(stage, paper) if (paper == "testbed") links_tables else file.path(paper, stage)
 
-read_stage <- function(stage, name, columns, paper = paper_id()) {
+# A table with at least these columns, of which some are numbers or flags.
+read_stage <- function(stage, name, columns, paper = paper_id(), numbers = character(), flags = character()) {
   path <- file.path(results_dir(), stage_folder(stage, paper), name)
-  remember(path, with_columns(read_csv_or_none(path), columns))
+  table <- with_columns(remember(path, read_csv_or_none(path)), columns)
+  for (column in numbers) table[[column]] <- as_value(table[[column]])
+  for (column in flags) table[[column]] <- as_flag(table[[column]])
+  table
 }
 
 # Only an empty cell is none: `NA` may be a level that a paper varies.
@@ -60,8 +67,8 @@ as_flag <- function(x) tolower(as.character(x)) %in% c("true", "1", "yes", "t")
 as_value <- function(x) suppressWarnings(as.numeric(as.character(x)))
 
 # What documents ask of every table, and all that the paper's experiments vary.
-factor_columns <- function(paper = paper_id()) {
-  experiments <- if (file.exists(paper_file(paper))) read_paper(paper)$experiments
+factor_columns <- function() {
+  experiments <- if (file.exists(paper_file(paper_id()))) read_paper()$experiments
   own <- lapply(experiments, function(experiment) names(experiment$factors))
   union(c("fabric", "clients", "puts_per_client", "settings"), unlist(own))
 }
@@ -71,8 +78,8 @@ fabric_label <- function(x) sub("gbe$", "GbE", tolower(as.character(x)))
 # Gbit/s at full scale, from the fabric's name: "0.5gbe", "10g-ipoib", "32g-qdr".
 fabric_rate <- function(x) as_value(sub("^([0-9.]+)g.*$", "\\1", tolower(as.character(x))))
 
-with_factors <- function(table, paper = paper_id()) {
-  table <- with_columns(table, c("experiment", factor_columns(paper)))
+with_factors <- function(table) {
+  table <- with_columns(table, c("experiment", factor_columns()))
   table$fabric <- fabric_label(table$fabric)
   table$clients <- as_value(table$clients)
   table$puts <- as_value(table$puts_per_client)
@@ -81,15 +88,13 @@ with_factors <- function(table, paper = paper_id()) {
 }
 
 # One row per run and metric; `shown` is the full-scale equivalent where the metric scales, the value elsewhere.
-read_runs <- function(paper = paper_id()) {
+read_runs <- function() {
   columns <- c("run_id", "metric", "value", "unit", "full_scale_value", "full_scale_unit", "valid",
     "why_invalid")
-  remember(paste0("runs:", paper), {
-    runs <- with_factors(read_stage("tidy", "runs.csv", columns, paper), paper)
-    runs$value <- as_value(runs$value)
-    runs$full_scale_value <- as_value(runs$full_scale_value)
+  remember(paste0("runs:", paper_id()), {
+    runs <- with_factors(read_stage("tidy", "runs.csv", columns, numbers = c("value", "full_scale_value"),
+                                    flags = "valid"))
     runs$shown <- ifelse(is.na(runs$full_scale_value), runs$value, runs$full_scale_value)
-    runs$valid <- as_flag(runs$valid)
     runs
   })
 }
@@ -99,14 +104,12 @@ valid_runs <- function(experiment, metric) {
   runs[runs$experiment %in% experiment & runs$metric %in% metric & runs$valid & !is.na(runs$shown), ]
 }
 
-read_estimates <- function(paper = paper_id()) {
-  columns <- c("metric", "unit", "n", "n_invalid", "median", "low", "high", "full_scale_median",
-               "full_scale_low",
-               "full_scale_high", "status", "untold", "few_low", "few_high")
-  remember(paste0("estimates:", paper), {
-    table <- with_factors(read_stage("analysis", "estimates.csv", columns, paper), paper)
-    for (column in setdiff(columns, c("metric", "unit",
-      "status", "untold"))) table[[column]] <- as_value(table[[column]])
+read_estimates <- function() {
+  numbers <- c("n", "n_invalid", "median", "low", "high", "full_scale_median", "full_scale_low", "full_scale_high",
+               "few_low", "few_high")
+  remember(paste0("estimates:", paper_id()), {
+    table <- with_factors(read_stage("analysis", "estimates.csv", c("metric", "unit", "status", "untold", numbers),
+                                     numbers = numbers))
     table$untold <- ifelse(is.na(table$untold), "", as.character(table$untold))
     full <- !is.na(table$full_scale_median)
     table$shown <- ifelse(full, table$full_scale_median, table$median)
@@ -122,8 +125,8 @@ estimates_of <- function(experiment, metric) {
 }
 
 # k and the data fraction of an experiment; both are 1 on real hardware.
-scale_of <- function(experiment = "put-grid", paper = paper_id()) {
-  table <- read_stage("tidy", "scale.csv", c("experiment", "testbed", "kind", "k", "data_fraction"), paper)
+scale_of <- function(experiment = "put-grid") {
+  table <- read_stage("tidy", "scale.csv", c("experiment", "testbed", "kind", "k", "data_fraction"))
   row <- table[table$experiment %in% experiment, ]
   if (nrow(row) == 0) row <- table
   first <- function(x, otherwise) if (length(x) > 0 && !is.na(x[[1]])) x[[1]] else otherwise
@@ -139,7 +142,7 @@ is_emulated <- function(experiment = "put-grid") {
   identical(scale$kind, "emulated") || (!is.na(scale$k) && scale$k != 1)
 }
 
-experiment_of <- function(id) {
-  found <- Filter(function(x) identical(x$id, id), read_paper()$experiments)
-  if (length(found) == 0) NULL else found[[1]]
-}
+# The first of some entries of the YAML that has this id; NULL where there is none.
+with_id <- function(entries, id) Find(function(entry) identical(entry$id, id), entries)
+
+experiment_of <- function(id) with_id(read_paper()$experiments, id)

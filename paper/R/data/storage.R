@@ -7,8 +7,9 @@ storage_columns <- c("host", "folder", "kind", "mode", "operation", "block_bytes
                    "metric", "value", "unit", "problem")
 
 read_storage <- function() {
-  table <- read_stage("tidy", "drives.csv", storage_columns, "testbed")
-  for (column in c("block_bytes", "queue_depth", "value")) table[[column]] <- as_value(table[[column]])
+  table <- read_stage(
+    "tidy", "drives.csv", storage_columns, "testbed", numbers = c("block_bytes", "queue_depth", "value")
+  )
   table$operation <- factor(storage_operations[as.character(table$operation)], storage_operations)
   table$place <- paste(table$host, table$folder)
   table

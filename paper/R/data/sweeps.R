@@ -6,11 +6,9 @@
 sweep_factors <- c("link_mb_per_s", "stripes", "tasks", "replication", "shared_medium", "cached_share", "nodes",
                    "node_card_usd", "budget_usd", "node_usd")
 
-read_sweeps <- function(paper = paper_id()) {
+read_sweeps <- function() {
   columns <- c("sweep", "title", "model", "arguments", "value", "unit", sweep_factors)
-  table <- read_stage("analysis", "sweeps.csv", columns, paper)
-  for (column in c("value", sweep_factors)) table[[column]] <- as_value(table[[column]])
-  table
+  read_stage("analysis", "sweeps.csv", columns, numbers = c("value", sweep_factors))
 }
 
 sweep_rows <- function(sweep, where = list()) {
@@ -24,8 +22,8 @@ sweep_value <- function(sweep, where = list()) {
 }
 
 # The columns that differ between the rows of a sweep, as a table for download.
-data_sweeps <- function(sweep, where = list()) {
-  rows <- sweep_rows(sweep, where)
+data_sweeps <- function(sweep) {
+  rows <- sweep_rows(sweep)
   keep <- vapply(rows, function(column) !all(is.na(column)), logical(1))
   rows[keep]
 }

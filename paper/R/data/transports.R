@@ -11,9 +11,9 @@ transports_columns <- c("fabric", "source", "destination", "transport", "kind", 
                         "attempt", "why")
 
 read_transports <- function() {
-  table <- read_stage("tidy", "transports.csv", transports_columns, "testbed")
-  for (column in c("streams", "value", "attempt")) table[[column]] <- as_value(table[[column]])
-  for (column in setdiff(transports_columns, c("streams", "value", "attempt"))) {
+  numbers <- c("streams", "value", "attempt")
+  table <- read_stage("tidy", "transports.csv", transports_columns, "testbed", numbers = numbers)
+  for (column in setdiff(transports_columns, numbers)) {
     table[[column]] <- as.character(table[[column]])
   }
   table

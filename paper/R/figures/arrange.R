@@ -13,9 +13,8 @@ side_by_side <- function(left, right, widths = c(3, 2)) {
 jitter_points <- function(width = 0.12) position_jitter(width = width, height = 0, seed = 1)
 
 # A y axis in the unit of the data; where all values scale by one factor, a second axis has them as measured.
-measured_axis <- function(table, name = NULL, zero = TRUE, log = FALSE, ...) {
+measured_axis <- function(table, name = NULL, log = FALSE) {
   unit <- shown_unit(table)
-  limits <- if (zero && !log) c(0, NA) else NULL
   factor <- unique(signif(table$shown / table$value, 4))
   factor <- factor[is.finite(factor)]
   # Where some values are as measured, the panels say which.
@@ -24,9 +23,9 @@ measured_axis <- function(table, name = NULL, zero = TRUE, log = FALSE, ...) {
   if (scaled) name <- paste0(name, ", full-scale equivalent")
   second <- if (scaled && length(factor) == 1) sec_axis(~ . / factor, name = paste(unit, "as measured")) else waiver()
   if (log) {
-    return(scale_y_log10(name, labels = scales::comma, expand = expansion(c(0.05, 0.08)), sec.axis = second, ...))
+    return(scale_y_log10(name, labels = scales::comma, expand = expansion(c(0.05, 0.08)), sec.axis = second))
   }
-  scale_y_continuous(name, limits = limits, expand = expansion(c(0, 0.08)), sec.axis = second, ...)
+  scale_y_continuous(name, limits = c(0, NA), expand = expansion(c(0, 0.08)), sec.axis = second)
 }
 
 # What is drawn as interval: the median's own; of three to five runs, whose median has none, Student's (`few`).
@@ -39,8 +38,9 @@ drawn_intervals <- function(medians) {
 }
 
 # Those of few runs are dashed.
-interval_bars <- function(medians, width, mapping = aes(ymin = drawn_low, ymax = drawn_high)) {
+interval_bars <- function(medians, width) {
   bars <- drawn_intervals(medians)
+  mapping <- aes(ymin = drawn_low, ymax = drawn_high)
   list(
     geom_errorbar(data = bars[!bars$few, ], mapping = mapping, width = width, linewidth = 0.6),
     geom_errorbar(data = bars[bars$few, ], mapping = mapping, width = width, linewidth = 0.6, linetype = "22")
@@ -61,8 +61,8 @@ paler <- function(n, full = 0.75) ifelse(n > 1, full, 0.3)
 nothing_measured <- function(...) all(vapply(list(...), function(table) nrow(table) == 0, logical(1)))
 
 # The height of a figure: that asked for where there are runs, a strip for the line that says there are none.
-height_of <- function(height, experiment, metric, where = list()) {
-  if (nrow(at_levels(valid_runs(experiment, metric), where)) == 0) 1.1 else height
+height_of <- function(height, experiment, metric) {
+  if (nrow(valid_runs(experiment, metric)) == 0) 1.1 else height
 }
 
 in_panels <- function(plot, ...) {

@@ -70,7 +70,8 @@ published_note <- function(published) {
   if (is.null(published) || nrow(published) == 0) "published values: not printed or lost"
 }
 
-figure_note <- function(experiment, ...) paste(c(scale_note_of(experiment), ...), collapse = "\n")
+# What a figure says about itself: the scale of its experiments, and further lines.
+figure_note <- function(experiment, ...) paste(c(scale_note(experiment, absolute = FALSE), ...), collapse = "\n")
 
 figure_bars <- function(experiment, metrics, by = "fabric", title, where = list(), published = NULL,
                         relative_to = NULL, name = NULL, style = "bars", note = NULL, log = FALSE) {

@@ -6,7 +6,7 @@
 #   links  NULL or data.frame(from, to), ids of boxes
 #   note   the line below the title; what the drawing is based on
 
-figure_box <- function(heading, lines, title, note = "Product photograph in the paper; no data in it") {
+figure_box <- function(heading, lines, title) {
   text <- in_lines(paste(lines, collapse = "; "), 62)
   ggplot() +
     annotate("rect", xmin = 0, xmax = 10, ymin = 0, ymax = 3, fill = "#eef2f6", colour = ink, linewidth = 0.5) +
@@ -14,7 +14,7 @@ figure_box <- function(heading, lines, title, note = "Product photograph in the 
              colour = ink) +
     annotate("text", x = 5, y = 1.05, label = text, size = 3.7, family = base_font, colour = soft, lineheight = 1.1) +
     coord_cartesian(xlim = c(-0.6, 10.6), ylim = c(-0.1, 3.1)) +
-    labs(title = title, subtitle = note, x = NULL, y = NULL) +
+    labs(title = title, subtitle = "Product photograph in the paper; no data in it", x = NULL, y = NULL) +
     diagram_theme()
 }
 

@@ -15,8 +15,8 @@ ratio_breaks <- function(limits) {
   10^rep(-3:3, each = 3) * c(1, 2, 5)
 }
 
-controls_drawn <- function(paper = paper_id()) {
-  table <- read_controls(paper)
+controls_drawn <- function() {
+  table <- read_controls()
   title <- ifelse(is.na(table$title), "", table$title)
   labels <- paste0(table$control, " ", title, " (", gsub("_", " ", table$metric), ")")
   table$row <- factor(seq_len(nrow(table)), rev(seq_len(nrow(table))), rev(in_lines(labels, 44)))
@@ -25,13 +25,13 @@ controls_drawn <- function(paper = paper_id()) {
 }
 
 # Inches: a line of a name each, and the axes.
-controls_height <- function(paper = paper_id()) {
-  lines <- lengths(strsplit(as.character(controls_drawn(paper)$row), "\n"))
+controls_height <- function() {
+  lines <- lengths(strsplit(as.character(controls_drawn()$row), "\n"))
   1.7 + sum(pmax(0.36, 0.12 + 0.19 * lines))
 }
 
-figure_controls <- function(title, paper = paper_id()) {
-  table <- controls_drawn(paper)
+figure_controls <- function(title) {
+  table <- controls_drawn()
   known <- table[!is.na(table$estimate), ]
   ranged <- known[!is.na(known$low) & !is.na(known$high), ]
   unknown <- table[is.na(table$estimate) & !is.na(table$expected), ]

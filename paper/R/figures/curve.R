@@ -1,10 +1,9 @@
 # The response curve: any metric against the rate of the links, with what bounds it and what the claims ask for.
 #
-# figure_curve: experiment, metric, title, where, series, published, model, bounds, inverse, name, note
+# figure_curve: experiment, metric, title, where, published, model, bounds, inverse, name, note
 #   experiment  name(s); all its fabrics are drawn, however many were run; a cell of several is that of the first
 #   metric      one metric, e.g. "completion_time_net" or "write_aggregate"
 #   where       list(factor = levels) for the factors beside the fabric
-#   series      a factor that makes several curves (e.g. "store"), or NULL
 #   published   NULL or data.frame(rate = Gbit/s, published = value at full scale)
 #   model       TRUE draws the rows of model.csv for the experiment and metric, if there are any; a data.frame(rate,
 #               value, model) draws that
@@ -13,16 +12,16 @@
 #   name, note  title of the y axis; a further line below the title
 # curve_knee(experiment, metric, where)            first rate from which the metric is within 10 % of its last level
 
-curve_runs <- function(experiment, metric, where = list(), series = NULL) {
-  runs <- runs_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
+curve_runs <- function(experiment, metric, where) {
+  runs <- runs_at(experiment, metric, where)
   runs$rate <- fabric_rate(runs$fabric)
-  made_once(runs[!is.na(runs$rate), ], experiment, c("rate", series))
+  made_once(runs[!is.na(runs$rate), ], experiment, "rate")
 }
 
-curve_medians <- function(experiment, metric, where = list(), series = NULL) {
-  medians <- medians_at(experiment, metric, where, if (is.null(series)) "fabric" else series)
+curve_medians <- function(experiment, metric, where) {
+  medians <- medians_at(experiment, metric, where)
   medians$rate <- fabric_rate(medians$fabric)
-  medians <- one_each(made_once(medians[!is.na(medians$rate), ], experiment, c("rate", series)), c("rate", series))
+  medians <- one_each(made_once(medians[!is.na(medians$rate), ], experiment, "rate"), "rate")
   medians[order(medians$rate), ]
 }
 
@@ -70,10 +69,10 @@ curve_bounds <- function(medians) {
 
 rate_breaks <- c(0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 40, 100, 400)
 
-figure_curve <- function(experiment, metric, title, where = list(), series = NULL, published = NULL, model = TRUE,
-                         bounds = is.null(series), inverse = TRUE, name = NULL, note = NULL) {
-  runs <- curve_runs(experiment, metric, where, series)
-  medians <- curve_medians(experiment, metric, where, series)
+figure_curve <- function(experiment, metric, title, where = list(), published = NULL, model = TRUE, bounds = TRUE,
+                         inverse = TRUE, name = NULL, note = NULL) {
+  runs <- curve_runs(experiment, metric, where)
+  medians <- curve_medians(experiment, metric, where)
   modelled <- curve_model(experiment, metric, model)
   if (nothing_measured(runs, modelled)) {
     return(figure_without_data(paste0(title, ":\nnot measured at this effort.")))
@@ -81,7 +80,6 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
   claims <- if (is.character(inverse)) inverse else NULL
   points <- if (isFALSE(inverse)) data.frame() else inverse_points(experiment, metric, where, claims)
   last <- last_rate(points, c(runs$rate, modelled$rate))
-  grouped <- if (is.null(series)) NULL else runs$level
   plot <- ggplot(runs, aes(rate, shown))
   limits <- if (bounds) curve_bounds(medians[!is_unusable(medians), ]) else data.frame()
   if (nrow(limits) > 0) {
@@ -92,40 +90,31 @@ figure_curve <- function(experiment, metric, title, where = list(), series = NUL
     plot <- plot + geom_line(data = modelled, aes(y = value, linetype = curve), colour = okabe_ito[["green"]],
                              linewidth = 0.8)
   }
-  plot <- if (is.null(grouped)) {
-    plot + inverse_marks(points, last) +
-      geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
-      geom_runs(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
-      interval_bars(medians, 0.03)
-  } else {
-    plot + inverse_marks(points, last) +
-      geom_line(data = medians, aes(colour = level, linetype = "median of runs"), linewidth = 0.8) +
-      geom_runs(aes(colour = level, shape = level), size = 1.9, alpha = 0.65) +
-      interval_bars(medians, 0.03, aes(ymin = drawn_low, ymax = drawn_high, colour = level)) +
-      scale_colour_manual(NULL, values = unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange")])) +
-      scale_shape_discrete(NULL)
-  }
+  plot <- plot + inverse_marks(points, last) +
+    geom_line(data = medians, aes(linetype = "median of runs"), colour = okabe_ito[["blue"]], linewidth = 0.8) +
+    geom_runs(size = 1.9, alpha = 0.6, colour = okabe_ito[["blue"]]) +
+    interval_bars(medians, 0.03)
   if (!is.null(published)) plot <- plot + geom_published(published, aes(rate, published))
   plot +
-    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$curve), is.null(grouped)) +
+    curve_lines(nrow(medians) > 0, nrow(limits) > 0, unique(modelled$curve)) +
     scale_x_log10("link rate, Gbit/s (full scale)", breaks = rate_breaks, labels = function(x) trimmed(x),
                   expand = expansion(c(0.05, label_room(points)))) +
     geom_unusable(medians) +
     (if (nrow(runs) > 0) measured_axis(runs, name) else modelled_axis(modelled, name)) +
     labs(title = title, subtitle = figure_note(experiment, if (nrow(points) > 0) {
       "star: link rate that a claim would need; yellow: link rates that its hardware gives"
-    }, note, unusable_note(medians, paste0(medians$fabric, if (!is.null(series)) paste0(", ", medians$level)), 110)))
+    }, note, unusable_note(medians, medians$fabric, 110)))
 }
 
 # The legend of those lines that are drawn, each in its own colour: every layer draws into every key.
-curve_lines <- function(measured, limited, models, single) {
+curve_lines <- function(measured, limited, models) {
   lines <- c(
     if (measured) c("median of runs" = "solid"),
     if (limited) c("in proportion to the link" = "13", "level of the fastest link" = "42"),
     stats::setNames(rep_len(c("longdash", "dotdash", "twodash", "6213"), length(models)), models)
   )
   colours <- c(
-    if (measured) if (single) okabe_ito[["blue"]] else soft,
+    if (measured) okabe_ito[["blue"]],
     if (limited) c(soft, soft), rep(okabe_ito[["green"]], length(models))
   )
   scale_linetype_manual(NULL, values = lines, breaks = names(lines), guide = guide_legend(

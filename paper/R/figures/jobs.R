@@ -10,8 +10,8 @@ figure_worker_cpu <- function(experiment, title, by = "fabric", where = list(),
   figure_bars(experiment, metrics, by, title, where, style = "points", name = "", published = published, ...)
 }
 
-data_cpu_trace <- function(experiment, by = "fabric", where = list(), metric = "completion_time_net") {
-  runs <- median_runs(experiment, metric, where, by)
+data_cpu_trace <- function(experiment, by = "fabric", where = list()) {
+  runs <- median_runs(experiment, "completion_time_net", where, by)
   series <- read_series()
   series <- series[series$series %in% "cpu" & series$run_id %in% runs$run_id & !series$host %in% "machine", ]
   if (nrow(series) == 0) {
@@ -24,8 +24,8 @@ data_cpu_trace <- function(experiment, by = "fabric", where = list(), metric = "
 }
 
 # Samples are averaged over windows of half a second: ticks are too coarse for less.
-figure_cpu_trace <- function(experiment, title, by = "fabric", where = list(), metric = "completion_time_net") {
-  table <- data_cpu_trace(experiment, by, where, metric)
+figure_cpu_trace <- function(experiment, title, by = "fabric", where = list()) {
+  table <- data_cpu_trace(experiment, by, where)
   if (nrow(table) == 0) {
     return(figure_without_data(paste0(title, ":\nno CPU trace of the workers was recorded at this effort.")))
   }

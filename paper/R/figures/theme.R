@@ -43,8 +43,8 @@ verdict_ink <- function(words) {
   ifelse(words %in% c("inconclusive", "less than claimed", "not testable here"), ink, "#ffffff")
 }
 
-theme_whitewire <- function(size = 11.5) {
-  theme_minimal(base_size = size, base_family = base_font) +
+theme_whitewire <- function() {
+  theme_minimal(base_size = 11.5, base_family = base_font) +
     theme(
       text = element_text(colour = ink),
       plot.title = element_text(face = "bold", size = rel(1.05), margin = margin(b = 6)),

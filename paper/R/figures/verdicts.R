@@ -1,18 +1,11 @@
 # Verdicts as bars: those by runs, and apart from them those on a paper's own numbers.
 
-verdict_bar_data <- function(papers) {
-  do.call(rbind, lapply(papers, function(paper) {
-    counts <- verdict_counts(paper)
-    if (nrow(counts) > 0) cbind(paper = paper, counts)
-  }))
-}
-
-figure_verdicts <- function(papers = paper_id()) {
-  table <- verdict_bar_data(papers)
-  if (is.null(table) || nrow(table) == 0) {
+figure_verdicts <- function() {
+  counts <- verdict_counts()
+  if (nrow(counts) == 0) {
     return(figure_without_data("No claim has been judged yet."))
   }
-  table$paper <- factor(table$paper, levels = rev(papers))
+  table <- cbind(paper = paper_id(), counts)
   table$ink <- verdict_ink(table$verdict)
   ggplot(table, aes(claims, paper, fill = verdict, group = verdict)) +
     geom_col(position = position_stack(reverse = TRUE), width = 0.62, colour = "white", linewidth = 0.5) +
@@ -23,5 +16,5 @@ figure_verdicts <- function(papers = paper_id()) {
     scale_colour_identity() +
     scale_x_continuous("claims", breaks = \(x) unique(round(pretty(x))), expand = expansion(c(0, 0.02))) +
     labs(y = NULL) +
-    theme(panel.grid.major.y = element_blank(), axis.text.y = if (length(papers) == 1) element_blank())
+    theme(panel.grid.major.y = element_blank(), axis.text.y = element_blank())
 }

@@ -96,15 +96,28 @@ agreement_share <- function(found) {
   paste0("Of the claims judged in both ", share(found$all), runs, ".")
 }
 
+# How results agree with the reference: `itself` (only then evaluated) if they are it, else what `compared` says.
+agreement_section <- function(record, itself, compared) {
+  text <- switch(record$state,
+    none = "There are no reference results here to compare with.",
+    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
+    itself = itself,
+    compared = if (record$all$claims == 0) "The reference results have no paper of this run." else compared(record)
+  )
+  knitr::asis_output(paste0("\n", text, "\n"))
+}
+
 # What makes results hard to compare, by paper; `none` where nothing does.
 messages_list <- function(messages, none) {
   if (length(messages) == 0) {
     return(knitr::asis_output(paste0("\n", none, "\n")))
   }
-  lines <- vapply(messages, function(one) {
-    paste0("- **", safe(one$paper), "**: ", safe(one$message))
-  }, character(1))
   knitr::asis_output(paste0(
-    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(lines, collapse = "\n"), "\n\n:::\n"
+    "\n::: {.notice}\n\nWhat makes them hard to compare:\n\n", paste(message_lines(messages), collapse = "\n"),
+    "\n\n:::\n"
   ))
+}
+
+message_lines <- function(messages) {
+  vapply(messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)), character(1))
 }

@@ -84,8 +84,8 @@ answer_sentence <- function(paper = paper_id(), page = "") {
   parts <- c(if (length(numbers) > 0) paste(numbers, collapse = "; "), outcome_text(row, paper))
   text <- sub("[.]?$", ".", paste(parts, collapse = ": "))
   caution <- if (!row$verdict %in% "inconclusive" && unproved(row, paper)) " None of its controls has runs enough yet."
-  paste0(sprintf("[**%s**](%s#claim-%s) %s. %s%s", row$claim, page, row$claim, sub("[.]$", "", safe(row$statement)),
-                 toupper(substring(text, 1, 1)), substring(text, 2)), caution)
+  paste0(sprintf("[**%s**](%s#claim-%s) %s. %s", row$claim, page, row$claim, sub("[.]$", "", safe(row$statement)),
+                 capital(text)), caution)
 }
 
 # The verdict, and what a reader needs beside it.
@@ -95,7 +95,7 @@ outcome_text <- function(row, paper = paper_id()) {
     return(paste0(badge(row$verdict, open_words(row)), "; ", decided_by(row)))
   }
   word <- verdict_badge(row, paper)
-  if (row$verdict %in% "not testable here") {
+  if (untestable(row)) {
     return(paste0(word, "; ", safe(row$reason)))
   }
   turned <- row$verdict %in% "direction only" && isTRUE(as_value(row$expected) < none)

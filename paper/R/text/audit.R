@@ -6,8 +6,8 @@ holds_text <- function(x) {
 }
 
 # Long names do not fit a column of a printed page: they may break after a dot, a bracket or an underscore.
-breakable <- function(x, longest = 16) {
-  long <- gregexpr(sprintf("[A-Za-z0-9_.(]{%d,}", longest), x)
+breakable <- function(x) {
+  long <- gregexpr("[A-Za-z0-9_.(]{16,}", x)
   regmatches(x, long) <- lapply(regmatches(x, long), function(name) gsub("([(_.])", "\\1\u200b", name))
   x
 }

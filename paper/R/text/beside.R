@@ -18,7 +18,7 @@ ratio_forms <- list(
   percent_more = list(of = function(x) 100 * (x - 1), unit = " % more")
 )
 
-value_text <- function(value, low, high, as, unit = "") {
+value_text <- function(value, low, high, as, unit) {
   form <- ratio_forms[[as]]
   ends <- sort(form$of(c(low, high)), na.last = TRUE)
   paste0(with_interval(form$of(value), ends[[1]], ends[[2]]),

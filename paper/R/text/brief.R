@@ -1,14 +1,14 @@
 # The tables of a paper's brief (<paper>.brief.pdf): per claim what is claimed, what was found and how sure that is, but
 # consistent claims by id alone; per reason what is not testable.
 
-brief_tables <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
+brief_tables <- function() {
+  table <- read_verdicts()
   tested <- table[!untestable(table), ]
   own <- tested[!by_runs(tested), ]
   consistent <- own$verdict %in% "consistent"
   knitr::asis_output(paste0(
-    brief_part("Claims judged by runs", brief_claims(tested[by_runs(tested), ], paper)),
-    brief_part("Claims judged by the paper's own numbers", brief_claims(own[!consistent, ], paper)),
+    brief_part("Claims judged by runs", brief_claims(tested[by_runs(tested), ])),
+    brief_part("Claims judged by the paper's own numbers", brief_claims(own[!consistent, ])),
     brief_consistent(own[consistent, ]),
     brief_part("Claims that are not testable here", brief_untestable(table[untestable(table), ]))
   ))
@@ -22,13 +22,13 @@ boxed <- function(text) sprintf("`#box[%s]`{=typst}", text)
 brief_claim <- function(table) paste(boxed(sprintf("*%s*", table$claim)), safe(table$statement))
 
 # NULL without claims.
-brief_claims <- function(table, paper = paper_id()) {
+brief_claims <- function(table) {
   if (nrow(table) == 0) {
     return(NULL)
   }
   md_table(data.frame(
     Claim = brief_claim(table), Claimed = expected_text(table),
-    Found = ifelse(is.na(table$estimate), "none", estimate_text(table)), Verdict = brief_verdict(table, paper)
+    Found = ifelse(is.na(table$estimate), "none", estimate_text(table)), Verdict = brief_verdict(table)
   ), widths = c(46, 15, 17, 22))
 }
 
@@ -42,9 +42,9 @@ brief_consistent <- function(table) {
 }
 
 # The verdict and the runs behind it; of an open claim why it is open.
-brief_verdict <- function(table, paper = paper_id()) {
+brief_verdict <- function(table) {
   open <- table$verdict %in% "inconclusive"
-  words <- verdict_words(table, paper)
+  words <- verdict_words(table)
   words[open] <- vapply(which(open), function(i) open_words(table[i, ]), character(1))
   why <- rep("", nrow(table))
   why[open] <- vapply(which(open), function(i) paste0("; ", brief_reason(table[i, ])), character(1))

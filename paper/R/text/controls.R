@@ -2,11 +2,11 @@
 
 outcome_levels <- c("held", "failed", "open")
 
-has_controls <- function(paper = paper_id()) nrow(read_controls(paper)) > 0
+has_controls <- function() nrow(read_controls()) > 0
 
 # A paper that is not analysed yet has no table.
-controls_sought <- function(paper = paper_id()) {
-  file.exists(file.path(results_dir(), paper, "analysis", "controls.csv"))
+controls_sought <- function() {
+  file.exists(file.path(results_dir(), paper_id(), "analysis", "controls.csv"))
 }
 
 # One row a control, which may have several metrics: it failed if any failed, and held if any held.
@@ -33,11 +33,11 @@ what_failed <- function(table) {
 }
 
 # How the controls of one paper turned out; `link` leads to their section.
-controls_sentence <- function(paper = paper_id(), link = FALSE) {
-  table <- read_controls(paper)
+controls_sentence <- function(link = FALSE) {
+  table <- read_controls()
   link <- if (link) " (@sec-controls)" else ""
   if (nrow(table) == 0) {
-    if (controls_sought(paper)) {
+    if (controls_sought()) {
       return(paste0("This paper has no controls", link, ", so nothing shows what its runs say where nothing differs."))
     }
     return(paste0("No controls were made", link, ", so nothing shows what the runs say where nothing differs."))
@@ -55,8 +55,8 @@ controls_sentence <- function(paper = paper_id(), link = FALSE) {
 }
 
 # By how much the lanes of this paper's blocks differ, of the metric in which they differ most; empty with one lane.
-lanes_sentence <- function(paper = paper_id()) {
-  table <- read_lanes(paper)
+lanes_sentence <- function() {
+  table <- read_lanes()
   if (nrow(table) == 0) return("")
   most <- table[which.max(abs(table$difference)), ]
   sprintf(paste0(
@@ -69,8 +69,8 @@ lanes_sentence <- function(paper = paper_id()) {
 each_id <- function(text) strsplit(as.character(ifelse(is.na(text), "", trimws(as.character(text)))), "[ ,;]+")
 
 # Which controls of each claim held: "Control E-K01 held." A failed one is in the claim's reason.
-held_text <- function(verdicts, paper = paper_id()) {
-  table <- by_control(read_controls(paper))
+held_text <- function(verdicts) {
+  table <- by_control(read_controls())
   held <- table$control[table$outcome %in% "held"]
   vapply(each_id(verdicts$control), function(ids) {
     ids <- intersect(ids, held)
@@ -91,8 +91,8 @@ control_metric <- function(table) gsub("_", " ", safe(table$metric))
 unbroken <- function(ids) paste(sprintf("[%s]{.nobreak}", ids), collapse = ", ")
 
 # Of all A/A controls together, *n* is the fewest runs of one.
-controls_table <- function(paper = paper_id()) {
-  table <- read_controls(paper, pooled = TRUE)
+controls_table <- function() {
+  table <- read_controls(pooled = TRUE)
   pooled <- table$kind %in% "pooled"
   number <- ifelse(pooled, " (n\u00a0\u2265\u00a0", " (n\u00a0=\u00a0")
   runs <- ifelse(is.na(table$estimate) | is.na(table$n) | is.na(table$n_against), "",

@@ -12,7 +12,7 @@ curve_gain <- function(experiment, metric, from, to, where = list()) {
 curve_sentence <- function(experiment, metric, what, from, to, where = list()) {
   gain <- curve_gain(experiment, metric, from, to, where)
   if (is.na(gain)) {
-    return(paste0(toupper(substr(what, 1, 1)), substring(what, 2), " was not measured on both ", fabric_name(from),
+    return(paste0(capital(what), " was not measured on both ", fabric_name(from),
                   " and ", fabric_name(to), " at this effort."))
   }
   at <- function(fabric) median_text(experiment, metric, utils::modifyList(where, list(fabric = fabric)))

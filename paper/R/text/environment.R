@@ -30,7 +30,7 @@ alike <- function(record) {
 shortened <- function(x, limit = 400) ifelse(nchar(x) > limit, paste0(substr(x, 1, limit - 1), "\u2026"), x)
 
 # The first record; entries that differ in another one are marked. The hosts are in the topology.
-environment_rows <- function(limit = 140) {
+environment_rows <- function() {
   records <- read_environments()
   if (length(records) == 0) {
     return(data.frame())
@@ -45,7 +45,7 @@ environment_rows <- function(limit = 140) {
   # Versions are what the record is for: they are shown whole.
   values <- ifelse(startsWith(names(rows), "software / "), unname(rows), shortened(unname(rows)))
   table <- data.frame(Entry = names(rows), Value = values, varies = differs)
-  utils::head(table, limit)
+  utils::head(table, 140)
 }
 
 # What of the record is on a page alone: packages, Hadoop's configuration, and settings of links as tools print them.
@@ -73,8 +73,7 @@ renderer_text <- function() {
 
 # The drive model's parameters with their sources, from the experiment's own specification; several drives by name.
 drive_model_table <- function(experiment = "put-grid") {
-  found <- Filter(function(x) identical(x$id, experiment), read_paper()$experiments)
-  hardware <- if (length(found) == 0) NULL else found[[1]]$hardware
+  hardware <- experiment_of(experiment)$hardware
   named <- hardware[["drives"]]
   if (!is.null(hardware[["drive"]])) {
     memory <- hardware[["memory"]]

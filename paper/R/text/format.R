@@ -47,6 +47,8 @@ signed_percent <- function(x, digits = 2) {
   ifelse(is.na(x), "\u2013", with_minus(sprintf("%+.*f\u00a0%%", digits, round(x, digits) + 0)))
 }
 
+capital <- function(text) paste0(toupper(substring(text, 1, 1)), substring(text, 2))
+
 count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1) one else many)
 
 # "a, b and c"; nothing where there is none.

@@ -37,12 +37,12 @@ rate_range <- function(from, low, high) {
   ifelse(is.na(low), "\u2013", paste0(trimmed(from * low), " to ", trimmed(from * high), "\u00a0Gbit/s"))
 }
 
-inverse_table <- function(paper = paper_id()) {
-  table <- read_inverse(paper)
+inverse_table <- function() {
+  table <- read_inverse()
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo inverse question was computed at this effort.\n"))
   }
-  verdicts <- read_verdicts(paper)
+  verdicts <- read_verdicts()
   statement <- verdicts$statement[match(table$claim, verdicts$claim)]
   rate <- fabric_rate(table$from)
   shown <- md_table(data.frame(
@@ -62,9 +62,9 @@ inverse_table <- function(paper = paper_id()) {
   with_unusable(shown, left_out_rows(table))
 }
 
-inverse_sentence <- function(claim, paper = paper_id()) {
-  check_claim(claim, paper, with = "inverse")
-  table <- read_inverse(paper)
+inverse_sentence <- function(claim) {
+  check_claim(claim, with = "inverse")
+  table <- read_inverse()
   row <- table[table$claim %in% claim, ]
   if (nrow(row) == 0 || is.na(row$effect[[1]])) {
     return(paste0("What link rate would do what ", claim, " says was not computed at this effort."))

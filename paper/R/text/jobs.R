@@ -53,7 +53,7 @@ range_text <- function(x, digits = 0) {
 }
 
 # A net time that is small beside the startup overhead is mostly the difference of two starts: the reader must know.
-compute_sentence <- function(experiment, where = list(), little = 0.2) {
+compute_sentence <- function(experiment, where = list()) {
   share <- medians_at(experiment, "compute_share", where)$shown
   runs <- runs_at(experiment, c("completion_time", "completion_time_net"), where)
   wide <- stats::setNames(runs$value[runs$metric == "completion_time"], runs$run_id[runs$metric == "completion_time"])
@@ -66,10 +66,10 @@ compute_sentence <- function(experiment, where = list(), little = 0.2) {
   text <- sprintf(paste("The processors were short in %s of the net time (medians of the cells); there the network can",
                         "save nothing. Net time is %s of the whole time of a job, the rest is its startup overhead."),
                   range_text(share), range_text(net_share))
-  if (min(net_share) < little) {
+  if (min(net_share) < 0.2) {
     text <- paste(text, sprintf(paste("**In %s the net time is less than a fifth of the whole: it is then mostly the",
                                       "difference between two starts, and a ratio of such times says little.**"),
-                                count_of(sum(net_share < little), "run")))
+                                count_of(sum(net_share < 0.2), "run")))
   }
   text
 }

@@ -3,8 +3,8 @@
 span <- function(x, words = trimmed) if (length(x) == 0) "\u2013" else paste(words(min(x)), "to", words(max(x)))
 
 # What of the testbed was beyond its bound while runs were made; papers then start only by the user's word.
-read_marks <- function(paper = paper_id()) {
-  marks <- read_stage("tidy", "marks.csv", c("block", "mark"), paper)$mark
+read_marks <- function() {
+  marks <- read_stage("tidy", "marks.csv", c("block", "mark"))$mark
   unique(marks[!is.na(marks)])
 }
 

@@ -59,7 +59,7 @@ record_figure <- function(options) {
   data <- plot_data(ggplot2::last_plot())
   if (nrow(data) > 0) readr::write_csv(as_cells(data), file.path(folder, paste0(label, ".csv")), na = "")
   record <- list(
-    label = options$label, code = paste(options$code, collapse = "\n"), rows = nrow(data),
+    label = options$label, rows = nrow(data),
     unmeasured = isTRUE(attr(ggplot2::last_plot(), "unmeasured")), functions = functions_named(options$code)
   )
   writeLines(jsonlite::toJSON(record, auto_unbox = TRUE), file.path(folder, paste0(label, ".json")))

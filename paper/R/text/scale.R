@@ -75,8 +75,3 @@ scale_note <- function(experiment = "put-grid", absolute = TRUE) {
   )
   if (absolute) paste0(note, "; left axis: full-scale equivalent (\u00d7 k)") else note
 }
-
-# What a figure of these experiments says about scale: k and the data fraction, from scale.csv.
-scale_note_of <- function(experiment) {
-  scale_note(experiment, absolute = FALSE)
-}

@@ -53,8 +53,8 @@ similitude_rows <- function(table) {
   }))
 }
 
-similitude_table <- function(paper = paper_id()) {
-  md_table(similitude_rows(read_similitude(paper)), widths = c(20, 12, 12, 10, 16, 30))
+similitude_table <- function() {
+  md_table(similitude_rows(read_similitude()), widths = c(20, 12, 12, 10, 16, 30))
 }
 
 similitude_sentence <- function(table = read_similitude()) {

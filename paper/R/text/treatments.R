@@ -1,12 +1,8 @@
 # What runs were asked, against what the system said that they had.
 
-read_treatments <- function(paper = paper_id()) {
+read_treatments <- function() {
   columns <- c("run_id", "experiment", "factor", "varies", "level", "asked", "seen", "unit", "same", "valid")
-  table <- read_stage("tidy", "treatments.csv", columns, paper)
-  table$varies <- as_flag(table$varies)
-  table$same <- as_flag(table$same)
-  table$valid <- as_flag(table$valid)
-  table
+  read_stage("tidy", "treatments.csv", columns, flags = c("varies", "same", "valid"))
 }
 
 has_treatments <- function() any(read_treatments()$varies)

@@ -1,7 +1,7 @@
 # Runs that the machine could not make at all, and why.
 
-unavailable_sentence <- function(paper = paper_id()) {
-  table <- read_stage("tidy", "unavailable.csv", c("run_id", "reason"), paper)
+unavailable_sentence <- function() {
+  table <- read_stage("tidy", "unavailable.csv", c("run_id", "reason"))
   if (nrow(table) == 0) {
     return("")
   }

@@ -11,8 +11,8 @@ badge <- function(verdict, word = verdict) {
 # The value that would mean no effect, by each claim's YAML; 1 where that says none.
 no_effect_of <- function(claims, papers) {
   of_one <- function(id, paper) {
-    found <- Filter(function(claim) identical(claim$id, id), described(paper)$claims)
-    if (length(found) == 0 || is.null(found[[1]]$test$no_effect)) 1 else as_value(found[[1]]$test$no_effect)
+    none <- with_id(described(paper)$claims, id)$test$no_effect
+    if (is.null(none)) 1 else as_value(none)
   }
   unname(mapply(of_one, as.character(claims), papers))
 }
@@ -103,18 +103,17 @@ reason_text <- function(table) {
 first_clause <- function(reason) sub("^((?:\\([^()]*\\)|[^;()])*).*$", "\\1", reason, perl = TRUE)
 
 # A reason for a cell of a table: what was compared, and what would decide; the rest is folded away on a page.
-folded_reason <- function(table, paper = paper_id()) {
+folded_reason <- function(table) {
   whole <- reason_text(table)
   first <- sub("[.]?\\s*$", "", safe(with_minus(first_clause(table$reason))))
   rest <- trimws(sub("^[;.]?\\s*", "", substring(whole, nchar(first) + 1)))
-  rest <- trimws(paste(rest, held_text(table, paper), further_text(table, paper)))
+  rest <- trimws(paste(rest, held_text(table), further_text(table)))
   does <- ifelse(is.na(table$low), "would give an interval", "would decide")
   runs <- ifelse(table$runs_needed %in% 1, "more run", "more runs")
   needed <- sprintf(" About %s %s of each cell %s.", trimmed(table$runs_needed, 4), runs, does)
   open <- table$verdict %in% "inconclusive" & !is.na(table$runs_needed)
-  sentence <- function(text) paste0(toupper(substring(text, 1, 1)), substring(text, 2))
-  paste0(sentence(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
-         ifelse(rest == "", "", sprintf(" [%s]{.rest}", sentence(rest))))
+  paste0(capital(first), ifelse(first == "", "", "."), ifelse(open, needed, ""),
+         ifelse(rest == "", "", sprintf(" [%s]{.rest}", capital(rest))))
 }
 
 route_text <- function(table) {
@@ -130,15 +129,14 @@ claim_text <- function(table) {
 }
 
 # Why each claim is judged as it is, by the paper's YAML.
-why_of <- function(claims, paper = paper_id()) {
-  found <- described(paper)$claims
-  ids <- vapply(found, function(claim) claim$id, character(1))
-  vapply(as.character(claims), function(id) text_or_none(found[ids == id][1][[1]]$why), character(1), USE.NAMES = FALSE)
+why_of <- function(claims) {
+  found <- described()$claims
+  vapply(as.character(claims), function(id) text_or_none(with_id(found, id)$why), character(1), USE.NAMES = FALSE)
 }
 
 # On a page it is folded away below the reason; on paper it is left out.
-why_text <- function(table, paper = paper_id()) {
-  why <- why_of(table$claim, paper)
+why_text <- function(table) {
+  why <- why_of(table$claim)
   ifelse(why == "", "", sprintf("[%s]{.why}", safe(why)))
 }
 
@@ -148,29 +146,29 @@ make_text <- function(table) {
 }
 
 # A claim for a command to name: the headline's, else the first.
-example_claim <- function(paper = paper_id()) {
-  c(described(paper)$headline, as.character(read_verdicts(paper)$claim))[[1]]
+example_claim <- function() {
+  c(described()$headline, as.character(read_verdicts()$claim))[[1]]
 }
 
 # Folded away on a page: how to cite a claim, and its badge.
-cite_text <- function(table, paper = paper_id()) {
-  made <- made_by_words(paper)
-  cited <- vapply(seq_len(nrow(table)), function(i) citation_words(table[i, ], made, paper), character(1))
-  sprintf("[[%s]{.citation} [Badge](badges/%s/%s.svg)]{.cite}", cited, paper, table$claim)
+cite_text <- function(table) {
+  made <- made_by_words()
+  cited <- vapply(seq_len(nrow(table)), function(i) citation_words(table[i, ], made), character(1))
+  sprintf("[[%s]{.citation} [Badge](badges/%s/%s.svg)]{.cite}", cited, paper_id(), table$claim)
 }
 
 # 'Whitewire 0.1.0, commit 7abd6db03847: claim E-C02 of "..." (2012), claimed 4 times; here 6.24 (4.9 to 7.95), ...'
-citation_words <- function(row, made, paper = paper_id()) {
+citation_words <- function(row, made) {
   numbers <- Filter(nzchar, c(claimed_words(row), found_words(row)))
   numbers_text <- if (length(numbers) > 0) paste0(", ", paste(numbers, collapse = "; ")) else ""
-  about <- described(paper)
+  about <- described()
   sprintf("Whitewire%s: claim %s of \u201c%s\u201d (%s)%s: %s.", made, row$claim, safe(text_or_none(about$title)),
-          text_or_none(about$year), numbers_text, verdict_words(row, paper))
+          text_or_none(about$year), numbers_text, verdict_words(row))
 }
 
 # " 0.1.0, commit 7abd6db03847": what made the first of the runs; nothing where there are none.
-made_by_words <- function(paper = paper_id()) {
-  records <- read_environments(paper)
+made_by_words <- function() {
+  records <- read_environments()
   made <- if (length(records) > 0) records[[1]]$whitewire
   if (is.null(made$version)) "" else paste0(" ", made$version, ", commit ", substr(text_or_none(made$commit), 1, 12))
 }
@@ -178,8 +176,12 @@ made_by_words <- function(paper = paper_id()) {
 untestable <- function(table) table$verdict %in% "not testable here"
 
 # Claims by where their verdict comes from, those of runs first, and as in the paper within.
-verdict_table <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
+by_route <- function(table) {
+  table[order(match(table$route, c("measured", "emulated", "modelled", "arithmetic"), nomatch = 9)), ]
+}
+
+verdict_table <- function() {
+  table <- read_verdicts()
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo claim has been judged yet.\n"))
   }
@@ -187,30 +189,29 @@ verdict_table <- function(paper = paper_id()) {
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo claim of this paper can be tested here.\n"))
   }
-  places <- match(table$route, c("measured", "emulated", "modelled", "arithmetic"), nomatch = 9)
-  table <- table[order(places), ]
+  table <- by_route(table)
   expected <- expected_text(table)
   asked <- ifelse(expected == "\u2013", "", paste0("; asked for: ", expected))
   md_table(data.frame(
     Claim = trimws(paste(claim_text(table), make_text(table))),
-    Verdict = paste(verdict_badge(table, paper), route_text(table)),
+    Verdict = paste(verdict_badge(table), route_text(table)),
     Estimate = paste0(ifelse(is.na(table$estimate), "none", estimate_text(table)), asked),
-    Reason = trimws(paste(folded_reason(table, paper), why_text(table, paper), cite_text(table, paper)))
+    Reason = trimws(paste(folded_reason(table), why_text(table), cite_text(table)))
   ), widths = c(27, 15, 18, 40))
 }
 
-untestable_table <- function(paper = paper_id()) {
-  table <- read_verdicts(paper)
+untestable_table <- function() {
+  table <- read_verdicts()
   table <- table[untestable(table), ]
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims of this paper are tested.\n"))
   }
-  reason <- trimws(paste(reason_text(table), why_text(table, paper), cite_text(table, paper)))
+  reason <- trimws(paste(reason_text(table), why_text(table), cite_text(table)))
   md_table(data.frame(Claim = claim_text(table), Reason = reason), widths = c(45, 55))
 }
 
-untestable_sentence <- function(paper = paper_id()) {
-  n <- sum(untestable(read_verdicts(paper)))
+untestable_sentence <- function() {
+  n <- sum(untestable(read_verdicts()))
   if (n == 0) {
     return("")
   }
@@ -219,21 +220,20 @@ untestable_sentence <- function(paper = paper_id()) {
 }
 
 # "2 further readings: @sec-readings."
-further_text <- function(table, paper = paper_id()) {
-  counts <- table(factor(read_readings(paper)$claim, levels = table$claim))
+further_text <- function(table) {
+  counts <- table(factor(read_readings()$claim, levels = table$claim))
   vapply(as.integer(counts), function(n) {
     if (n == 0) "" else sprintf("%s: @sec-readings.", count_of(n, "further reading"))
   }, character(1))
 }
 
-readings_table <- function(paper = paper_id()) {
-  table <- read_readings(paper)
+readings_table <- function() {
+  table <- read_readings()
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nNo second readings were computed at this effort.\n"))
   }
-  for (column in c("estimate", "low", "high", "n")) table[[column]] <- as_value(table[[column]])
   md_table(data.frame(
-    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = verdict_badge(table, paper),
+    Claim = table$claim, Reading = safe(gsub("_", " ", table$reading)), Verdict = verdict_badge(table),
     Estimate = estimate_text(table), Route = route_text(table), Reason = safe(with_minus(table$reason))
   ), widths = c(8, 21, 17, 14, 11, 29))
 }
@@ -290,8 +290,8 @@ asked_sentence <- function(papers = paper_id()) {
 }
 
 # What the paper's YAML says was changed when, and why.
-amendments_list <- function(paper = paper_id()) {
-  lines <- vapply(described(paper)$amendments, function(each) {
+amendments_list <- function() {
+  lines <- vapply(described()$amendments, function(each) {
     sprintf("- %s, %s: %s. Reason: %s.", each$date, listed(unlist(each$claims)), sub("[.]$", "", safe(each$what)),
             sub("[.]$", "", safe(each$why)))
   }, character(1))
@@ -308,9 +308,8 @@ strongest <- function(paper = paper_id(), limit = 5, but = NULL) {
   distance <- abs(log(pmax(table$estimate, 1e-9) / pmax(expected, 1e-9)))
   distance[!is.finite(distance)] <- 0
   firm <- table$verdict %in% c("not reproduced", "direction only", "reproduced", "inconsistent")
-  from_runs <- table$route %in% c("measured", "emulated")
   rank <- match(table$verdict, c("not reproduced", "direction only", "inconsistent", "reproduced"))
-  chosen <- order(!firm, !from_runs, rank, -distance)
+  chosen <- order(!firm, !by_runs(table), rank, -distance)
   chosen <- chosen[firm[chosen]]
   last <- unproved(table, paper)[chosen]
   table[head(c(both_kinds(table, chosen[!last], limit), chosen[last]), limit), ]
@@ -338,21 +337,21 @@ finding_text <- function(table, paper = paper_id()) {
 }
 
 # Beside the answer to the paper's title: answer.R.
-strongest_list <- function(paper = paper_id(), limit = 5) {
-  answer <- headline_row(paper)
-  lines <- finding_text(strongest(paper, limit, answer$claim), paper)
+strongest_list <- function(limit = 5) {
+  answer <- headline_row()
+  lines <- finding_text(strongest(limit = limit, but = answer$claim))
   other <- if (nrow(answer) > 0) "other "
   if (length(lines) == 0) lines <- paste0("No ", other, "claim has a firm verdict at this effort.")
   knitr::asis_output(paste0("\n", paste0("- ", lines, collapse = "\n"), "\n"))
 }
 
 # The reason of one verdict with its badge, for the running text.
-reason_of <- function(claim, paper = paper_id()) {
-  check_claim(claim, paper)
-  table <- read_verdicts(paper)
+reason_of <- function(claim) {
+  check_claim(claim)
+  table <- read_verdicts()
   table <- table[table$claim %in% claim, ]
   if (nrow(table) == 0) {
     return(paste0(claim, " has not been judged yet."))
   }
-  paste0(verdict_badge(table, paper), " ", reason_text(table))
+  paste0(verdict_badge(table), " ", reason_text(table))
 }

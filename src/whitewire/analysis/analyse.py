@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whitewire import atomic, budget, factors, propagation, statistics
+from whitewire import budget, factors, propagation, statistics
 from whitewire.analysis import (
     asked,
     claims,
@@ -44,7 +44,7 @@ from whitewire.models import MODELS, maxmin
 from whitewire.models.maxmin import PutCell
 from whitewire.paths import asked_testbed, shown, start_command
 from whitewire.records.checked import table_faults
-from whitewire.records.manifest import MANIFEST_FILE, manifest_of
+from whitewire.records.manifest import write_files
 from whitewire.records.reasons import FAILED, OTHERS, Reason
 from whitewire.records.scale_candidate import candidate_fault
 from whitewire.text import numbers, quoted
@@ -524,16 +524,8 @@ def write_analysis(paper: Paper, testbed: Mapping[str, Any], results: Path, seed
     tables["model_as_run"] = model_table(paper, simulated[:0] if short is None else short)
     if LANE in table:
         tables["lanes"] = pd.DataFrame(runs.lanes.differences(), columns=list(LANE_COLUMNS))
-    _write(results / "analysis", tables)
-
-
-def _write(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write tables by name, and their manifest, once all are made."""
-    folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode() for name, frame in tables.items()}
-    for name, content in made.items():
-        atomic.write(folder / name, content)
-    atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
+    write_files(results / "analysis", made)
 
 
 def _known_effort(table: pd.DataFrame, paper: Paper, path: Path) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whitewire import atomic, statistics
+from whitewire import statistics
 from whitewire.analysis import claims
 from whitewire.analysis.asked import ASKED_AFTER
 from whitewire.description import project
@@ -28,7 +28,7 @@ from whitewire.estimands import estimand_of
 from whitewire.levels import cell_name
 from whitewire.paths import shown
 from whitewire.records.checked import parse_table
-from whitewire.records.manifest import MANIFEST_FILE, manifest_of
+from whitewire.records.manifest import write_files
 from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken, read_bounded
 from whitewire.tidy.tables import Cells, as_csv, flag
@@ -259,7 +259,7 @@ def write_calibration_tables(results: Path) -> None:
     _write(results / CALIBRATION_FOLDER / "analysis", rows, assumed, checks)
 
 
-def _write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks: Sequence[Cells] = ()) -> None:
+def _write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks: Sequence[Cells]) -> None:
     """Write the four tables and their manifest."""
     made = {
         "calibration.csv": as_csv(_RATIOS, rows, "calibration.csv"),
@@ -267,10 +267,7 @@ def _write(folder: Path, rows: Sequence[Cells], assumed: Sequence[Cells], checks
         "rates.csv": as_csv(RATES_TABLE, checks, "rates.csv"),
         "assumptions.csv": as_csv(ASSUMPTIONS, assumed, "assumptions.csv"),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in made.items():
-        atomic.write(folder / name, content)
-    atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(made)))
+    write_files(folder, made)
 
 
 def _verdicts(path: Path, paper: Paper) -> dict[str, Mapping[str, str]]:

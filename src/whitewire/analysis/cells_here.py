@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from whitewire.description import transports
-from whitewire.description.paper import Paper, cells_of
+from whitewire.description.paper import Paper
 from whitewire.description.transports import TRANSPORT_NEEDED
 from whitewire.design.rows import counts
 from whitewire.estimands import estimand_of
@@ -26,20 +26,15 @@ class CellsOfRuns:
         self._paper, self._efforts, self._fabrics, self._ways = paper, set(efforts), fabrics, ways
         self._unavailable = unavailable or {}
 
-    def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
-        """Cells with a level of every factor that match the given levels."""
-        cells = cells_of(self._paper.experiments[experiment])
-        return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
-
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
         """Cells that match the given levels, belong to the effort, and can be made on this machine."""
-        found = [cell for cell in self.matched(experiment, levels) if not self._not_here(*cell)]
+        found = [cell for cell in self._paper.matched(experiment, levels) if not self._not_here(*cell)]
         return [cell for cell in found if cell_id(*cell) in self._made] if self._made else found
 
     def why_missing(self, test: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a test at all; empty when it can."""
         for named in estimand_of(test).needed():
-            reasons = [self._not_here(*cell) for cell in self.matched(*named)]
+            reasons = [self._not_here(*cell) for cell in self._paper.matched(*named)]
             if reasons and all(reasons):
                 return reasons[0]
         return ""

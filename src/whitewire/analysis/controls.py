@@ -64,7 +64,7 @@ def judge(paper: Paper, runs: Runs) -> list[Control]:
     the paper's controls. It held if its interval lies within _AGREES of the right ratio. Otherwise it is open.
     """
     found = [(control, metric, _measured(control, metric, runs, paper)) for control in paper.controls
-             for metric in (control["metric"], *control.get("also", ()))]  # fmt: skip
+             for metric in metrics(control)]  # fmt: skip
     alike = [row for control, metric, row in found if row["kind"] == AA and metric == control["metric"]]
     if pooled := _pooled(paper, alike, runs):
         found.append(({"id": POOLED}, "", pooled))
@@ -76,6 +76,11 @@ def judge(paper: Paper, runs: Runs) -> list[Control]:
         row |= {"p_holm": p, "outcome": outcome, "reason": reason, "claims": " ".join(covered)}
         judged.append(Control(control, row))
     return judged
+
+
+def metrics(control: Mapping[str, Any]) -> list[str]:
+    """Metrics of a control, the one that the pooled test takes first."""
+    return [control["metric"], *control.get("also", ())]
 
 
 def _covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[str, Any]) -> bool:
@@ -146,7 +151,7 @@ def covers(paper: Paper, control: Mapping[str, Any], metric: str, test: Mapping[
     of the same experiment. If the control has one of the metrics that the test takes from these cells, only those
     metrics count.
     """
-    own_metrics = {control["metric"], *control.get("also", ())}
+    own_metrics = set(metrics(control))
     of_cells = zip(estimand_of(test).cells(), estimand_of(test).metrics(), strict=True)
     asked = {own for (name, _), own in of_cells if "expected" not in control or name == control["cell"]["experiment"]}
     if not asked or (asked & own_metrics and metric not in asked):

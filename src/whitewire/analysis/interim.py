@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
-
-import pandas as pd
 
 from whitewire.analysis import claims, controls, judging, prospects
 from whitewire.analysis.controls import controls_of_test
-from whitewire.analysis.runs import Runs, on_testbed, status_on
+from whitewire.analysis.runs import Runs
 from whitewire.description.paper import Paper, ratio_of
 from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, CellId, cell_ids
@@ -39,15 +36,6 @@ class Interim:
     near: frozenset[CellId]
     place: Mapping[CellId, int] = field(default_factory=dict)
     worth: float = 0.0
-
-
-def at_tables(
-    paper: Paper, testbed: Mapping[str, Any], effort: str, table: pd.DataFrame, overheads: pd.DataFrame | None = None,
-    unavailable: Mapping[CellId, str] | None = None, seed: int = 1, only: str = "",
-) -> Interim:  # fmt: skip
-    """The interim analysis of the tables so far (as runs.on_testbed takes them), for all claims or for one `only`."""
-    runs = on_testbed(paper, testbed, effort, table, overheads, unavailable, seed)
-    return judge_interim(paper, runs, status_on(testbed), partial(prospects.seconds, paper, testbed, effort), only)
 
 
 def judge_interim(paper: Paper, runs: Runs, status: str, seconds: Callable[[Sequence[Cell]], float] = len,

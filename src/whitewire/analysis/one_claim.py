@@ -3,15 +3,15 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from whitewire.analysis import controls
-from whitewire.description.paper import Paper, cells_of, ratio_of
+from whitewire.description.paper import Paper, ratio_of
 from whitewire.design.rows import counts, levels_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell, CellId, cell_id, cell_ids
+from whitewire.levels import CellId, cell_id, cell_ids
 from whitewire.records.run import DesignRow
 from whitewire.text import quoted, suggestion
 
@@ -27,28 +27,17 @@ def claim_of(paper: Paper, name: str) -> Mapping[str, Any]:
 
 def own_cells(paper: Paper, name: str) -> set[CellId]:
     """The cells that a claim rests on, each with a level of every factor."""
-    return cell_ids(_matched(paper, estimand_of(claim_of(paper, name)["test"]).needed()))
+    needed = estimand_of(claim_of(paper, name)["test"]).needed()
+    return cell_ids(each for cell in needed for each in paper.matched(*cell))
 
 
 def cells(paper: Paper, name: str) -> set[CellId]:
     """The cells of a claim and those of the controls that cover it."""
     test = claim_of(paper, name)["test"]
-    covering = (control for control in paper.controls
-                if any(controls.covers(paper, control, metric, test) for metric in _metrics(control)))  # fmt: skip
+    covering = (each for each in paper.controls
+                if any(controls.covers(paper, each, metric, test) for metric in controls.metrics(each)))  # fmt: skip
     beside = (cell for control in covering for cell in estimand_of(ratio_of(control)).cells())
     return own_cells(paper, name) | cell_ids(beside)
-
-
-def _matched(paper: Paper, named: Iterable[Cell]) -> Iterator[Cell]:
-    """Levels that are left out match every level."""
-    for experiment, where in named:
-        for levels in cells_of(paper.experiments[experiment]):
-            if where.items() <= levels.items():
-                yield experiment, levels
-
-
-def _metrics(control: Mapping[str, Any]) -> list[str]:
-    return [control["metric"], *control.get("also", ())]
 
 
 def rows_of_claim(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRow]:
@@ -59,7 +48,7 @@ def rows_of_claim(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[De
 
 def made_at(paper: Paper, name: str) -> list[str]:
     """The efforts that make runs of all cells that a claim needs."""
-    needed = [cell_ids(_matched(paper, [cell])) for cell in estimand_of(claim_of(paper, name)["test"]).needed()]
+    needed = [cell_ids(paper.matched(*cell)) for cell in estimand_of(claim_of(paper, name)["test"]).needed()]
     made = {effort: {cell_id(experiment["id"], levels) for experiment, levels, count in counts(paper, effort) if count}
             for effort in paper.raw.get("replicates", ())}  # fmt: skip
     return [effort for effort, known in made.items() if all(known & alike for alike in needed)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from whitewire.analysis import interim
+from whitewire.analysis import interim, prospects
+from whitewire.analysis.runs import on_testbed, status_on
 from whitewire.description import project
 from whitewire.description.paper import Paper
 from whitewire.design.rows import effort_of
@@ -32,7 +33,10 @@ def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed
     runs, overheads = as_read(
         paper, [row for rows, _ in read for row in rows], [row for _, rows in read for row in rows]
     )
-    return interim.at_tables(paper, testbed, effort_of(block.name), runs, overheads, unavailable, _seed(), only)
+    effort = effort_of(block.name)
+    table = on_testbed(paper, testbed, effort, runs, overheads, unavailable, _seed())
+    seconds = partial(prospects.seconds, paper, testbed, effort)
+    return interim.judge_interim(paper, table, status_on(testbed), seconds, only)
 
 
 def as_read(paper: Paper, made: Sequence[tables.Cells], overheads: Sequence[tables.Cells]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from whitewire import atomic, statistics
+from whitewire import statistics
 from whitewire.analysis import controls, judging
 from whitewire.analysis.net import flags
 from whitewire.analysis.runs import Runs, on_testbed, status_on
@@ -32,7 +32,7 @@ from whitewire.estimands.evidence import Sample
 from whitewire.paths import shown
 from whitewire.records import checked
 from whitewire.records import trust as records
-from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.checked import TESTBED_TABLES, parse_table, table_faults
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.samples import Torn
 from whitewire.records.schema import Broken, load_json, read_bounded
@@ -40,7 +40,6 @@ from whitewire.records.trust import (
     BLOCK_RECORD,
     KNOWN_PAPER,
     LOADS_FILE,
-    TRUST_TABLES,
     TrustPart,
     read_trust,
     remedy_of_damage,
@@ -49,7 +48,7 @@ from whitewire.rule import ALPHA
 from whitewire.text import quoted
 from whitewire.tidy import form
 from whitewire.tidy.columns import LANE, factors_of
-from whitewire.tidy.tables import Cells, as_csv, flag, of_block, package
+from whitewire.tidy.tables import Cells, flag, of_block, write_tables
 
 AGREED, ALARMS, COVERED = 0.03, 0.05, 0.95
 """Largest difference between two k; goals for the share of false alarms and of intervals that contain the truth."""
@@ -127,13 +126,8 @@ def write_trust_tables(folder: Path, results: Path) -> None:
         raise Faults(list(wrong))
     rows["coverage.csv"] = list(coverage(rows.get("ratio.csv", [])))
     rows["summary.csv"] = list(_summary(rows, record))
-    made = {name: as_csv(columns, rows.get(name, []), name) for name, columns in OF_TRUST.items()}
-    target = folder / TRUST_TABLES
-    target.mkdir(exist_ok=True)
-    for name, content in made.items():
-        atomic.write(target / name, content)
-    described = package(f"{record['testbed']}-trust", OF_TRUST, made)
-    atomic.write(target / checked.PACKAGE, atomic.as_json(described))
+    every = {name: rows.get(name, []) for name in OF_TRUST}
+    write_tables(folder / TESTBED_TABLES, f"{record['testbed']}-trust", OF_TRUST, every)
 
 
 @dataclass(frozen=True)
@@ -269,7 +263,7 @@ class _Found:
         if not (own := self._part(records.LOAD)):
             return
         path = self.folder / records.LOAD / LOADS_FILE
-        loads: dict[str, float] = load_json(path, dict[str, float])
+        loads = load_json(path, dict[str, float])
         paper = self._known(records.LOAD)
         base = synthetic.of_fastest(paper, self.testbed, own["planned"])
         rows, _ = synthetic.loaded(base, sorted({*loads.values()}))

@@ -12,6 +12,7 @@ from typing import Any
 from whitewire.description import arithmetic
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
+from whitewire.levels import Cell
 from whitewire.paths import shown
 
 
@@ -132,6 +133,11 @@ class Paper:
     def really(self, experiment: str, levels: Mapping[str, Any]) -> dict[str, Any]:
         """The levels with which a run is made: its nominal ones, of which a control replaces some."""
         return {**levels, **self.experiments[experiment].get("control", {}).get("really", {})}
+
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
+        """Cells of an experiment with a level of every factor that match the given levels."""
+        cells = cells_of(self.experiments[experiment])
+        return [(experiment, cell) for cell in cells if levels.items() <= cell.items()]
 
     def origin(self, experiment: str) -> str:
         """The experiment whose cell a control repeats; of any other experiment itself."""

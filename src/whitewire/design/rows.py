@@ -21,7 +21,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from whitewire import atomic
 from whitewire.description import project, transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -37,7 +36,7 @@ from whitewire.levels import level_text as levels_text
 from whitewire.paths import shown
 from whitewire.records import schema
 from whitewire.records.checked import parse_table
-from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, manifest_of
+from whitewire.records.manifest import MANIFEST_FILE, manifest_faults, write_files
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
 from whitewire.records.schema import read_bounded
@@ -89,9 +88,7 @@ def served_cells(paper: Paper) -> set[CellId]:
     """Every cell of a claim, a control or an inverse question."""
     found = claimed_cells(paper) | compared_cells(paper)
     for asked in (claim["inverse"] for claim in paper.claims if "inverse" in claim):
-        name, where = asked["experiment"], asked.get("where", {})
-        curve = (levels for levels in cells_of(paper.experiments[name]) if where.items() <= levels.items())
-        found |= cell_ids((name, levels) for levels in curve)
+        found |= cell_ids(paper.matched(asked["experiment"], asked.get("where", {})))
     return found
 
 
@@ -319,16 +316,13 @@ def hosts_of_rows(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dic
 
 
 def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
-    """Write design.csv, and its manifest, which shows whether it is complete. Raises OSError."""
+    """Write design.csv and its manifest. Raises OSError."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     output = io.StringIO()
     writer = csv.DictWriter(output, columns(paper), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    content = output.getvalue().encode()
-    atomic.write(path, content)
-    atomic.write(path.with_name(MANIFEST_FILE), atomic.as_json(manifest_of({path.name: content})))
+    write_files(path.parent, {path.name: output.getvalue().encode()})
 
 
 def read_csv(path: Path | str) -> list[DesignRow]:

@@ -94,8 +94,8 @@ class OfCells(Estimand):
         error = propagation.standard_error(whole.errors)
         return Limits(whole.point, whole.interval(confidence(1)), whole.p_value(self.no_effect), error=error)
 
-    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
-        """p-value where the runs do not scatter at all; None where it has none."""
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView, no_effect: float) -> float | None:
+        """p-value against no effect where the runs do not scatter at all; None where it has none."""
         return None
 
     def evaluate(self, runs: RunsView, paper: PaperView) -> Evidence:
@@ -134,7 +134,7 @@ class OfCells(Estimand):
             return evidence
         p = now.p_value
         if p is None and self.no_effect is not None:
-            p = self.rearranged(samples, runs)
+            p = self.rearranged(samples, runs, self.no_effect)
         low, high = now.interval
         evidence = replace(evidence, low=low, high=high, p_value=p, direction=now.direction)
         return self._with_least(evidence, samples, runs) if any(s.overheads for s in samples) else evidence

@@ -63,10 +63,10 @@ class Count(Estimand):
         values = np.concatenate([s.values for s in samples])
         found = float(STATISTICS[self.test["statistic"]](values))
         unit = next((s.unit for s in samples if s.unit), self.unit())
-        return Evidence("census", found, n=len(values), n_invalid=invalid, unit=unit, note=self._left_out(runs, cells))
+        return Evidence("census", found, n=len(values), n_invalid=invalid, unit=unit, note=self._left_out(paper, cells))
 
-    def _left_out(self, runs: RunsView, cells: Collection[Cell]) -> str:
+    def _left_out(self, paper: PaperView, cells: Collection[Cell]) -> str:
         """How many of the cells that it names are not asked for; empty where all are."""
-        named = [each for cell in self.needed() for each in runs.here.matched(*cell)]
+        named = [each for cell in self.needed() for each in paper.matched(*cell)]
         lacking = sum(cell not in cells for cell in named)
         return f"{lacking} of the {len(named)} cells are not made at this effort or on this testbed" if lacking else ""

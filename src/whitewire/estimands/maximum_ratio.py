@@ -51,8 +51,7 @@ class MaximumRatio(OfPairs):
         p = max(ratios, key=lambda ratio: ratio.point).p_value(self.no_effect)
         return Limits(estimate, interval, None if p is None else min(1.0, p * len(ratios)))
 
-    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView, no_effect: float) -> float | None:
         a, b = max(zip(samples[::2], samples[1::2], strict=True), key=lambda pair: pair[0].centre / pair[1].centre)
-        assert self.no_effect is not None, "evaluate() asks before"
-        p = statistics.permutation_p(a.values, b.values, self.no_effect, runs.seed)
+        p = statistics.permutation_p(a.values, b.values, no_effect, runs.seed)
         return None if p is None else min(1.0, p * len(self.test["cells"]))

@@ -19,15 +19,15 @@ class PaperView(Protocol):
     def evaluate(self, expression: float | str) -> float:
         """A number, or the value of an expression over the paper's values. Raises UserError."""
 
+    def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
+        """Cells of an experiment with a level of every factor that match the given levels."""
+
 
 class CellsHere(Protocol):
     """The cells of a paper that are made here; analysis.cells_here has them."""
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
         """Cells that match the given levels, belong to the effort, and can be made on this machine."""
-
-    def matched(self, experiment: str, levels: Mapping[str, Any]) -> Sequence[Cell]:
-        """The cells with a level of every factor that one matches."""
 
 
 class RunsView(Protocol):

@@ -32,7 +32,6 @@ class RatioOfRatios(OfPairs):
         a, b = (" / ".join(cell_in_words(self.test[ratio][side]) for side in _SIDES) for ratio in _SIDES)
         return f"{self.test['metric']}: ({a}) / ({b})"
 
-    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView, no_effect: float) -> float | None:
         a, b, c, d = samples
-        assert self.no_effect is not None, "evaluate() asks before"
-        return statistics.permutation_p(a.values, b.values, self.no_effect * c.centre / d.centre, runs.seed)
+        return statistics.permutation_p(a.values, b.values, no_effect * c.centre / d.centre, runs.seed)

@@ -94,6 +94,5 @@ class Share(OfCells):
         over = self.test["over"]
         return 1 / (over.get("constant", 0) or gbit_per_s(over["link_of"]) * MB_PER_GBIT * over.get("links", 1))
 
-    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
-        assert self.no_effect is not None, "evaluate() asks before"
-        return statistics.sign_flip_p(samples[0].values * self.scale(), self.no_effect)
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView, no_effect: float) -> float | None:
+        return statistics.sign_flip_p(samples[0].values * self.scale(), no_effect)

@@ -65,6 +65,5 @@ class Trend(OfLevels):
         estimate, interval = extreme(steps, min, confidence)
         return Limits(estimate, interval, whole.p_value(self.no_effect), whole.interval(confidence(1)))
 
-    def rearranged(self, samples: Sequence[Sample], runs: RunsView) -> float | None:
-        assert self.no_effect is not None, "evaluate() asks before"
-        return statistics.permutation_p(samples[-1].values, samples[0].values, self.no_effect, runs.seed)
+    def rearranged(self, samples: Sequence[Sample], runs: RunsView, no_effect: float) -> float | None:
+        return statistics.permutation_p(samples[-1].values, samples[0].values, no_effect, runs.seed)

@@ -19,6 +19,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 from whitewire import atomic
@@ -73,7 +74,8 @@ def prepare_tree(source: str, hadoop: Path, folder: Path = HIBENCH) -> Prepared:
         values = check_values(tree, commit, changed)
         built, not_built = build(tree, parser.values(conf), hadoop)
         python = ".".join(map(str, sys.version_info[:3]))
-        found = Prepared(commit, digest, release, source or SOURCE, python, _converter(), values, built, not_built)
+        converter = f"fissix {version('fissix')}"
+        found = Prepared(commit, digest, release, source or SOURCE, python, converter, values, built, not_built)
         for program in not_built:
             _say(f"left out: {found.lacks(program)}")
         (new / DESCRIPTION).write_text(atomic.as_json(asdict(found)))
@@ -206,12 +208,6 @@ def _is_python_2(text: str) -> bool:
     except SyntaxError:
         return True
     return False
-
-
-def _converter() -> str:
-    from importlib.metadata import version
-
-    return f"fissix {version('fissix')}"
 
 
 GIVEN = """\

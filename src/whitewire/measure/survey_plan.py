@@ -202,7 +202,7 @@ def kept_plan(folder: Path, plan: SurveyPlan, exactly: bool) -> SurveyPlan | Non
     fabrics and times.
     """
     try:
-        old: SurveyPlan = load_json(folder / records.PLAN, SurveyPlan)
+        old = load_json(folder / records.PLAN, SurveyPlan)
     except Broken:
         return None
     same = all(old.get(key) == plan[key] for key in ("testbed", "kind", "description", "shape", "k", "roles", "limits"))
@@ -214,7 +214,7 @@ def kept_plan(folder: Path, plan: SurveyPlan, exactly: bool) -> SurveyPlan | Non
 def effort_there(folder: Path, description: str, asked: str) -> str:
     """The effort asked for, or that of an existing survey of the same description, whichever is larger."""
     try:
-        old: SurveyPlan = load_json(folder / records.PLAN, SurveyPlan)
+        old = load_json(folder / records.PLAN, SurveyPlan)
     except Broken:
         return asked
     if old["description"] != description or old["effort"] not in _EFFORTS:

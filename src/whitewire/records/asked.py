@@ -44,8 +44,7 @@ def iso_time(seconds: float) -> str:
 def asked_of_block(block: Path) -> Sequence[Asked]:
     """Entries of a block's folder, the oldest first; empty before its first start. Raises schema.Broken."""
     path = block / ASKED_FILE
-    found: Ledger = load_json(path, Ledger) if path.exists() else {"asked": []}
-    return found["asked"]
+    return load_json(path, Ledger)["asked"] if path.exists() else []
 
 
 def note(block: Path, now: float, rule: str, digests: Mapping[str, str], alone: str = "", continues: bool = False

@@ -24,7 +24,15 @@ from whitewire.records.journal import KEPT, BlockRecord, files_of_block
 from whitewire.records.manifest import MANIFEST_FILE, manifest_faults
 from whitewire.records.run import OF_A_RUN, OF_AN_OVERHEAD, OF_ANY, OF_DONE, OF_JOBS, DesignRow, RunRecord
 from whitewire.records.samples import Torn, read_host_cpu, read_samples, read_waited
-from whitewire.records.schema import Broken, fault_of_value, load_json, missing_key, parse_json, read_bounded
+from whitewire.records.schema import (
+    Broken,
+    fault_of_value,
+    load_json,
+    missing_key,
+    parse_json,
+    parse_record,
+    read_bounded,
+)
 from whitewire.text import quoted
 
 
@@ -83,6 +91,8 @@ class ProbeRow(TypedDict):
 
 PACKAGE = "datapackage.json"
 """Name of the file that describes the tables of its folder, with size and digest of each."""
+TESTBED_TABLES = "tables"
+"""Folder of the tables beside a testbed's own record, of links or trust."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of tables: a file in the folder of its datapackage, never elsewhere."""
 _MOST_CELLS = 8_000_000
@@ -143,9 +153,7 @@ def table_faults(folder: Path) -> list[str] | None:
 
 def described_tables(package: str) -> list[Resource]:
     """Tables that the text of a datapackage.json lists. Raises Broken, also for a path to another folder."""
-    listed: _Package = parse_json(package)
-    if why := fault_of_value(listed, _Package):
-        raise Broken(why)
+    listed = parse_record(package, _Package)
     for number, each in enumerate(listed["resources"]):
         if not FILE_NAME.fullmatch(each["path"]):
             raise Broken(
@@ -285,8 +293,7 @@ def _read_around(folder: Path, found: CheckedBlock) -> None:
 
 def probe_rows(path: Path) -> list[ProbeRow]:
     """Rows of probes.json. Raises Broken, also for an unknown key."""
-    rows: list[ProbeRow] = load_json(path, list[ProbeRow])
-    return rows
+    return load_json(path, list[ProbeRow])
 
 
 def parse_table(
@@ -349,7 +356,7 @@ def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | Non
     if not path.exists() and not path.is_symlink():
         return
     try:
-        record: BlockRecord = load_json(path, BlockRecord)
+        record = load_json(path, BlockRecord)
     except Broken as broken:
         found.faults.append(_said(path, str(broken)))
         return
@@ -374,10 +381,9 @@ def _finished(folder: Path, found: CheckedBlock, rows: Sequence[DesignRow] | Non
 def block_record(path: Path) -> BlockRecord | None:
     """The record in a block.json; None if it is missing or damaged (read_block() reports damage)."""
     try:
-        record: BlockRecord = load_json(path, BlockRecord)
+        return load_json(path, BlockRecord)
     except Broken:
         return None
-    return record
 
 
 def _as_listed(folder: Path, found: CheckedBlock, finished: bool) -> None:
@@ -397,7 +403,7 @@ def _as_listed(folder: Path, found: CheckedBlock, finished: bool) -> None:
 def _unlisted(folder: Path) -> list[Path]:
     """The outermost files and folders that the block's manifest does not list; empty without a manifest."""
     try:
-        listed: manifest.Manifest = load_json(folder / MANIFEST_FILE, manifest.Manifest)
+        listed = load_json(folder / MANIFEST_FILE, manifest.Manifest)
     except Broken:
         return []
     known = {each for name in listed["files"] for each in (Path(name), *Path(name).parents)}

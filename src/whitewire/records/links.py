@@ -344,10 +344,9 @@ def read_links_unchecked(folder: Path) -> LinksRecord:
     """links.json, without checks of other files. Raises UserError."""
     path = folder / LINKS_RECORD
     try:
-        found: LinksRecord = load_json(path, LinksRecord)
+        return load_json(path, LinksRecord)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove it, and `make testbed` makes it anew") from None
-    return found
 
 
 def read_links(folder: Path) -> LinksRecord:
@@ -415,14 +414,14 @@ def _within(rows: Iterable[Mapping[str, Any]], columns: Collection[str], where: 
 
 
 def _hosts(path: Path) -> HostsRecord:
-    found: HostsRecord = load_json(path, HostsRecord)
+    found = load_json(path, HostsRecord)
     for hosts in found["links"].values():
         _within(hosts.values(), HostLink.__annotations__, "links, host {}: {}")
     return found
 
 
 def _plan(path: Path) -> SurveyPlan:
-    plan: SurveyPlan = load_json(path, SurveyPlan)
+    plan = load_json(path, SurveyPlan)
     for place, of in enumerate(plan["fabrics"]):
         if not of["streams"]:
             raise Broken(f"fabrics[{place}].streams: found none, expected a number of streams or more")
@@ -432,7 +431,7 @@ def _plan(path: Path) -> SurveyPlan:
 
 
 def _pair_rows(path: Path) -> list[PairRow]:
-    rows: list[PairRow] = load_json(path, list[PairRow])
+    rows = load_json(path, list[PairRow])
     row: Mapping[str, object]
     for place, row in enumerate(rows):
         needed = ("value", "expected", "error") if row["metric"] == "goodput" else ("value",)
@@ -454,7 +453,7 @@ def _drive_rows(path: Path) -> list[DriveRow]:
 
 
 def _transport_rows(path: Path) -> list[TransportRow]:
-    rows: list[TransportRow] = load_json(path, list[TransportRow])
+    rows = load_json(path, list[TransportRow])
     for place, row in enumerate(rows):
         if row["value"] is None and not row["why"]:
             raise Broken(f"[{place}].value: found nothing, expected a number where `why` is empty")

@@ -43,6 +43,15 @@ def manifest_of_folder(folder: Path, paths: Iterable[Path]) -> Manifest:
     return manifest_of({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
 
 
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files into a folder, and a manifest of them alone, which shows whether they are complete. Raises
+    OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        atomic.write(folder / name, content)
+    atomic.write(folder / MANIFEST_FILE, atomic.as_json(manifest_of(contents)))
+
+
 def open_record(folder: Path, name: str) -> None:
     """Remove a record and its manifest, which marks its folder as unfinished until both are written again."""
     for each in (name, MANIFEST_FILE):
@@ -75,7 +84,7 @@ def manifest_faults(
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        listed: Manifest = load_json(path, Manifest)
+        listed = load_json(path, Manifest)
     except Broken as broken:
         return [(path, str(broken))]
     found = []

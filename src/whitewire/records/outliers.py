@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from whitewire.records import links
 from whitewire.records.links import PairRow, SurveyPlan, read_hosts
@@ -420,7 +420,7 @@ def of_rdma(rows: Iterable[Mapping[str, Any]], bound: float) -> list[Outlier]:
 
 def outliers_of_folder(folder: Path) -> list[Outlier]:
     """All outliers of a testbed with measured links; `folder`: results/<testbed>/links. Raises Broken."""
-    limits: Mapping[str, float] = load_json(folder / links.PLAN, SurveyPlan)["limits"]
+    limits = cast("Mapping[str, float]", load_json(folder / links.PLAN, SurveyPlan)["limits"])
     seen = read_hosts(folder)["links"]
     found = of_pairs(ways(links.pair_rows(folder)), limits, slows(seen))
     found += of_drives(links.drive_rows(folder), limits["drive_error"])

@@ -29,7 +29,7 @@ def recorded(raw: Path, count: int | None = None) -> int | None:
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        record: CandidateRecord = load_json(path, CandidateRecord)
+        record = load_json(path, CandidateRecord)
         if why := candidate_fault(record["rung"], count):
             raise Broken(why)
     except Broken as broken:

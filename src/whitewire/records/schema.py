@@ -161,9 +161,14 @@ def unknown(where: str, key: str, known: Iterable[str]) -> str:
     return f"{where}: found an unknown key, expected one of {', '.join(names)}{suggestion(key, names)}"
 
 
-def load_json(path: Path, kind: Any) -> Any:
+def load_json(path: Path, kind: type[_Kind]) -> _Kind:
     """The value in a JSON file, checked against the type. Raises Broken."""
-    value = parse_json(read_bounded(path, MOST_BYTES))
+    return parse_record(read_bounded(path, MOST_BYTES), kind)
+
+
+def parse_record(text: str, kind: type[_Kind]) -> _Kind:
+    """The value of a JSON text, checked against the type. Raises Broken."""
+    value: _Kind = parse_json(text)
     if why := fault_of_value(value, kind):
         raise Broken(why)
     return value

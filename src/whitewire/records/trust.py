@@ -23,8 +23,8 @@ from whitewire.records.manifest import MANIFEST_FILE, listed_paths, manifest_fau
 from whitewire.records.parts import PARTS, Part
 from whitewire.records.schema import Broken, load_json
 
-TRUST_FOLDER, TRUST_TABLES = "trust", "tables"
-"""Names of its folder in a testbed's results, and of the tables' folder in that."""
+TRUST_FOLDER = "trust"
+"""Name of its folder in a testbed's results."""
 TRUST_RECORD, PART_RECORD, LOADS_FILE, KNOWN_PAPER = "trust.json", "part.json", "loads.json", "known.yaml"
 LINKS, RATIO, SAME, SCALES, LOAD, LANES, ORDER = PARTS
 ROUNDS, BLOCK_RECORD = "round-*.json", "block.json"
@@ -88,10 +88,9 @@ class TrustRecord(TypedDict):
 def part(folder: Path, name: str) -> TrustPart | None:
     """The record in part.json; None if it is missing or invalid."""
     try:
-        found: TrustPart = load_json(folder / name / PART_RECORD, TrustPart)
+        return load_json(folder / name / PART_RECORD, TrustPart)
     except Broken:
         return None
-    return found
 
 
 def read_trust_unchecked(folder: Path) -> TrustRecord:
@@ -100,10 +99,9 @@ def read_trust_unchecked(folder: Path) -> TrustRecord:
     if not path.is_file():
         raise UserError(f"{shown(path)}: found no such file, expected what `make trust` measures")
     try:
-        found: TrustRecord = load_json(path, TrustRecord)
+        return load_json(path, TrustRecord)
     except Broken as broken:
         raise UserError(f"{shown(path)}: {broken}; remove it, and `make trust` makes it anew") from None
-    return found
 
 
 def read_trust(folder: Path) -> TrustRecord:
@@ -181,7 +179,7 @@ def block_folders(folder: Path, parts: Iterable[str]) -> list[Path]:
 
 def round_rows(path: Path) -> list[LinkRow]:
     """Rows of a round. Raises Broken."""
-    rows: list[LinkRow] = load_json(path, list[LinkRow])
+    rows = load_json(path, list[LinkRow])
     if not rows:
         raise Broken("found no row, expected one for each test")
     row: Mapping[str, object]

@@ -370,10 +370,8 @@ def _machines(environments: Iterable[Mapping[str, Any]]) -> list[_Machine]:
     """
     found: dict[tuple[tuple[str, str], ...], dict[str, None]] = {}
     for record in environments:
-        every = record.get("machines") or {}
-        if isinstance(record.get("machine"), Mapping):
-            every = {"": record["machine"], **every}
-        for host, facts in every.items():
+        here = {"": record["machine"]} if "machine" in record else {}
+        for host, facts in (here | record.get("machines", {})).items():
             shown_facts = tuple((str(name), _text(value)) for name, value in facts.items() if name != "load_average")
             found.setdefault(shown_facts, {})[host] = None
     return [{"hosts": ", ".join(filter(None, hosts)), "facts": dict(own)} for own, hosts in found.items()]
@@ -385,13 +383,13 @@ def _text(value: Any) -> str:
 
 def _roles(environments: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Hosts by role of the environment with the most of them."""
-    hosts = max((record.get("hosts", ()) for record in environments), key=len, default=())
-    return dict(Counter(str(host.get("role", "host")) for host in hosts))
+    hosts = max((record["hosts"] for record in environments), key=len, default=())
+    return dict(Counter(host["role"] for host in hosts))
 
 
 def _tools(environments: Iterable[Mapping[str, Any]]) -> list[_Package]:
     every = {(str(name), " ".join(str(said).split())): None
-             for record in environments for name, said in (record.get("tools") or {}).items()}  # fmt: skip
+             for record in environments for name, said in record.get("tools", {}).items()}  # fmt: skip
     return [{"kind": "tool", "name": name, "version": version} for name, version in every]
 
 
@@ -399,8 +397,8 @@ def _packages(environments: Iterable[Mapping[str, Any]]) -> list[_Package]:
     """Packages of all environments with their versions, each once."""
     found: dict[tuple[str, str, str], None] = {}
     for record in environments:
-        software = record.get("software") or {}
-        conda = (software.get("conda") or {}).get("packages", ())
+        software = record.get("software", {})
+        conda = software.get("conda", {}).get("packages", ())
         kinds = {"Debian": software.get("debian_packages", ()), "Python": software.get("python_packages", ())}
         for kind, lines in kinds.items():
             matched = filter(None, map(_PACKAGE.fullmatch, lines))

@@ -31,13 +31,13 @@ from whitewire.design.rows import effort_of, make_design, parse_design, read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, links, manifest, schema, trust
-from whitewire.records.checked import PACKAGE, block_record, described_tables, parse_table, table_faults
+from whitewire.records.checked import PACKAGE, TESTBED_TABLES, block_record, described_tables, parse_table, table_faults
 from whitewire.records.journal import BlockRecord
 from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
 from whitewire.records.manifest import MANIFEST_FILE
 from whitewire.records.run import DesignRow
 from whitewire.records.samples import Torn
-from whitewire.records.schema import Broken, fault_of_value, load_json, parse_json
+from whitewire.records.schema import Broken, fault_of_value, load_json, parse_json, parse_record
 from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD
 from whitewire.report import comparison
 from whitewire.report.comparison import JUDGED_COLUMNS
@@ -54,7 +54,6 @@ BUNDLE_FILE, TESTBED_FILE = "results.json", "testbed.yaml"
 DESIGN, _RUNS = "design.csv", "runs.csv"
 FORMAT = 1
 """Format of the bundles that this version makes and reads."""
-BUNDLE_TABLES = "tables"
 VERDICTS_FILE = "verdicts.csv"
 JUDGED_TABLES: Mapping[str, tuple[str, ...]] = {VERDICTS_FILE: JUDGED_COLUMNS, "estimates.csv": comparison.ESTIMATED}
 """Tables of the analysis that are compared with another run's, with the columns they must have; all are recomputed from
@@ -142,7 +141,7 @@ def _of_testbed(
 ) -> tuple[dict[str, bytes], list[Mapping[str, Any]]]:  # fmt: skip
     """(record and tables by path, the record) of a folder; empty if it was not measured, or with another description of
     the testbed, which is reported."""
-    path, tables = folder / name, folder / BUNDLE_TABLES
+    path, tables = folder / name, folder / TESTBED_TABLES
     if not path.is_file() or not (tables / PACKAGE).is_file():
         return {}, []
     try:
@@ -155,7 +154,7 @@ def _of_testbed(
         return {}, []
     if faults := table_faults(tables):
         raise Faults(faults)
-    names = [name, *(f"{BUNDLE_TABLES}/{each}" for each in [PACKAGE, *_described(tables)])]
+    names = [name, *(f"{TESTBED_TABLES}/{each}" for each in [PACKAGE, *_described(tables)])]
     return {each: (folder / each).read_bytes() for each in names}, [record]
 
 
@@ -268,7 +267,7 @@ def check_form(record: BundleRecord, files: Mapping[str, bytes], source: str) ->
     for folder, (own, kind) in OF_TESTBED.items():
         if any(name.startswith(f"{folder}/") for name in files):
             _in_file(files, f"{folder}/{own}", source, partial(_record, kind=kind))
-            _check_tables(files, f"{folder}/{BUNDLE_TABLES}", source, _COLUMNS[folder])
+            _check_tables(files, f"{folder}/{TESTBED_TABLES}", source, _COLUMNS[folder])
     for name in record["papers"]:
         rows = _in_file(files, f"{name}/{DESIGN}", source, parse_design)
         _check_tables(files, f"{name}/tidy", source, form.OWN)
@@ -309,9 +308,7 @@ def _in_file(files: Mapping[str, bytes], name: str, source: str, read: Callable[
 
 def _record(text: str, kind: Any) -> Any:
     """A record in JSON, of a TypedDict, as R reads it too. Raises Broken."""
-    value = parse_json(text)
-    if why := fault_of_value(value, kind):
-        raise Broken(why)
+    value = parse_record(text, kind)
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

@@ -222,10 +222,8 @@ def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """
     found: dict[str, set[str]] = {}
     for record in records:
-        hosts = record.get("hosts")
-        hosts = [host for host in hosts if isinstance(host, Mapping)] if isinstance(hosts, list) else []
-        names = {host.get("name") for host in hosts}
-        roles = Counter(str(host.get("role", "host")) for host in hosts)
+        names = {host["name"] for host in record["hosts"]}
+        roles = Counter(host["role"] for host in record["hosts"])
         rest = {key: value for key, value in record.items() if key != "hosts"}
         for entry, value in [*_flat(rest, names), *((f"hosts / {role}", str(n)) for role, n in roles.items())]:
             if value and not any(entry == name or entry.startswith(f"{name} /") for name in _MEASURED):
@@ -491,7 +489,6 @@ def read_table(path: Path, columns: Sequence[str], needed: bool = True) -> pd.Da
 def read_environment(path: Path) -> Mapping[str, Any]:
     """The record of an environment. Raises UserError for one that is not whole."""
     try:
-        record: Mapping[str, Any] = load_json(path, checked.EnvironmentRecord)
+        return load_json(path, checked.EnvironmentRecord)
     except schema.Broken as broken:
         raise UserError(f"{paths.shown(path)}: {broken}") from None
-    return record

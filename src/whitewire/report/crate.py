@@ -28,13 +28,13 @@ from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
 from whitewire.paths import HOME, shown
 from whitewire.records import checked, manifest, schema
+from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD
 from whitewire.records.manifest import MANIFEST_FILE
-from whitewire.records.schema import fault_of_value, load_json, parse_json
+from whitewire.records.schema import load_json, parse_record
 from whitewire.report import bundle, commits, masking
 from whitewire.report.bundle import (
     BUNDLE_FILE,
-    BUNDLE_TABLES,
     JUDGED_TABLES,
     TESTBED_FILE,
     VERDICTS_FILE,
@@ -168,7 +168,7 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
     for folder, (record, _) in bundle.OF_TESTBED.items():
         if raw and f"{_BUNDLE}{folder}/{record}" in found:
             own = results / folder
-            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != BUNDLE_TABLES)
+            more = (path for path in own.glob("**/*") if path.relative_to(own).parts[0] != TESTBED_TABLES)
             found |= {f"{_BUNDLE}{folder}/{name}": path for name, path in _below(own, more)}
     config, reports = bundle.configuration_of(results), _reports_of(results)
     names = ["config.yaml", *(f"papers/{paper}.yaml" for paper in papers)]
@@ -186,7 +186,7 @@ def contents(results: Path, papers: Sequence[str], raw: bool) -> Contents:
 def pages_lacking(results: Path, papers: Sequence[str]) -> list[str]:
     """Pages that a crate of these results would lack, or that are older than their tables, one line each."""
     reports, tables = _reports_of(results), {paper: results / paper / "analysis" / VERDICTS_FILE for paper in papers}
-    of_links = results / LINKS_FOLDER / BUNDLE_TABLES / checked.PACKAGE
+    of_links = results / LINKS_FOLDER / TESTBED_TABLES / checked.PACKAGE
     shown_by = {"index": [*tables.values()], **{paper: [table] for paper, table in tables.items()},
                 **({TESTBED: [of_links]} if of_links.is_file() else {})}  # fmt: skip
     found = []
@@ -229,7 +229,7 @@ def times(results: Path, papers: Sequence[str]) -> tuple[float, float] | None:
         if path.parent.parent.name not in KEPT_RUNS or path.parent.name.startswith(atomic.PART):
             continue
         try:
-            record: Moments = load_json(path, Moments)
+            record = load_json(path, Moments)
         except schema.Broken as broken:
             raise UserError(f"{shown(path)}: {broken}; remove its folder, and the run is measured again") from None
         if "start" in record and "end" in record:
@@ -253,10 +253,7 @@ def described_as(
     files: Contents, record: bundle.BundleRecord, listed: manifest.Manifest, spent: tuple[float, float] | None
 ) -> dict[str, Any]:
     """ro-crate-metadata.json: what each file is, and the run of the workflow that made them."""
-    try:
-        from rocrate.rocrate import ROCrate
-    except ImportError:
-        raise UserError("the Python package rocrate is missing: `make setup-report` installs it") from None
+    from rocrate.rocrate import ROCrate
 
     crate = ROCrate(version="1.1")  # which the profiles are made for
     citation = load_yaml(HOME / "CITATION.cff")
@@ -357,7 +354,7 @@ def _raw_folder(name: str) -> str:
     if not name.startswith(_BUNDLE) or len(parts) < 4:
         return ""
     if parts[1] in bundle.OF_TESTBED:
-        return "" if parts[2] == BUNDLE_TABLES else "/".join(parts[:3]) + "/"
+        return "" if parts[2] == TESTBED_TABLES else "/".join(parts[:3]) + "/"
     return "" if len(parts) < 5 or parts[2] != "raw" or _is_record(parts[3:]) else "/".join(parts[:4]) + "/"
 
 
@@ -369,7 +366,7 @@ def _is_record(parts: Sequence[str]) -> bool:
 def _description(name: str) -> str:
     parts = PurePosixPath(name).parts
     if name.startswith(_BUNDLE) and len(parts) > 2:
-        kinds = {"tidy": "tidy table", BUNDLE_TABLES: "testbed's own table", "analysis": "table of the analysis",
+        kinds = {"tidy": "tidy table", TESTBED_TABLES: "testbed's own table", "analysis": "table of the analysis",
                  "raw": "record of a block", "design.csv": "one row per run",
                  MANIFEST_FILE: "size and digest of design.csv"}  # fmt: skip
         return f"{kinds.get(parts[2], 'result')} of {parts[1]}"
@@ -463,13 +460,9 @@ def _checked(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], s
     sizes = {name: info.file_size for name, info in entries.items()}
     _check_kept(sizes, (MANIFEST_FILE, _OWN), source)
     try:
-        listed: manifest.Manifest = parse_json(archive.read(MANIFEST_FILE).decode())
-        why = fault_of_value(listed, manifest.Manifest)
+        wanted = parse_record(archive.read(MANIFEST_FILE).decode(), manifest.Manifest)["files"]
     except (UnicodeDecodeError, schema.Broken) as error:
-        why = str(error)
-    if why:
-        raise UserError(f"{source}: {MANIFEST_FILE}: {why}")
-    wanted = listed["files"]
+        raise UserError(f"{source}: {MANIFEST_FILE}: {error}") from None
     for name in sorted({*wanted} ^ ({*entries} - {MANIFEST_FILE})):
         missing = f"found no such file, expected the one that {MANIFEST_FILE} lists"
         raise UserError(f"{source}: {name}: " + (
@@ -526,7 +519,7 @@ def _is_of(name: str, papers: Mapping[str, object]) -> bool:
     paper, _, rest = name.partition("/")
     parts = rest.split("/")
     if paper in bundle.OF_TESTBED:
-        return rest == bundle.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == BUNDLE_TABLES)
+        return rest == bundle.OF_TESTBED[paper][0] or (len(parts) == 2 and parts[0] == TESTBED_TABLES)
     if paper not in papers:
         return False
     if parts[0] == "raw":

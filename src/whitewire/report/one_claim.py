@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from whitewire.analysis import claims
 from whitewire.analysis.claims import verdict_in_words
 from whitewire.analysis.one_claim import claim_of
@@ -42,11 +40,7 @@ def verdict_rows(table: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[dic
 
 def known_numbers(row: Mapping[Any, Any]) -> dict[str, Any]:
     """A row with its numbers converted, None for missing ones."""
-    parsed = {name: pd.to_numeric(str(row.get(name)), errors="coerce") for name in _NUMBERS}
-    return {
-        **row,
-        **{name: None if value is None or pd.isna(value) else float(value) for name, value in parsed.items()},
-    }
+    return {**row, **{name: comparison.cell_number(row.get(name)) for name in _NUMBERS}}
 
 
 def verdict_lines(paper: Paper, claim: str, row: Mapping[str, Any]) -> Iterator[str]:

@@ -42,7 +42,6 @@ class FigureRecord(TypedDict):
     """R's record of a figure."""
 
     label: str
-    code: str
     rows: int
     unmeasured: bool
     """Whether the figure is only a note that there was nothing to draw."""

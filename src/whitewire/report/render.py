@@ -31,10 +31,10 @@ from whitewire.errors import Faults, UserError
 from whitewire.install.quarto import quarto_lacks
 from whitewire.progress import Pulse
 from whitewire.records import checked, links
-from whitewire.records.checked import parse_table, table_faults
+from whitewire.records.checked import TESTBED_TABLES, parse_table, table_faults
 from whitewire.records.links import LINKS_FOLDER
 from whitewire.records.samples import Torn
-from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, TRUST_TABLES, read_trust_unchecked
+from whitewire.records.trust import TRUST_FOLDER, TRUST_RECORD, read_trust_unchecked
 from whitewire.report import agreement, citation, comparison, provenance
 from whitewire.report.badge import write_badges
 from whitewire.report.provenance import figure_records
@@ -87,7 +87,7 @@ def render_document(
         Path(output_dir).resolve(),
     )
     formats = tuple(formats)
-    _check_sources(qmd, results_dir, formats)
+    _check_sources(qmd, results_dir)
     sound, damaged = _papers_of(results_dir) if qmd.stem == INDEX else ({}, {})
     papers = _papers_as_read(paths.root() / "config", qmd.stem)
     if pages is None:
@@ -127,12 +127,9 @@ def render_document(
     return published
 
 
-def _check_sources(qmd: Path, results: Path, formats: Sequence[str]) -> None:
-    """UserError for an unknown format, a missing document, or tables that are missing or damaged; the start page leaves
-    out papers with damaged verdicts."""
-    unknown = [name for name in formats if name not in (*EVERY_FORMAT, BRIEF)]
-    if unknown:
-        raise UserError(f"unknown report format '{unknown[0]}': choose from {', '.join(EVERY_FORMAT)}")
+def _check_sources(qmd: Path, results: Path) -> None:
+    """UserError for a missing document, or tables that are missing or damaged; the start page leaves out papers with
+    damaged verdicts."""
     if not qmd.is_file():
         raise UserError(f"no such document: {qmd}")
     if not results.is_dir():
@@ -206,12 +203,12 @@ def _check_links(results: Path) -> None:
     """UserError if the tables of links or trust for a testbed's page are missing or have changed since they were
     written."""
     folder, of_trust = results / LINKS_FOLDER, results / TRUST_FOLDER
-    if not (folder / "tables" / "ways.csv").is_file():
+    if not (folder / TESTBED_TABLES / "ways.csv").is_file():
         raise UserError(f"no links in {paths.shown(folder)}: `make testbed` measures them")
     links.read_links_unchecked(folder)
     if (of_trust / TRUST_RECORD).exists():
         read_trust_unchecked(of_trust)
-    for tables, again in ((folder / "tables", "tidy-links"), (of_trust / TRUST_TABLES, "trust-tables")):
+    for tables, again in ((folder / TESTBED_TABLES, "tidy-links"), (of_trust / TESTBED_TABLES, "trust-tables")):
         if faults := table_faults(tables):
             anew = f"make the tables anew with `.venv/bin/whitewire {again}`"
             raise Faults([f"{fault}; {anew}" for fault in faults])
@@ -222,7 +219,7 @@ def _beside(results: Path, own: str, papers: Iterable[str]) -> dict[str, str]:
     page."""
     if own == INDEX:
         return {}
-    made = _papers_with_results(results)
+    made = papers_with_results(results)
     others = sorted({*made, *papers} - {own})
     reports = {name: f"{name}.html" if name in made else f"{INDEX}.html#paper-{name}" for name in others}
     return {"All papers": f"{INDEX}.html", **reports}
@@ -322,20 +319,6 @@ def bibtex_of_papers() -> str:
     return citation.entries(_papers_as_read(paths.root() / "config", "").values())
 
 
-def render_command(args: Any) -> int:
-    """`whitewire render --paper ID --results DIR --output DIR`; the paper `index` is the start page.
-
-    Without a paper: every paper that has results, and the start page.
-    """
-    results = Path(args.results)
-    output = Path(args.output) if getattr(args, "output", None) else results / "reports"
-    asked = getattr(args, "paper", None) or [*_papers_with_results(results), INDEX]
-    for paper in [asked] if isinstance(asked, str) else asked:
-        for path in render_document(document(paper), results, output, formats_of(paper)):
-            print(path)
-    return 0
-
-
 def formats_of(page: str) -> tuple[str, ...]:
     """Outputs of a page: a paper's report has a brief beside it."""
     return {INDEX: ("html",), TESTBED: _FORMATS, _CALIBRATION: _FORMATS}.get(page, (*_FORMATS, BRIEF))
@@ -350,7 +333,8 @@ def document(paper: str) -> Path:
     return qmd
 
 
-def _papers_with_results(results: Path) -> list[str]:
+def papers_with_results(results: Path) -> list[str]:
+    """Papers with verdicts in a testbed's results, and a document."""
     found = [path.parent.parent.name for path in sorted(results.glob("*/analysis/verdicts.csv"))]
     return [paper for paper in found if document_path(paper).is_file() or (_PAPER / f"{paper}.qmd").is_file()]
 
@@ -413,7 +397,7 @@ def _with_quarto(
         target = {"html": "html", "pdf": "typst", "md": "gfm"}[name]
         pulse.say(f"Quarto {version} makes {name.upper()}")
         argv = ["quarto", "render", qmd.name, "--to", target]
-        log = _run(argv, project, environment, what=qmd.name, keep_log=True)
+        log = _run(argv, project, environment, what=qmd.name)
         fault = QUARTO_FAULTS.search(log)
         if fault:
             line = next(line for line in log.splitlines() if fault.group(0) in line)
@@ -550,12 +534,13 @@ def _typst_version() -> str:
         raise UserError("typst is missing: `make setup` installs it with the Python packages") from error
 
 
-def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str, keep_log: bool = False) -> str:
+def _run(argv: list[str], folder: Path, environment: dict[str, str], what: str) -> str:
+    """The output of a command. UserError with the reason, after `what`, if it fails."""
     done = subprocess.run([*paths.KILLED_WITH_THIS, *argv], cwd=folder, env=environment, capture_output=True, text=True)
     log = ESCAPES.sub("", done.stdout + done.stderr).replace(f"{folder}{os.sep}", "")
     if done.returncode != 0:
         raise UserError(f"{what}: {_reason(log)}")
-    return log if keep_log else ""
+    return log
 
 
 def _reason(log: str) -> str:

@@ -9,7 +9,7 @@ from whitewire.design.rows import read_csv
 from whitewire.errors import Faults, UserError
 from whitewire.paths import shown
 from whitewire.records import checked, links, scale_candidate, trust
-from whitewire.records.checked import CheckedBlock, table_faults
+from whitewire.records.checked import TESTBED_TABLES, CheckedBlock, table_faults
 from whitewire.records.links import LINKS_FOLDER, LINKS_RECORD, links_faults
 from whitewire.records.run import DesignRow, RunRecord
 from whitewire.records.scale_candidate import SCALE_FILE
@@ -68,7 +68,7 @@ def of_trust(folder: Path, travelled: bool) -> Iterable[Checked]:
 
 
 def _record(folder: Path, found: list[str], finished: bool) -> Checked:
-    found = [*found, *(table_faults(folder / "tables") or [])]
+    found = [*found, *(table_faults(folder / TESTBED_TABLES) or [])]
     return _part("record", "unsound" if found else "sound" if finished else "not finished"), found
 
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from whitewire import atomic
 from whitewire.description import project
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
@@ -16,14 +15,12 @@ from whitewire.description.names import paper_names
 from whitewire.description.paper import Paper, cells_of, without_servers
 from whitewire.description.testbed import fabric_names, is_emulated, lane_of, lane_roles, load_testbed
 from whitewire.errors import UserError
-from whitewire.records import checked, links, outliers
+from whitewire.records import links, outliers
+from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.links import HostsRecord, LinksRecord, read_hosts, read_links
 from whitewire.records.outliers import Outlier, outliers_of_folder
 from whitewire.tidy.columns import LANE
-from whitewire.tidy.tables import LINKS_COLUMNS, Cells, as_csv, flag, package
-
-_FOLDER = "tables"
-"""Below results/<testbed>/links."""
+from whitewire.tidy.tables import LINKS_COLUMNS, Cells, flag, write_tables
 
 
 def write_links_tables(folder: Path) -> None:
@@ -45,13 +42,7 @@ def write_links_tables(folder: Path) -> None:
         "left_out.csv": ({"reason": why} for why in record["left_out"]),
         "fit.csv": _fit(record, found),
     }
-    made = {name: as_csv(LINKS_COLUMNS[name], content, name) for name, content in rows.items()}
-    target = folder / _FOLDER
-    target.mkdir(exist_ok=True)
-    for name, content in made.items():
-        atomic.write(target / name, content)
-    described = package(f"{record['plan']['testbed']}-links", LINKS_COLUMNS, made)
-    atomic.write(target / checked.PACKAGE, atomic.as_json(described))
+    write_tables(folder / TESTBED_TABLES, f"{record['plan']['testbed']}-links", LINKS_COLUMNS, rows)
 
 
 def _hosts(record: HostsRecord, lanes: Mapping[str, int]) -> Iterable[Cells]:

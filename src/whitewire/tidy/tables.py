@@ -106,8 +106,6 @@ def tidy_paper(paper: str, results: Path) -> None:
     if faults := of_another_k(settled, description, _wanted(read, rows)):
         raise Faults([*faults, "remove the runs of another k, and they are measured again"])
     runs = _with_all_overheads(read, _wanted(read, rows))
-    target = results / "tidy"
-    target.mkdir(parents=True, exist_ok=True)
     factors = loaded.factors
     lanes = in_lanes(record for _, record in runs)
     asked_rows = list(_asked(loaded, results / "raw", read))
@@ -123,11 +121,7 @@ def tidy_paper(paper: str, results: Path) -> None:
         "asked.csv": asked_rows,
         "scale.csv": _scale(settled, testbed, description, rows),
     }
-    # All are made before the first is written, so that what cannot be read leaves the earlier tables as they were.
-    made = {name: as_csv(names, tables[name], name) for name, names in own.items()}
-    for name, content in made.items():
-        atomic.write(target / name, content)
-    atomic.write(target / PACKAGE, atomic.as_json(package(f"{paper}-tidy", own, made)))
+    write_tables(results / "tidy", f"{paper}-tidy", own, tables)
 
 
 def _of_valid(runs: Sequence[tuple[Path, RunRecord]]) -> dict[str, Iterable[Cells]]:
@@ -299,48 +293,43 @@ def _of_each(
 
 def _series(folder: Path, record: RunRecord) -> Iterable[Cells]:
     samples = read_samples((folder / "samples.csv").read_text())
-    start, end = record["start"], record["end"]
-    if "workers" in record:
-        yield from _worker_series(folder, record, samples)
-        return
-    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
-    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
-    for host, totals in hosts.items():
-        for i in range(1, len(samples.time)):
-            # One sample before and after the run, so that its edges are seen.
-            if not start - 0.15 <= samples.time[i] <= end + 0.15:
-                continue
-            rate = (totals[i] - totals[i - 1]) / (samples.time[i] - samples.time[i - 1]) / 1e6
-            yield {"run_id": record["run_id"], "time": f"{samples.time[i] - start:.3f}", "host": host,
-                   "series": "egress", "value": _number(rate), "unit": "MB/s"}  # fmt: skip
-    for moment, share in idle_shares(samples, start, end):
+    yield from _worker_series(folder, record, samples) if "workers" in record else _client_series(record, samples)
+    for moment, share in idle_shares(samples, record["start"], record["end"]):
         yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
                "value": _number(share), "unit": "1"}  # fmt: skip
 
 
+def _client_series(record: RunRecord, samples: Samples) -> Iterable[Cells]:
+    """What each client sends, and all of them together."""
+    hosts = {name: samples.links[f"{name}.egress"] for name in record["client_hosts"]}
+    hosts["all clients"] = samples.total(record["client_hosts"], "egress")
+    # One sample before and after the run, so that its edges are seen.
+    window = record["start"] - 0.15, record["end"] + 0.15
+    for host, totals in hosts.items():
+        yield from _rates(record, host, "egress", samples.time, totals, window, 1e6, "MB/s")
+
+
 def _worker_series(folder: Path, record: RunRecord, samples: Samples) -> Iterable[Cells]:
-    """For a run of jobs: each worker's link in both directions and its CPU, and the machine's idle share."""
-    start, end = record["start"], record["end"]
+    """For a run of jobs: each worker's link in both directions and its CPU."""
+    window = record["start"], record["end"] + 0.5
     for host in record["workers"]:
         for way in ("ingress", "egress"):
             totals = samples.links[f"{host}.{way}"]
             # Every fifth sample: jobs are long, and half a second shows their phases.
-            yield from _rates(record["run_id"], host, way, samples.time[::5], totals[::5], start, end, 1e6, "MB/s")
+            yield from _rates(record, host, way, samples.time[::5], totals[::5], window, 1e6, "MB/s")
     times, by_host = read_host_cpu((folder / "host-cpu.csv").read_text())
     for host in record["workers"]:
-        yield from _rates(record["run_id"], host, "cpu", times, by_host[host], start, end, 1.0, "cores")
-    for moment, share in idle_shares(samples, start, end):
-        yield {"run_id": record["run_id"], "time": f"{moment:.3f}", "host": "machine", "series": "cpu_idle",
-               "value": _number(share), "unit": "1"}  # fmt: skip
+        yield from _rates(record, host, "cpu", times, by_host[host], window, 1.0, "cores")
 
 
-def _rates(run_id: str, host: str, series: str, times: Sequence[float], totals: Sequence[float], start: float,
-           end: float, per: float, unit: str) -> Iterable[Cells]:  # fmt: skip
+def _rates(record: RunRecord, host: str, series: str, times: Sequence[float], totals: Sequence[float],
+           window: tuple[float, float], per: float, unit: str) -> Iterable[Cells]:  # fmt: skip
+    """Growth of a running total between its samples within a window, in `unit` of 1/`per`."""
     for i in range(1, len(times)):
-        if start <= times[i] <= end + 0.5:
+        if window[0] <= times[i] <= window[1]:
             rate = (totals[i] - totals[i - 1]) / (times[i] - times[i - 1]) / per
-            yield {"run_id": run_id, "time": f"{times[i] - start:.3f}", "host": host, "series": series,
-                   "value": _number(rate), "unit": unit}  # fmt: skip
+            yield {"run_id": record["run_id"], "time": f"{times[i] - record['start']:.3f}", "host": host,
+                   "series": series, "value": _number(rate), "unit": unit}  # fmt: skip
 
 
 def _phases(_: Path, record: RunRecord) -> Iterable[Cells]:
@@ -526,7 +515,21 @@ def as_csv(columns: Sequence[str], rows: Iterable[Cells], name: str) -> bytes:
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
 
 
-def package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
+def write_tables(
+    folder: Path, title: str, own: Mapping[str, Sequence[str]], rows: Mapping[str, Iterable[Cells]]
+) -> None:
+    """Write tables, and their datapackage.json called `title`. `own`: columns by table; `rows`: the tables' rows.
+
+    All are made before the first is written: an error in a row leaves the earlier tables as they were.
+    """
+    made = {name: as_csv(names, rows[name], name) for name, names in own.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in made.items():
+        atomic.write(folder / name, content)
+    atomic.write(folder / PACKAGE, atomic.as_json(_package(title, own, made)))
+
+
+def _package(title: str, own: Mapping[str, Sequence[str]], made: Mapping[str, bytes]) -> dict:
     """A Frictionless data package (specs.frictionlessdata.io/data-package) of the tables, each with its digest.
 
     `own`: their columns; `made`: their content.

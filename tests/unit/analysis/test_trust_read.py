@@ -20,13 +20,13 @@ from whitewire.design import synthetic
 from whitewire.errors import Faults, UserError
 from whitewire.records import manifest
 from whitewire.records import trust as records
+from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.manifest import MANIFEST_FILE, manifest_of_folder
 from whitewire.records.trust import (
     LOADS_FILE,
     PART_RECORD,
     TRUST_FOLDER,
     TRUST_RECORD,
-    TRUST_TABLES,
     files_of_trust,
     read_trust_unchecked,
 )
@@ -56,7 +56,7 @@ def tables(results):
 
 
 def contents(results):
-    return {path.name: path.read_bytes() for path in (results / TRUST_FOLDER / TRUST_TABLES).iterdir()}
+    return {path.name: path.read_bytes() for path in (results / TRUST_FOLDER / TESTBED_TABLES).iterdir()}
 
 
 def faults(results):
@@ -75,7 +75,7 @@ def runs_of(folder):
 
 
 def test_a_whole_record_has_the_right_answers(whole):
-    folder = whole / TRUST_FOLDER / TRUST_TABLES
+    folder = whole / TRUST_FOLDER / TESTBED_TABLES
 
     def of(name):
         return pd.read_csv(folder / f"{name}.csv")
@@ -238,9 +238,9 @@ def test_only_whole_groups_are_judged_where_time_ended_before(tmp_path):
     listed = manifest_of_folder(folder, [*files_of_trust(folder, records.PARTS), folder / TRUST_RECORD])
     (folder / MANIFEST_FILE).write_text(json.dumps(listed))
     tables(results)
-    ratio = pd.read_csv(folder / TRUST_TABLES / "ratio.csv")
+    ratio = pd.read_csv(folder / TESTBED_TABLES / "ratio.csv")
     assert ratio[["group", "n"]].values.tolist() == [[1, synthetic.RUNS]]
-    assert pd.read_csv(folder / TRUST_TABLES / "same.csv")["group"].unique().tolist() == [1]
+    assert pd.read_csv(folder / TESTBED_TABLES / "same.csv")["group"].unique().tolist() == [1]
 
 
 # --- the papers' own tables and runs -------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def with_paper(results):
 
 
 def test_papers_runs_and_controls_are_beside_the_others(with_paper):
-    folder = with_paper / TRUST_FOLDER / TRUST_TABLES
+    folder = with_paper / TRUST_FOLDER / TESTBED_TABLES
     same = pd.read_csv(folder / "same.csv").iloc[-1]
     assert (same["source"], same["n"], same["alarm"]) == ("emulex-2012, as judged", 3, False)
     assert set(pd.read_csv(folder / "order.csv")["source"]) == {"emulex-2012", "known", "all"}
@@ -340,7 +340,7 @@ def test_check_reports_a_damaged_round_a_damaged_run_and_a_missing_block(results
 def test_check_of_results_that_travelled_asks_for_no_raw_results(results, capsys):
     folder = results / TRUST_FOLDER
     for path in folder.iterdir():
-        if path.name not in (TRUST_RECORD, TRUST_TABLES):
+        if path.name not in (TRUST_RECORD, TESTBED_TABLES):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert checked(capsys, results)[0] == 2
     (results / "results.json").write_text("{}")

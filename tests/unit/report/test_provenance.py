@@ -32,7 +32,7 @@ def folder(tmp_path):
     """What R recorded of figures: two drew a table, one says that there is none, one drew something else."""
     for label, rows in (("fig-a", 2), ("fig-b", 1), ("fig-c", 0), ("fig-d", 0)):
         unmeasured = label == "fig-c"
-        record = {"label": label, "code": "draw(1)", "rows": rows, "unmeasured": unmeasured, "functions": [FUNCTION]}
+        record = {"label": label, "rows": rows, "unmeasured": unmeasured, "functions": [FUNCTION]}
         (tmp_path / f"{label}.json").write_text(json.dumps(record))
     (tmp_path / "fig-b.csv").write_text("x\n1\n")
     return tmp_path

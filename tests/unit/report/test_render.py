@@ -15,7 +15,6 @@ import sys
 import textwrap
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -131,16 +130,14 @@ def test_an_error_in_r_ends_the_rendering(write, without_quarto) -> None:
         made(write('---\ntitle: Faulty\n---\n\n```{r}\nstop("the reason")\n```\n'))
 
 
-def test_unknown_format_and_missing_inputs(write, tmp_path: Path) -> None:
+def test_missing_inputs(write, tmp_path: Path) -> None:
     qmd = write("---\ntitle: x\n---\n")
-    with pytest.raises(UserError, match="unknown report format 'docx'"):
-        made(qmd, "docx")
     with pytest.raises(UserError, match="no such document"):
         render_document(tmp_path / "none.qmd", tmp_path, tmp_path)
     with pytest.raises(UserError, match="no results in"):
         render_document(qmd, tmp_path / "nowhere", tmp_path)
     with pytest.raises(UserError, match="no document for paper 'nowhere'"):
-        module.render_command(SimpleNamespace(paper="nowhere", results=tmp_path, output=tmp_path))
+        module.document("nowhere")
 
 
 @needs_r

@@ -1,8 +1,6 @@
 # A run as an artifact: artifact.json of results/appendix/<name>.
 
-artifact <- function() {
-  remember("artifact", jsonlite::fromJSON(file.path(results_dir(), "artifact.json"), simplifyVector = FALSE))
-}
+artifact <- function() remember("artifact", read_json(file.path(results_dir(), "artifact.json")))
 
 # A list of records as a table of text; what a record lacks is NA.
 records <- function(entries, columns) {
@@ -289,12 +287,9 @@ analysis_steps <- function() {
 
 # --- expected results --------------------------------------------------------------------------------
 
-route_order <- c("measured", "emulated", "modelled", "arithmetic")
-
 expected_results_table <- function(paper) {
   table <- artifact_claims()
-  table <- table[table$paper == paper & table$verdict != "not testable here", ]
-  table <- table[order(match(table$route, route_order, nomatch = 9)), ]
+  table <- by_route(table[table$paper == paper & !untestable(table), ])
   if (nrow(table) == 0) {
     return("\nNothing here tests a claim of this paper.\n")
   }
@@ -307,7 +302,7 @@ expected_results_table <- function(paper) {
 }
 
 found_runs <- function(table) {
-  ifelse(table$route %in% c("emulated", "measured") & !is.na(table$n), paste0("; n\u00a0=\u00a0", table$n), "")
+  ifelse(by_runs(table) & !is.na(table$n), paste0("; n\u00a0=\u00a0", table$n), "")
 }
 
 # A section for each paper.
@@ -325,14 +320,8 @@ expected_results <- function() {
 # --- reruns ------------------------------------------------------------------------------------------
 
 rerun_section <- function() {
-  record <- artifact()$agreement
-  text <- switch(record$state,
-    none = "There are no reference results here to compare with.",
-    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
-    itself = "This run is itself the reference: a rerun of yours says on its start page how it agrees with it.",
-    compared = rerun_compared(record)
-  )
-  knitr::asis_output(paste0("\n", text, "\n"))
+  itself <- "This run is itself the reference: a rerun of yours says on its start page how it agrees with it."
+  agreement_section(artifact()$agreement, itself, rerun_compared)
 }
 
 allowed_sentence <- function() {
@@ -346,11 +335,7 @@ allowed_sentence <- function() {
 }
 
 rerun_compared <- function(record) {
-  if (record$all$claims == 0) {
-    return("The reference results have no paper of this run.")
-  }
-  lines <- vapply(record$messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)),
-                  character(1))
+  lines <- message_lines(record$messages)
   notice <- if (length(lines) > 0) paste0("\n\nWhat makes the two hard to compare:\n\n",
                                           paste(lines, collapse = "\n"), "\n")
   paste0("Beside the reference results of the repository: ", agreement_share(record), " ", agreement_rule(record),
@@ -381,7 +366,7 @@ rerun_table <- function() {
 
 missing_table <- function() {
   table <- artifact_claims()
-  table <- table[table$verdict == "not testable here", ]
+  table <- table[untestable(table), ]
   if (nrow(table) == 0) {
     return(knitr::asis_output("\nAll claims are tested.\n"))
   }

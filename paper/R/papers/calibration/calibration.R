@@ -38,7 +38,7 @@ measured_ratios <- function() {
 calibration_sentence <- function(half) {
   found <- read_calibration("summary")
   says <- found$says[found$half == half & found$by == "all"]
-  paste0(toupper(substr(says, 1, 1)), safe(substring(says, 2)), ".")
+  paste0(safe(capital(says)), ".")
 }
 
 # Rows of the summary, named by a column; `by` is all, kind or set. A set is of one half.

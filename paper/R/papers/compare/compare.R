@@ -1,8 +1,6 @@
 # Two result folders side by side: the tables of results/compare/<A>-<B>/.
 
-comparison <- function() {
-  remember("comparison", jsonlite::fromJSON(file.path(results_dir(), "comparison.json"), simplifyVector = FALSE))
-}
+comparison <- function() remember("comparison", read_json(file.path(results_dir(), "comparison.json")))
 
 site <- function(side) safe(comparison()[[side]]$name)
 
@@ -37,8 +35,6 @@ agreement_sentence <- function() {
   sprintf("Of %s judged in both, %d have the same verdict and %d another.",
           count_of(nrow(table), "claim"), same, nrow(table) - same)
 }
-
-compared_agreement <- function() comparison()$agreement
 
 # "12 agree, 3 differ, and of 40 that is unknown."
 differs_sentence <- function(name, what) {

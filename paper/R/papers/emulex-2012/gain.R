@@ -87,10 +87,10 @@ figure_headline <- function(values, title) {
     )))
 }
 
-figure_completion <- function(title, clients = 3, puts = 6) {
-  samples <- grid_samples(c("1GbE", "10GbE"), clients, puts, "completion_time")
-  medians <- grid_medians(c("1GbE", "10GbE"), clients, puts, "completion_time")
-  points <- published_cells("completion_time", c("1GbE", "10GbE"), clients, puts)
+figure_completion <- function(title) {
+  samples <- grid_samples(c("1GbE", "10GbE"), 3, 6, "completion_time")
+  medians <- grid_medians(c("1GbE", "10GbE"), 3, 6, "completion_time")
+  points <- published_cells("completion_time", c("1GbE", "10GbE"), 3, 6)
   if (nrow(medians) == 0) {
     return(figure_without_data())
   }
@@ -165,11 +165,11 @@ cells_words <- function(cells) {
 # The headline in words: what E-C01 found, and E-C02, which is of the paper's own point.
 headline_sentence <- function() {
   best <- verdict_row("E-C01")
-  if (is.na(best$estimate) || !best$route %in% c("measured", "emulated")) {
+  if (is.na(best$estimate) || !by_runs(best)) {
     return("The gain of 10GbE over 1GbE was not measured at this effort.")
   }
   of_claim <- function(row) sprintf("(%s, n\u00a0=\u00a0%s)", row$claim, row$n)
-  cells <- Find(function(claim) claim$id == "E-C01", read_paper()$claims)$test$cells
+  cells <- with_id(read_paper()$claims, "E-C01")$test$cells
   text <- sprintf("%s the best cell gains %s on 10GbE %s.",
                   if (is.null(cells)) "Over all of the grid" else paste("Of", cells_words(cells)),
                   row_estimate(best, "\u00d7"), of_claim(best))

@@ -8,10 +8,10 @@ grid_medians <- function(fabrics, clients = 1:3, puts = NULL, metric = "throughp
   grid_cells(estimates_of("put-grid", metric), fabrics, clients, puts)
 }
 
-grid_model <- function(fabrics, clients = 1:3, puts = NULL) {
+grid_model <- function(fabrics) {
   model <- read_model()
   model <- model[model$experiment %in% "put-grid" & model$metric %in% "throughput" & !is.na(model$value), ]
-  grid_cells(model, fabrics, clients, puts)
+  grid_cells(model, fabrics)
 }
 
 with_client_label <- function(table) {

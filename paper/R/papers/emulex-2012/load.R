@@ -2,9 +2,10 @@
 
 load_samples <- function() grid_samples(c("1GbE", "10GbE"), 3, metric = "completion_time")
 
-gaussian_aic <- function(residuals, parameters) {
+# Of a curve with two parameters; the third is the scatter.
+gaussian_aic <- function(residuals) {
   n <- length(residuals)
-  n * log(sum(residuals^2) / n) + 2 * (parameters + 1)
+  n * log(sum(residuals^2) / n) + 2 * 3
 }
 
 # Both curves have two parameters and are fitted by least squares in seconds, so their AIC can be compared.
@@ -30,14 +31,14 @@ fit_load <- function(table) {
       data.frame(total_puts = x, shown = stats::predict(line, at), fit = "linear"),
       data.frame(total_puts = x, shown = stats::predict(exponential, at), fit = "exponential")
     ),
-    aic_linear = gaussian_aic(stats::residuals(line), 2),
-    aic_exponential = gaussian_aic(stats::residuals(exponential), 2)
+    aic_linear = gaussian_aic(stats::residuals(line)),
+    aic_exponential = gaussian_aic(stats::residuals(exponential))
   )
 }
 
 # To the loads that the claim names.
 load_fits <- function() {
-  claim <- Find(function(each) each$id == "E-C24", read_paper()$claims)
+  claim <- with_id(read_paper()$claims, "E-C24")
   samples <- load_samples()
   samples <- samples[samples$puts_per_client %in% unlist(claim$test$levels), ]
   fits <- lapply(split(samples, samples$fabric), fit_load)

@@ -10,20 +10,14 @@ response_samples <- function() {
   table[!is.na(table$rate), ]
 }
 
-response_model <- function() {
-  model <- read_model()
-  model <- model[model$experiment %in% "response-curve" & model$metric %in% "throughput", ]
-  model$rate <- ifelse(is.na(model$link_gbit_per_s), fabric_rate(model$fabric), model$link_gbit_per_s)
-  model <- model[!is.na(model$rate) & !is.na(model$value), ]
-  model[order(model$rate), ]
-}
+response_model <- function() curve_model("response-curve", "throughput", TRUE)
 
 # The same cells with files as short as they were written here.
 response_model_as_run <- function() {
-  model <- with_factors(read_stage("analysis", "model_as_run.csv", c("metric", "value", "link_gbit_per_s")))
+  numbers <- c("value", "link_gbit_per_s")
+  model <- with_factors(read_stage("analysis", "model_as_run.csv", c("metric", numbers), numbers = numbers))
   model <- model[model$experiment %in% "response-curve" & model$metric %in% "throughput", ]
-  model$rate <- as_value(model$link_gbit_per_s)
-  model$value <- as_value(model$value)
+  model$rate <- model$link_gbit_per_s
   model[!is.na(model$rate) & !is.na(model$value), ]
 }
 

@@ -20,17 +20,17 @@ fewest_windows <- 10
 
 # Ten samples a second, averaged over windows of 0.2 s or a hundredth of the longest trace, whichever is longer;
 # `windows` is how many a run has, `window` their seconds.
-traces <- function(fabrics, clients, puts, host = "all clients", runs_shown = 4) {
+traces <- function(fabrics, clients, puts) {
   runs <- trace_runs(fabrics, clients, puts)
   series <- read_series()
   if (nrow(runs) == 0 || nrow(series) == 0) {
     return(data.frame())
   }
   cells <- interaction(runs$fabric, runs$clients, runs$puts, drop = TRUE)
-  runs <- do.call(rbind, lapply(split(runs, cells), function(x) head(x[order(!x$central), ], runs_shown)))
+  runs <- do.call(rbind, lapply(split(runs, cells), function(x) head(x[order(!x$central), ], 4)))
   series$time <- as_value(series$time)
   series <- series[series$series %in% "egress" & series$run_id %in% runs$run_id & series$time >= 0, ]
-  wanted <- series$host %in% host
+  wanted <- series$host %in% "all clients"
   if (!any(wanted)) wanted <- rep(TRUE, nrow(series))
   series <- series[wanted, ]
   if (nrow(series) == 0) {

@@ -4,11 +4,8 @@ reference_names <- c("the reference", "this run")
 most_shown <- 20
 
 reference_record <- function() {
-  path <- file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "agreement.json")
-  if (!file.exists(path)) {
-    return(list(state = "none"))
-  }
-  jsonlite::fromJSON(path, simplifyVector = FALSE)
+  record <- read_json(file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "agreement.json"))
+  if (is.null(record)) list(state = "none") else record
 }
 
 reference_origin <- function(record) {
@@ -21,21 +18,12 @@ reference_origin <- function(record) {
 
 reference_section <- function() {
   record <- reference_record()
-  text <- switch(record$state,
-    none = "There are no reference results here to compare with.",
-    unusable = paste0("The reference results cannot be compared with: ", safe(record$why), "."),
-    itself = paste0("These are the reference results, ", reference_origin(record), "."),
-    compared = reference_compared(record)
-  )
-  knitr::asis_output(paste0("\n", text, "\n"))
+  agreement_section(record, paste0("These are the reference results, ", reference_origin(record), "."),
+                    reference_compared)
 }
 
 reference_compared <- function(record) {
-  if (record$all$claims == 0) {
-    return("The reference results have no paper of this run.")
-  }
-  lines <- vapply(record$messages, function(one) paste0("- **", safe(one$paper), "**: ", safe(one$message)),
-                  character(1))
+  lines <- message_lines(record$messages)
   more <- length(lines) - 8
   if (more > 0) lines <- c(head(lines, 8), sprintf("- and %d more", more))
   notice <- if (length(lines) > 0) {

@@ -6,10 +6,7 @@ papers_with_results <- function() {
 }
 
 # Papers that the page leaves out because their tables cannot be read or are not as they were written: name to faults.
-damaged_papers <- function() {
-  path <- file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "damaged.json")
-  if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list()
-}
+damaged_papers <- function() read_json(file.path(Sys.getenv("WHITEWIRE_REFERENCE"), "damaged.json"))
 
 paper_title <- function(paper) {
   tryCatch(read_paper(paper)$title, error = function(e) paper)
@@ -88,8 +85,7 @@ strongest_finding <- function(paper) {
     left <- strongest(paper, 1)
     return(if (nrow(left) > 0 || is.null(named)) left else table[table$claim == named, ])
   }
-  from_runs <- against$route %in% c("measured", "emulated")
-  against[order(!from_runs, -distance_of(against))[[1]], ]
+  against[order(!by_runs(against), -distance_of(against))[[1]], ]
 }
 
 # A claim that is open is no finding, nor is one whose controls all are.

@@ -1,8 +1,6 @@
 # Several sites pooled: the tables of results/compare/<names>/.
 
-pooled_record <- function() {
-  remember("pooled", jsonlite::fromJSON(file.path(results_dir(), "pooled.json"), simplifyVector = FALSE))
-}
+pooled_record <- function() remember("pooled", read_json(file.path(results_dir(), "pooled.json")))
 
 # One row per claim and kind of runs (`pooled`), or per claim and site (`sites`).
 read_pooled <- function(name) {

@@ -1,6 +1,6 @@
 # Two printed conditions of a benchmark: the pairs as bars, and the printed changes beside the recomputed ones.
 #
-# change_rows(exhibit)     one row per metric of a printed table: both values, the printed and the recomputed change
+# data_changes(exhibit)    one row per metric of a printed table: both values, the printed and the recomputed change
 # change_table(exhibit)    the same as a table
 # figure_changes(exhibit)  the pairs as bars
 
@@ -18,7 +18,7 @@ base_metric <- function(exhibit, change) {
 
 job_name <- function(metric) sub("^Teragen", "TeraGen", sub("^Terasort", "TeraSort", metric))
 
-change_rows <- function(exhibit) {
+data_changes <- function(exhibit) {
   changes <- Filter(function(value) {
     identical(value$exhibit, exhibit) && grepl(" change$", value$metric)
   }, read_paper()$values)
@@ -36,7 +36,7 @@ change_rows <- function(exhibit) {
 }
 
 change_table <- function(exhibit) {
-  rows <- change_rows(exhibit)
+  rows <- data_changes(exhibit)
   table <- data.frame(
     Metric = paste0(safe(rows$metric), ", ", safe(sub("MB/sec", "MB/s", rows$unit))),
     before = safe(rows$printed_before), after = safe(rows$printed_after), Printed = safe(rows$printed_change),
@@ -47,7 +47,7 @@ change_table <- function(exhibit) {
 }
 
 figure_changes <- function(exhibit, title) {
-  rows <- change_rows(exhibit)
+  rows <- data_changes(exhibit)
   conditions <- c(rows$from[[1]], rows$to[[1]])
   long <- rbind(
     data.frame(metric = rows$metric, condition = rows$from, value = rows$before, label = rows$printed_before),
@@ -68,5 +68,3 @@ figure_changes <- function(exhibit, title) {
       "in the bar: the change, recomputed", sep = "\n"
     ))
 }
-
-data_changes <- function(exhibit) change_rows(exhibit)

@@ -4,12 +4,10 @@
 # the claim's own reading whose title begins with "proxy".
 
 proxy_reading <- function(claim) {
-  of <- Filter(function(x) identical(x$id, claim), read_paper()$claims)[[1]]
-  found <- Filter(function(reading) startsWith(reading$title, "proxy"), of$readings)
-  if (length(found) == 0) NULL else found[[1]]
+  Find(function(reading) startsWith(reading$title, "proxy"), with_id(read_paper()$claims, claim)$readings)
 }
 
-proxy_runs <- function(effects) {
+data_proxy <- function(effects) {
   rows <- lapply(seq_len(nrow(effects)), function(i) {
     reading <- proxy_reading(effects$claim[[i]])
     if (is.null(reading)) {
@@ -34,7 +32,7 @@ proxy_runs <- function(effects) {
 }
 
 figure_proxy <- function(effects, title) {
-  runs <- proxy_runs(effects)
+  runs <- data_proxy(effects)
   printed <- data.frame(label = effects$label, published = vapply(effects$after, published, numeric(1)) /
     vapply(effects$before, published, numeric(1)))
   if (nrow(runs) == 0) {
@@ -64,5 +62,3 @@ figure_proxy <- function(effects, title) {
       "PROXY BY LINK RATE ONLY (", listed(unique(runs$rates)), "): no SR-IOV, no hypervisor, no VPC; n = ", counts
     ), "published: Enhanced Networking in a VPC over EC2-Classic"))
 }
-
-data_proxy <- function(effects) proxy_runs(effects)

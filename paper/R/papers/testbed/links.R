@@ -1,18 +1,11 @@
 # The page of a testbed: its links pair by pair, what is beyond its bound, its hosts, and the papers that it is fit for.
 
-read_links_table <- function(name, columns, numbers = character(), flags = character()) {
-  table <- read_stage("", name, columns)
-  for (column in numbers) table[[column]] <- as_value(table[[column]])
-  for (column in flags) table[[column]] <- as_flag(table[[column]])
-  table
-}
-
 way_numbers <- c("streams", "goodput", "expected", "error", "retransmit_share", "rtt_at_rest", "rtt", "beside_error")
 
 # One row a pair and direction.
 read_ways <- function() {
-  ways <- read_links_table("ways.csv", c("fabric", "source", "destination", way_numbers, "beyond", "alone", "why"),
-                           way_numbers, c("beyond", "alone"))
+  ways <- read_stage("", "ways.csv", c("fabric", "source", "destination", way_numbers, "beyond", "alone", "why"),
+                     numbers = way_numbers, flags = c("beyond", "alone"))
   ways$share <- ways$goodput / ways$expected
   ways$fabric <- as.character(ways$fabric)
   ways
@@ -20,27 +13,27 @@ read_ways <- function() {
 
 read_fabrics <- function() {
   numbers <- c("rate", "full_scale_rate", "at_once", "seconds")
-  read_links_table("fabrics.csv", c("fabric", numbers, "shared", "depth", "streams"), numbers, "shared")
+  read_stage("", "fabrics.csv", c("fabric", numbers, "shared", "depth", "streams"), numbers = numbers, flags = "shared")
 }
 
 read_outliers <- function() {
-  read_links_table("outliers.csv", c("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause",
-                                     "stops", "part_of", "said"), c("value", "expected"), "stops")
+  columns <- c("kind", "subject", "fabric", "hosts", "value", "expected", "unit", "cause", "stops", "part_of", "said")
+  read_stage("", "outliers.csv", columns, numbers = c("value", "expected"), flags = "stops")
 }
 
 read_testbed_hosts <- function() {
-  read_links_table("hosts.csv", c("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system",
-                                  "clock_ms", "congestion_control"))
+  read_stage("", "hosts.csv", c("host", "role", "target", "processor", "processors", "memory_gib", "kernel", "system",
+                                "clock_ms", "congestion_control"))
 }
 
 read_host_links <- function() {
-  read_links_table("links.csv", c("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue",
-                                  "offloads", "driver", "version", "firmware"))
+  read_stage("", "links.csv", c("fabric", "host", "interface", "address", "rate", "rate_in", "mtu", "queue",
+                                "offloads", "driver", "version", "firmware"))
 }
 
 links_record <- function() {
   path <- file.path(results_dir(), "links", "links.json")
-  remember(path, if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list())
+  remember(path, read_json(path))
 }
 
 # What stands for itself: of a slow host's pairs only the host.
@@ -71,13 +64,13 @@ testbed_sentence <- function() {
   paste(said, verdict)
 }
 
-outliers_list <- function(limit = 20) {
+outliers_list <- function() {
   found <- main_outliers()
   if (nrow(found) == 0) {
     return(invisible())
   }
   found <- found[order(!found$stops), ]
-  shown <- utils::head(found, limit)
+  shown <- utils::head(found, 20)
   lines <- paste0("- ", ifelse(shown$stops, "**stops papers:** ", ""), safe(shown$said))
   more <- nrow(found) - nrow(shown)
   if (more > 0) lines <- c(lines, sprintf("- and %s more (@tbl-outliers)", more))
@@ -181,14 +174,14 @@ host_link_table <- function() {
 }
 
 fit_table <- function() {
-  fit <- read_links_table("fit.csv", c("paper", "fit", "reason"))
+  fit <- read_stage("", "fit.csv", c("paper", "fit", "reason"))
   md_table(data.frame(
     Paper = code(fit$paper), Fit = safe(fit$fit), Why = safe(fit$reason)
   ), widths = c(20, 8, 72))
 }
 
 left_out_list <- function() {
-  left <- read_links_table("left_out.csv", "reason")$reason
+  left <- read_stage("", "left_out.csv", "reason")$reason
   left <- left[!is.na(left)]
   if (length(left) == 0) {
     return(knitr::asis_output("\nNothing was left out.\n"))

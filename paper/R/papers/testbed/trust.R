@@ -25,10 +25,7 @@ read_trust <- function(name) {
   table
 }
 
-trust_record <- function() {
-  path <- file.path(trust_folder(), "trust.json")
-  if (file.exists(path)) jsonlite::fromJSON(path, simplifyVector = FALSE) else list()
-}
+trust_record <- function() read_json(file.path(trust_folder(), "trust.json"))
 
 # --- words ---------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 direction_table <- function(claims) {
   rows <- do.call(rbind, lapply(claims, function(id) {
-    claim <- Filter(function(x) identical(x$id, id), read_paper()$claims)[[1]]
+    claim <- with_id(read_paper()$claims, id)
     judged <- if (claim$test$estimand == "none") list() else list(list(title = "the claim itself", test = claim$test))
     do.call(rbind, lapply(c(judged, claim$readings), function(reading) {
       own <- identical(reading$title, "the claim itself")

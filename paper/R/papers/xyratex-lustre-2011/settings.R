@@ -20,10 +20,10 @@ all_stores <- function() {
 
 stores_of_kind <- function(kind) names(Filter(function(store) identical(store$kind, kind), all_stores()))
 
-# The first store of a kind holds the defaults.
-setting_name <- function(ids, kind = "cephfs") {
+# The first store of CephFS holds the defaults.
+setting_name <- function(ids) {
   stores <- all_stores()
-  base <- stores[[stores_of_kind(kind)[[1]]]]
+  base <- stores[[stores_of_kind("cephfs")[[1]]]]
   vapply(ids, function(id) {
     differs <- Filter(function(name) !identical(as_value(stores[[id]][[name]]), as_value(base[[name]])),
                       names(setting_words))
@@ -33,9 +33,9 @@ setting_name <- function(ids, kind = "cephfs") {
 }
 
 # Labels of an axis whose levels are stores.
-setting_labels <- function(kind = "cephfs") {
-  ids <- stores_of_kind(kind)
-  stats::setNames(setting_name(ids, kind), store_name(ids))
+setting_labels <- function() {
+  ids <- stores_of_kind("cephfs")
+  stats::setNames(setting_name(ids), store_name(ids))
 }
 
 # CephFS has no smaller stripes, and only multiples of it.
@@ -50,12 +50,12 @@ stripe_as_run <- function(store, k) {
 
 # What the scale leaves of the stripes: their size in the runs, how often a file goes round its targets, and which
 # sizes cannot be distinguished.
-stripes_sentence <- function(experiment, kind = "cephfs") {
+stripes_sentence <- function(experiment) {
   scale <- scale_of(experiment)
   if (is.na(scale$k) || scale$k == 1) {
     return("Stripes have their full size.")
   }
-  stores <- all_stores()[stores_of_kind(kind)]
+  stores <- all_stores()[stores_of_kind("cephfs")]
   base <- stores[[1]]
   unit <- stripe_as_run(base, scale$k)
   size <- as_value(experiment_of(experiment)$parameters$size_bytes) * scale$fraction / scale$k
