@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
@@ -127,6 +126,13 @@ class HostReport:
     """The file of librspreload that does not keep it from datagram sockets; empty if it does, or is not needed."""
     history: str = ""
     """Why the history server cannot be found from the site's configuration; empty if it can."""
+
+    def on_fabric(self, name: str) -> tuple[Interface, str] | None:
+        """The interface and address by which it is on a fabric; None if it is not."""
+        try:
+            return resolve_interface(self.place, name, self.present)
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -329,7 +335,7 @@ def _problems_of_transports(host: HostReport, needs: Needs) -> list[str]:
             f"only {host.locked:.0f} KiB of memory may be locked (ulimit -l), {LOCKED_KIB} needed: raise memlock in "
             "/etc/security/limits.d, or LimitMEMLOCK of sshd or of the scheduler's daemon"
         )
-    named = {name for fabric in host.place.links for name in _interface(host, fabric)}
+    named = {on[0].name for fabric in host.place.links if (on := host.on_fabric(fabric))}
     own = {name: port for name, port in host.ports.items() if named & set(port.interfaces)}
     if not own:
         found.append(f"no RDMA port on {', '.join(sorted(named))}, found {_ports(host) or 'none'}")
@@ -362,24 +368,15 @@ def _without_gid(host: HostReport, fabric: str) -> list[tuple[str, str]]:
 
 def _rdma_link(host: HostReport, fabric: str) -> list[tuple[Interface, str, Mapping[str, RdmaPort]]]:
     """Interface, address and RDMA ports of a host on a fabric, in a list; empty if it has no such port."""
-    try:
-        interface, address = resolve_interface(host.place, fabric, host.present)
-    except ValueError:
+    if (on := host.on_fabric(fabric)) is None:
         return []
+    interface, address = on
     ports = {name: port for name, port in host.ports.items() if interface.name in port.interfaces}
     return [(interface, address, ports)] if ports else []
 
 
 def _ports(host: HostReport) -> str:
     return ", ".join(f"{name} {port.state} on {' '.join(port.interfaces)}" for name, port in host.ports.items())
-
-
-def _interface(host: HostReport, fabric: str) -> list[str]:
-    """The interface by which a host is on a fabric, in a list; empty if it has none."""
-    try:
-        return [resolve_interface(host.place, fabric, host.present)[0].name]
-    except ValueError:
-        return []
 
 
 def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[str]:
@@ -461,24 +458,21 @@ def _on_the_systems(folders: Sequence[Folder]) -> str:
 
 def _rate_unknown(host: HostReport, fabric: str) -> str:
     """Why nothing on a host reports its link's rate; empty if something does, or the host is not on the fabric."""
+    if (on := host.on_fabric(fabric)) is None:
+        return ""
+    name = on[0].name
     try:
-        name = resolve_interface(host.place, fabric, host.present)[0].name
         shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
     except Unreadable as fault:
         return str(fault)
-    except ValueError:
-        return ""
     return "" if shaped or name in host.speeds else f"{name} names no speed"
 
 
 def _of_link(hosts: Sequence[HostReport], fabric: str, what: str) -> dict[str, str]:
     values = {}
     for host in hosts:
-        try:
-            interface, _ = resolve_interface(host.place, fabric, host.present)
-        except ValueError:
-            continue
-        values[host.place.name] = str(interface.mtu) if what == "mtu" else host.offloads.get(interface.name) or "none"
+        if on := host.on_fabric(fabric):
+            values[host.place.name] = str(on[0].mtu) if what == "mtu" else host.offloads.get(on[0].name) or "none"
     return values
 
 
@@ -516,10 +510,9 @@ def _row(host: HostReport, wrong: Sequence[str]) -> tuple[str, ...]:
 
 def _shown_link(host: HostReport, fabric: str) -> str:
     """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- if the driver reports none) and MTU."""
-    try:
-        interface, _ = resolve_interface(host.place, fabric, host.present)
-    except ValueError:
+    if (on := host.on_fabric(fabric)) is None:
         return f"{fabric}=?"
+    interface, _ = on
     return f"{fabric}={interface.name}:{host.speeds.get(interface.name, '-')}/{interface.mtu}"
 
 
@@ -607,9 +600,8 @@ def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for host in hosts:
         for fabric in host.place.links:
-            with contextlib.suppress(ValueError):
-                _, address = resolve_interface(host.place, fabric, host.present)
-                found.setdefault((fabric, address), []).append(host.place.name)
+            if on := host.on_fabric(fabric):
+                found.setdefault((fabric, on[1]), []).append(host.place.name)
     return found
 
 
