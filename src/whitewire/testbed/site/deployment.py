@@ -31,6 +31,7 @@ from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.opening import NotReady, conversation
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.testbed.site.shell import JARS_SCRIPT
+from whitewire.text import by_value
 
 COPY_S = 600.0
 """Longest time to copy the software, or the image, to a host, in seconds."""
@@ -125,7 +126,7 @@ def _java_home(testbed: RemoteHosts) -> str:
     if without:
         raise UserError(f"{testbed.source}: java: found no {java} on {', '.join(without)}")
     if len(set(homes.values())) > 1:
-        raise UserError(f"{testbed.source}: java: found {_by_value(homes)}, expected the same folder on all hosts")
+        raise UserError(f"{testbed.source}: java: found {by_value(homes)}, expected the same folder on all hosts")
     return next(iter(homes.values()))
 
 
@@ -145,7 +146,7 @@ def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
         )
     if len(set(found.values())) > 1:
         counts = {name: f"{len(jars.splitlines())} jars" for name, jars in found.items()}
-        raise UserError(f"{testbed.source}: hadoop: found {_by_value(counts)}, expected the same jars on all hosts")
+        raise UserError(f"{testbed.source}: hadoop: found {by_value(counts)}, expected the same jars on all hosts")
     return next(iter(found.values())).splitlines()
 
 
@@ -196,11 +197,3 @@ def _send(image: Image, local: Path, host: RemoteHost) -> None:
                 shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
             piped(popen.stdin).close()
             popen.wait()
-
-
-def _by_value(values: Mapping[str, str]) -> str:
-    """`a on host1, host2; b on host3`."""
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())

@@ -28,6 +28,7 @@ from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.testbed.site.shell import MACHINE_QUESTIONS, READ_TRANSPORTS
+from whitewire.text import by_value
 from whitewire.tools import Unreadable, history, link
 from whitewire.tools.iperf3 import unfit_iperf3
 from whitewire.tools.site_xml import parse_site_xml
@@ -417,26 +418,26 @@ def notes(hosts: Sequence[HostReport]) -> list[str]:
     found, talking = [], [host for host in hosts if not host.silent]
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
     if unknown:
-        found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
+        found.append(f"cluster.configuration: jobs need the history server: {by_value(unknown)}")
     if images := {host.place.name: f"{host.image[:12]} in {host.apptainer}" for host in talking if host.image}:
-        found.append(f"image: {_grouped(images)}")
+        found.append(f"image: {by_value(images)}")
     if ported := {host.place.name: _ports(host) for host in talking if host.ports}:
-        found.append(f"RDMA ports: {_grouped(ported)}")
+        found.append(f"RDMA ports: {by_value(ported)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
-        found.append(f"CPU governor other than performance: {_grouped(saving)}")
+        found.append(f"CPU governor other than performance: {by_value(saving)}")
     if shared := {host.place.name: paths for host in talking if (paths := _on_one_drive(host.folders[1:]))}:
-        found.append(f"data: folders on one drive are counted as several: {_grouped(shared)}")
+        found.append(f"data: folders on one drive are counted as several: {by_value(shared)}")
     if near := {host.place.name: paths for host in talking if (paths := _on_the_systems(host.folders[1:]))}:
-        found.append(f"data: on the drive of the system, which others use too: {_grouped(near)}")
+        found.append(f"data: on the drive of the system, which others use too: {by_value(near)}")
     if blind := [host.place.name for host in talking if not host.shapers]:
         found.append(f"no tc (package iproute2 or iproute-tc), so a shaper would not be seen: {', '.join(blind)}")
     for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
         for what, values in (("MTU", _of_link(talking, fabric, "mtu")), ("offloads", _of_link(talking, fabric, "on"))):
             if len(set(values.values())) > 1:
-                found.append(f"{what} on {fabric} differs: {_grouped(values)}")
+                found.append(f"{what} on {fabric} differs: {by_value(values)}")
         if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
-            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {_grouped(unknown)}")
+            found.append(f"rate on {fabric} is not known, so no run proves that it had it: {by_value(unknown)}")
     return found
 
 
@@ -474,13 +475,6 @@ def _of_link(hosts: Sequence[HostReport], fabric: str, what: str) -> dict[str, s
         if on := host.on_fabric(fabric):
             values[host.place.name] = str(on[0].mtu) if what == "mtu" else host.offloads.get(on[0].name) or "none"
     return values
-
-
-def _grouped(values: Mapping[str, str]) -> str:
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())
 
 
 # --- the table ------------------------------------------------------------------------------------------
