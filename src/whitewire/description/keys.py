@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from whitewire.description import files
+from whitewire.description.reading import yaml_line
 from whitewire.estimands import ESTIMANDS
 from whitewire.estimands.base import NO_EFFECT, RANGE
 from whitewire.paths import GENERATED
@@ -124,7 +123,7 @@ def _tests() -> Iterator[Table]:
 
 def _row(schema: _Part, key: Key) -> str:
     star = " \\*" if key.needed else ""
-    shown = _cell(f"`{key.name}: {flow(example(schema, key.part))}`")
+    shown = _cell(f"`{key.name}: {yaml_line(example(schema, key.part))}`")
     below = key.part.get("items", key.part)
     if len(shown) > _LONG and "examples" not in key.part:
         name = below["$ref"].rsplit("/", 1)[1] if "$ref" in below else f"{key.place}: {key.name}".strip(": ")
@@ -158,12 +157,6 @@ def example(schema: _Part, part: _Part) -> Any:
     if "items" in part:
         return [example(schema, part["items"])]
     raise KeyError("examples")
-
-
-def flow(value: Any) -> str:
-    """A value as YAML in one line."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("...").strip()
 
 
 def _form(schema: _Part, part: _Part) -> str:

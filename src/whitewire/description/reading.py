@@ -194,6 +194,12 @@ def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
         yield key, str(part), why
 
 
+def yaml_line(value: Any) -> str:
+    """A value as YAML in one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+    return text.strip().removesuffix("...").strip()
+
+
 def kind_of(value: Any) -> str:
     """The type of a YAML value, in words."""
     return TYPE_WORDS[JSON_TYPES.get(type(value), "null")]

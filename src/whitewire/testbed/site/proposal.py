@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.reading import yaml_line
 from whitewire.errors import UserError
 from whitewire.testbed.site.facts import Facts, Nic
 from whitewire.testbed.site.listing.base import Listed
@@ -97,7 +96,7 @@ def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = ""
     by_host = capabilities_of({"kind": kind}).lists_hosts
     parts = [
         _head(kind, site, origin),
-        *([f"ssh_config: {_flow(ssh_config)}\n"] if ssh_config else []),
+        *([f"ssh_config: {yaml_line(ssh_config)}\n"] if ssh_config else []),
         "\n" + _fabrics_text(site, fabrics, others, by_host=by_host),
         "\n" + _paths(site),
         "\n" + _programs(site),
@@ -196,7 +195,7 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
     ]
     for name, network in fabrics.items():
         value = {"rate_mbit_per_s": network.rate or GUESS, "interface": network.interface}
-        lines.append(f"  {_flow(name)}: {_flow(value)} # {_comment(_of_network(site, network, by_host))}")
+        lines.append(f"  {yaml_line(name)}: {yaml_line(value)} # {_comment(_of_network(site, network, by_host))}")
     lines += [f"  # {_comment(other)}" for other in others]
     if with_rdma := site.where(lambda facts: facts.rdma):
         devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
@@ -255,7 +254,7 @@ def _paths(site: Site) -> str:
     return (
         "# On every host, and local to each: no network file system.\n"
         f"work: {WORK} # made where it is missing; our software stays in it\n"
-        f"data: {_flow(found or [FALLBACK])} # {note}; they have to be there\n{listed}"
+        f"data: {yaml_line(found or [FALLBACK])} # {note}; they have to be there\n{listed}"
     )
 
 
@@ -286,14 +285,14 @@ def _room(site: Site) -> str:
     disk = int(max(FREE_GIB, min(MOST_GIB, free / 2)))
     least = f"free in each data folder; the least is {free:.0f} GiB"
     lines = [
-        f"memory: {_flow({'minimum_gib': max(1, memory)})} # of each host",
-        f"disk: {_flow({'minimum_gib': disk})} # {least}",
+        f"memory: {yaml_line({'minimum_gib': max(1, memory)})} # of each host",
+        f"disk: {yaml_line({'minimum_gib': disk})} # {least}",
     ]
     node = int(YARN_SHARE * memory) * 1024
     if node >= LEAST_YARN_MIB:
         lines += [
             "# MiB: the most that a NodeManager offers; what an ApplicationMaster and a task ask for; a task's heap.",
-            f"yarn: {_flow({'node_mib': node, **YARN})}",
+            f"yarn: {yaml_line({'node_mib': node, **YARN})}",
         ]
     return "\n".join(lines) + "\n"
 
@@ -325,7 +324,7 @@ def _hosts(site: Site, fabrics: Mapping[str, Network]) -> str:
         facts = site.facts[host.ssh]
         java = f"Java {facts.java}" if facts.java else "no Java"
         note = f"{facts.processors} processors, {facts.memory_gib:.0f} GiB, {java}"
-        lines.append(f"  - {_flow(entry)} # {note}")
+        lines.append(f"  - {yaml_line(entry)} # {note}")
     return "\n".join(lines) + "\n"
 
 
@@ -345,9 +344,3 @@ def _head(kind: str, site: Site, origin: str) -> str:
 def _comment(text: str) -> str:
     """A text made fit for a comment: printable ASCII in one line."""
     return " ".join(re.sub(r"[^ -~]+", " ", text).split())
-
-
-def _flow(value: Any) -> str:
-    """A value as one line of YAML."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("...").strip()
