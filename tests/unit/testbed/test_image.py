@@ -67,7 +67,7 @@ def apptainer(top: Path, says: str = "") -> None:
 @pytest.fixture
 def testbed(site):
     layout = Layout.of(site)
-    return RemoteTestbed(site, [Here(PLACE, layout)], layout, 1, "x.yaml")
+    return RemoteTestbed(site, [Here(PLACE, layout)], layout, "x.yaml")
 
 
 @pytest.fixture
@@ -372,7 +372,7 @@ def test_a_host_is_asked_outside_and_inside(testbed, tmp_path):
 def test_the_image_is_sent_to_hosts_that_lack_it(site, tmp_path, capfd):
     site = site | {"image": {"copy": str(tmp_path / "hadoop.sif")}}
     layout = Layout.of(site)
-    testbed = RemoteTestbed(site, [Here(PLACE, layout)], layout, 1, "x.yaml")
+    testbed = RemoteTestbed(site, [Here(PLACE, layout)], layout, "x.yaml")
     target = tmp_path / "work" / f"image-{SHA[:12]}.sif"
     for _ in range(2):
         deployment.send_image(testbed)

@@ -100,7 +100,6 @@ class EmulatedTestbed(Testbed):
         self.init: subprocess.Popen[bytes] | None = None
         self.switch = Switch(config, self.hosts, self.inside)
         self.meter: Meter | None = None
-        self.congestion_control = ""
 
     # -- life ---------------------------------------------------------------------------------------------
 

@@ -49,19 +49,17 @@ _Found = TypeVar("_Found")
 
 
 class RemoteTestbed(Testbed):
-    """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
+    """Hosts of a site. `config` is a validated testbed file, `source` its name for messages."""
 
     private: Path
     """A local folder for control sockets and other files, set once the testbed starts."""
 
-    def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
-                 source: str) -> None:  # fmt: skip
-        self.config, self.k, self.source, self.layout = config, k, source, layout
+    def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, source: str) -> None:
+        self.config, self.k, self.source, self.layout = config, config.get("scale", 1), source, layout
         self.image = image_of(config, source)
         self.hosts: list[RemoteHost] = list(hosts)
         for host in self.hosts:
             host.image = self.image
-        self.congestion_control = ""
         self.current = ""
         self._janitor: subprocess.Popen[bytes] | None = None
         self._installation: Installation | None = None
