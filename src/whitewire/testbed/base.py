@@ -301,6 +301,15 @@ class Fabric:
     unlike: tuple[tuple[str, float], ...] = ()
 
 
+def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
+    """(name, role) of every host, in the order of the roles: `client`, or `client1`, `client2`, …"""
+    return [
+        (role if count == 1 else f"{role}{number}", role)
+        for role, count in roles.items()
+        for number in range(1, count + 1)
+    ]
+
+
 class Testbed(ABC):
     """Hosts that live as long as the `with` block."""
 

@@ -27,7 +27,7 @@ from whitewire.description import transports
 from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line
+from whitewire.testbed.base import host_names, last_line
 from whitewire.testbed.emulated.host import ENVIRONMENT
 from whitewire.testbed.site import (
     deployment,
@@ -166,7 +166,7 @@ def test_nodes_of_an_allocation_are_dealt_out_in_order():
 
 @given(st.dictionaries(st.sampled_from(["namenode", "datanode", "client", "mds"]), st.integers(1, 30), min_size=1))
 def test_names_of_hosts_are_distinct_and_begin_with_their_role(roles):
-    found = inventory.host_names(roles)
+    found = host_names(roles)
     assert len({name for name, _ in found}) == len(found) == sum(roles.values())
     assert all(name.startswith(role) for name, role in found)
 

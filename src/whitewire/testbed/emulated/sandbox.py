@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, piped, read_line
+from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, host_names, piped, read_line
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
 from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost
@@ -91,12 +91,9 @@ class EmulatedTestbed(Testbed):
     ) -> None:
         self.config, self.k, self.binds = config, k, dict(binds)
         self.hosts: list[EmulatedHost] = []
-        for role, count in roles.items():
-            for number in range(1, count + 1):
-                name = role if count == 1 else f"{role}{number}"
-                position = len(self.hosts) + 1
-                address = f"10.77.{position // 250}.{position % 250 + 1}"
-                self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
+        for position, (name, role) in enumerate(host_names(roles), start=1):
+            address = f"10.77.{position // 250}.{position % 250 + 1}"
+            self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen[bytes] | None = None
         self.switch = Switch(config, self.hosts, self.inside)
         self.meter: Meter | None = None
