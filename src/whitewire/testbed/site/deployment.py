@@ -120,8 +120,7 @@ def ensure_installation(testbed: RemoteHosts) -> Installation:
 def _java_home(testbed: RemoteHosts) -> str:
     """Java's folder, which must be the same on all hosts, because configuration files name it."""
     java = testbed.layout.java
-    found = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
-    homes = dict(zip([host.name for host in testbed.hosts], found, strict=True))
+    homes = testbed.by_name(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
     without = [str(host) for host in testbed.hosts if not homes[host.name]]
     if without:
         raise UserError(f"{testbed.source}: java: found no {java} on {', '.join(without)}")

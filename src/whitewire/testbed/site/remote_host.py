@@ -407,6 +407,9 @@ class RemoteHosts(Protocol):
     def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
         """Results of an action on all hosts, run concurrently."""
 
+    def by_name(self, action: Callable[[RemoteHost], Answer]) -> dict[str, Answer]:
+        """The same results by host name."""
+
     def clocks(self) -> dict[str, float]:
         """Seconds that each host's clock is ahead of this machine's, by host name."""
 
