@@ -247,10 +247,9 @@ class Host(ABC):
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
         """Start a daemon whose output goes to the file `log`; `stdin` as for subprocess.Popen."""
 
-    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
-                    timeout: float | None = None) -> Completed:  # fmt: skip
+    def run_outside(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
         """Like run(), but on the machine itself even if the host's commands run in a container image."""
-        return self.run(argv, env, stdin, timeout)
+        return self.run(argv, stdin=stdin, timeout=timeout)
 
     def start_outside(self, argv: Argv, log: Path, name: str = "") -> Process:
         """Like start(), but on the machine itself even if the host's commands run in a container image."""

@@ -363,7 +363,7 @@ def test_a_host_is_asked_outside_and_inside(testbed, tmp_path):
     found = preflight.look(host)
     assert not found.silent and not found.unfit
     assert (found.image, found.apptainer) == (SHA, "apptainer version 1.5.3")
-    assert found.user and found.memory_gib > 0 and [folder.present for folder in found.folders] == [True, True]
+    assert found.memory_gib > 0 and [folder.present for folder in found.folders] == [True, True]
     assert len(calls(tmp_path)) == 1
     (tmp_path / "bin" / "apptainer").write_text("#!/bin/sh\nexit 127\n")
     assert preflight.look(host).unfit == "no apptainer (a folder that holds it: `path`)"

@@ -97,7 +97,6 @@ class HostReport:
     place: Place
     silent: str = ""
     skew: float = 0.0
-    user: str = ""
     java: int = 0
     java_home: str = ""
     image: str = ""
@@ -196,7 +195,6 @@ def _report(place: Place, skew: float, said: str) -> HostReport:
     return HostReport(
         place=place,
         skew=skew,
-        user=answers["user"],
         java=java_version(answers["java"]),
         java_home=answers["java_home"],
         image=answers.get("image", "").partition(" ")[0],

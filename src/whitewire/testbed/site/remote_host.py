@@ -249,9 +249,8 @@ class RemoteHost(Host):
     ) -> Completed:
         return self._run(argv, self.image, env, stdin, timeout)
 
-    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
-                    timeout: float | None = None) -> Completed:  # fmt: skip
-        return self._run(argv, None, env, stdin, timeout)
+    def run_outside(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
+        return self._run(argv, None, stdin=stdin, timeout=timeout)
 
     def _run(self, argv: Argv, image: Image | None, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
              timeout: float | None = None) -> Completed:  # fmt: skip
