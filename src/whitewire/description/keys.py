@@ -86,14 +86,10 @@ def _tables(part: _Part, place: str) -> Iterator[Table]:
         yield _table(place, part)
     for name, inner in part.get("properties", {}).items():
         below = f"{place}: {name}" if place else name
-        yield from _tables(_without_keys_of_items(inner), below)
+        yield from _tables(inner, below)
         for kind in ("items", "additionalProperties"):
             if isinstance(inner.get(kind), Mapping):
                 yield from _tables(inner[kind], f"{below}, each")
-
-
-def _without_keys_of_items(part: _Part) -> _Part:
-    return part if "properties" in part else {}
 
 
 def _table(place: str, part: _Part, known: Mapping[str, Any] | None = None) -> Table:
@@ -118,7 +114,7 @@ def _tests() -> Iterator[Table]:
         own = _table(f"test: {estimand.name}", schema, _JUDGED)
         yield own
         for key in own.keys:
-            yield from _tables(_without_keys_of_items(key.part), f"{own.place}: {key.name}")
+            yield from _tables(key.part, f"{own.place}: {key.name}")
 
 
 def _row(schema: _Part, key: Key) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -134,10 +134,10 @@ def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def same(paper: Paper, groups: int, wanted: Collection[str] | None = None) -> Paper:
-    """A paper whose controls are `same_pairs`, with `groups` groups of runs; `wanted`: ids of controls, all if None."""
+def same(paper: Paper, groups: int) -> Paper:
+    """A paper whose controls are `same_pairs`, with `groups` groups of runs."""
     raw = copy.deepcopy(dict(paper.on(0).raw))
-    raw["controls"] = [each for each in same_pairs(paper) if wanted is None or each["id"] in wanted]
+    raw["controls"] = same_pairs(paper)
     raw.pop("looks", None)
     raw["replicates"] = {**raw["replicates"], EFFORT: {"claimed": RUNS * groups, "other": RUNS * groups}}
     raw["blocks"] = {**raw["blocks"], EFFORT: 1}
