@@ -431,9 +431,8 @@ class Testbed(ABC):
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
         return Sampler(self, by_host)
 
-    def warm_memory(self, gib: float) -> float:
-        """Touch `gib` of memory once, where the first touch is slow. Returns the seconds taken."""
-        return 0.0
+    def warm_memory(self, gib: float) -> None:  # noqa: B027 - most testbeds have memory of their own
+        """Touch `gib` of memory once, where the first touch is slow."""
 
     def __enter__(self) -> Testbed:
         return self

@@ -282,10 +282,8 @@ class EmulatedTestbed(Testbed):
         return {name: tcp_counters("".join((folder / file).read_text() for file in ("snmp", "netstat")))
                 for name, folder in folders.items()}  # fmt: skip
 
-    def warm_memory(self, gib: float) -> float:
-        """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter. Returns the seconds taken."""
-        start = time.monotonic()
+    def warm_memory(self, gib: float) -> None:
+        """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter."""
         path = f"{ROOT}/warm"
         self.inside(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]).check()
         self.inside(["rm", path]).check()
-        return time.monotonic() - start

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import IPv6Address
-from typing import IO, TextIO, TypeVar
+from typing import IO, TypeVar
 
 from whitewire.description import transports
 from whitewire.description.transports import Transport
@@ -597,9 +598,8 @@ def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transport: Transport | None = None
-                ) -> list[HostReport]:  # fmt: skip
-    """Check all hosts and print the table. Raises a UserError that names unusable hosts.
+def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -> None:
+    """Check all hosts and print the table on standard error. Raises a UserError that names unusable hosts.
 
     `bare`, `transport`: see Testbed.preflight().
     """
@@ -617,7 +617,7 @@ def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transp
         alike=usual(reports),
         holders=holders(reports),
     )
-    print(table(reports, needs), end="", file=output)
+    print(table(reports, needs), end="", file=sys.stderr)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
     if wrong:
         alike: dict[str, list[str]] = {}
@@ -625,4 +625,3 @@ def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transp
             alike.setdefault(", ".join(found), []).append(name)
         named = "; ".join(f"{', '.join(names)}: {why}" for why, names in alike.items())
         raise UserError(f"{testbed.source}: {len(wrong)} of {len(reports)} hosts cannot be used: {named}")
-    return reports

@@ -69,7 +69,7 @@ class RemoteTestbed(Testbed):
 
     def preflight(self, bare: bool = False, transport: Transport | None = None) -> None:
         """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
-        check_hosts(self, sys.stderr, bare, transport)
+        check_hosts(self, bare, transport)
 
     def __enter__(self) -> RemoteTestbed:
         try:
