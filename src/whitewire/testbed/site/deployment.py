@@ -47,7 +47,7 @@ HEAP_FACTOR = 4.0
 """Ratio of daemons' heaps on separate machines to those of many hosts on one machine."""
 NOT_ON_THE_PATH = re.compile(r"(^|/)(tools|kms|httpfs|yarn/timelineservice|yarn/csi|hdds|ozone)/")
 """Parts of a Hadoop distribution that HDFS, YARN and MapReduce do not need."""
-OUR_OWN = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$|.*-tests\.jar$")
+OUR_OWN = re.compile(r"hadoop-mapreduce-examples-.*\.jar$|-tests\.jar$")
 """Jars that the workloads replace; see Installation.workloads."""
 
 

@@ -228,11 +228,6 @@ class RemoteTestbed(Testbed):
         return RemoteSampler(self, by_host)
 
     @property
-    def processors(self) -> int:
-        """Processors of all machines; a machine that is several hosts counts once."""
-        return sum({host.boot_id: host.processors for host in self.hosts}.values())
-
-    @property
     def reference(self) -> RemoteHost:
         """The host whose clock times a run: the NameNode's, because events are read from its log."""
         return next((host for host in self.hosts if host.role == "namenode"), self.hosts[0])

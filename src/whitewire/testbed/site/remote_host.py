@@ -133,7 +133,7 @@ class RemoteHost(Host):
         self.folder, self.scratch = layout.folder, f"{layout.folder}/tmp"
         self.watcher: subprocess.Popen[bytes] | None = None
         self.errors: IO[bytes] | None = None
-        self.boot_id, self.processors = "", 0
+        self.boot_id = ""
         self.image: Image | None = None
         """The image that its commands run in; None: they run on the machine itself."""
         self.present: list[Interface] = []
@@ -180,7 +180,7 @@ class RemoteHost(Host):
     def learn(self) -> None:
         """Ask the host for the properties that shell.HOST_QUESTIONS lists."""
         answers = self.ask(HOST_QUESTIONS)
-        self.boot_id, self.processors = answers["boot_id"], int(answers["processors"] or 0)
+        self.boot_id = answers["boot_id"]
         self.present = interfaces_of(self, answers["addresses"])
         self.congestion_control = answers["congestion_control"]
 

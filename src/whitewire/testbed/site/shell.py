@@ -324,7 +324,6 @@ PRELOADING = {"preloaded": PRELOADED, "rsockets": RSOCKETS}
 HOST_QUESTIONS = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
     "addresses": "ip -json address show",
-    "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
 }
 """Properties of a host that are needed before it can be used."""
