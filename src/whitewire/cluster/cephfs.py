@@ -248,11 +248,9 @@ class CephFs(Service):
         metadata = Ost(len(self.osts), self.mds_host, self.mds_host.address)
         folders = {"mon.a": f"{self.mds_host.folder}/ceph/mon", "mds.a": f"{self.mds_host.folder}/ceph/mds"}
         folders |= {f"osd.{ost.number}": f"{ost.host.folder}/ceph/{ost.name}" for ost in [*self.osts, metadata]}
-        self.fsid = str(uuid.uuid4())
         self.testbed.share(PLACEMENT, compiled_placement())
-        self.testbed.share(
-            CONFIGURATION, _configuration(self.fsid, self.mds_host.address, [*self.osts, metadata], folders)
-        )
+        settings = _configuration(str(uuid.uuid4()), self.mds_host.address, [*self.osts, metadata], folders)
+        self.testbed.share(CONFIGURATION, settings)
         identities = {ost.number: str(uuid.uuid4()) for ost in [*self.osts, metadata]}
         plan = {
             "configuration": CONFIGURATION,

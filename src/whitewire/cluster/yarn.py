@@ -65,9 +65,9 @@ class Memory:
     heap_mib: int = 144
 
     @classmethod
-    def of(cls, testbed: Testbed) -> Memory:
-        """The testbed's own values (`yarn` in its description); the defaults suit many hosts on one machine."""
-        return cls(**testbed.config.get("yarn", {}))
+    def of(cls, testbed: Mapping[str, Any]) -> Memory:
+        """The values of a testbed's description (`yarn`); the defaults suit many hosts on one machine."""
+        return cls(**testbed.get("yarn", {}))
 
     @property
     def most_slots(self) -> int:
@@ -107,7 +107,7 @@ def yarn_settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slo
     the data); else to HDFS, Hadoop's default.
     """
     master = testbed.by_role("namenode")[0]
-    below, memory = f"hdfs://{master.endpoint}:{NAMENODE_PORT}", Memory.of(testbed)
+    below, memory = f"hdfs://{master.endpoint}:{NAMENODE_PORT}", Memory.of(testbed.config)
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
     # If hosts share processors, always on one worker, where the JVM of the last ApplicationMaster is.
@@ -215,7 +215,7 @@ class Yarn(Service):
 
     def _files(self) -> dict[str, bytes]:
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
-        sizes = Memory.of(self.testbed)
+        sizes = Memory.of(self.testbed.config)
         for kind, heap in (("am", sizes.am_mib // 2), ("task", sizes.heap_mib)):
             found[JVM_KINDS[kind]] = "\n".join(self._args(kind, heap)).encode()
         return found
@@ -282,7 +282,7 @@ class Yarn(Service):
             offered = self.hdfs.values["yarn.nodemanager.resource.memory-mb"]
             if at_work:
                 count, slots = at_work
-                offered = Memory.of(self.testbed).with_slots(slots).node_mib if number < count else 0
+                offered = Memory.of(self.testbed.config).with_slots(slots).node_mib if number < count else 0
             arguments = ["-updateNodeResource", f"{host.endpoint}:{ports[host.endpoint]}", str(offered), "8"]
             self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 
