@@ -216,8 +216,7 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
     executable = f"{folder}/bin/hadoop"
     host.put(hibench.launcher(java, bare.jars, configuration).encode(), executable)
     host.run(["chmod", "755", executable]).check()
-    master, version = VIEW.rstrip("/"), bare.version
-    return Hadoop(folder, executable, configuration, jars["examples"], jars["sleep"], master, bare.java, version)
+    return Hadoop(folder, executable, configuration, jars["examples"], jars["sleep"], VIEW.rstrip("/"), bare.java)
 
 
 def sleep_jar(tests: Path) -> bytes:

@@ -69,8 +69,6 @@ class Hadoop:
     sleep: str
     master: str
     java: str
-    version: str
-    release: str = "apache"
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ def hadoop_conf(hadoop: Hadoop) -> str:
             "hibench.hadoop.executable": hadoop.executable,
             "hibench.hadoop.configure.dir": hadoop.configuration,
             "hibench.hdfs.master": hadoop.master.rstrip("/"),
-            "hibench.hadoop.release": hadoop.release,
+            "hibench.hadoop.release": "apache",
             "hibench.hadoop.examples.jar": hadoop.examples,
             "hibench.hadoop.examples.test.jar": hadoop.sleep,
             "hibench.sleep.job.jar": hadoop.sleep,
