@@ -26,7 +26,7 @@ from whitewire.records.samples import MTU
 from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, host_names, piped, read_line
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
-from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost
+from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost, run_inside
 from whitewire.testbed.emulated.racks import divided
 from whitewire.testbed.emulated.software import ROOT
 from whitewire.testbed.emulated.switch import Switch
@@ -144,11 +144,8 @@ class EmulatedTestbed(Testbed):
 
     def inside(self, argv: Argv, stdin: bytes | None = None) -> Completed:
         """Run a command in the sandbox itself, on the switch's side of every link."""
-        done = subprocess.run(
-            ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *map(str, argv)],
-            env=ENVIRONMENT, input=stdin if stdin is not None else b"", capture_output=True,
-        )  # fmt: skip
-        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+        enter = ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--"]
+        return run_inside([*enter, *map(str, argv)], argv, stdin)
 
     def share(self, path: str, content: bytes) -> None:
         """Write a file for all hosts, which share everything below ROOT."""
