@@ -112,9 +112,7 @@ class EmulatedHost(Host):
 
     @property
     def drive_root(self) -> str:
-        """The folder that holds the host's drives."""
         return f"{self.folder}/drives"
 
     def drive(self, number: int) -> str:
-        """The folder of one of the host's drives (1, 2, …)."""
         return f"{self.drive_root}/{number}"

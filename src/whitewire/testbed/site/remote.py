@@ -242,7 +242,6 @@ class RemoteTestbed(Testbed):
     # -- software and environment -------------------------------------------------------------------------
 
     def installation(self) -> Installation:
-        """Locations of Java and Hadoop on the hosts; copies the software there first if the site has none."""
         if self._installation is None:
             self._installation = ensure_installation(self)
         return self._installation

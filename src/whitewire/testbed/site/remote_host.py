@@ -354,7 +354,6 @@ class RemoteHost(Host):
         return drives[number - 1]
 
     def clear_drives(self) -> None:
-        """Remove all files of the run on the host's drives."""
         self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
 
     def clock_offset(self) -> float:
