@@ -114,10 +114,10 @@ class Process:
     def log_end(self, lines: int = 12) -> str:
         return "\n".join(self.said().splitlines()[-lines:])
 
-    def said(self) -> str:
-        """The daemon's whole output so far."""
+    def said(self, since: int | None = None) -> str:
+        """The daemon's output so far: all of it, or that from a byte of its log on."""
         with self.log.open("rb") as log:
-            log.seek(self.position)
+            log.seek(self.position if since is None else since)
             return log.read().decode(errors="replace")
 
     def check(self) -> None:
