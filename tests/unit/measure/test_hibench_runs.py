@@ -65,7 +65,7 @@ def test_runs_of_hibench_are_not_those_of_hadoop():
 
     assert len(ids(TESTBED)) == 2
     assert not ids(TESTBED) & ids(TESTBED | {"hibench": {"home": "/opt/HiBench"}})
-    assert all(durations.expected_seconds(paper_with(), row) > 8 for row in
+    assert all(durations.expected_seconds(paper_with(), row, TESTBED) > 8 for row in
                make_design(paper_with(), TESTBED, "smoke", 1))  # fmt: skip
 
 
