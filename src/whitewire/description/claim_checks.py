@@ -25,14 +25,14 @@ MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_ti
 """Metrics that the max-min model predicts."""
 
 
-def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any] | None = None) -> None:
+def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any]) -> None:
     """UserError for a metric that runs of the experiment do not have, or some of those with these levels."""
     spec = paper.experiments[experiment]
-    workload, wanted = workload_of(spec["workload"]), dict(levels or {})
+    workload = workload_of(spec["workload"])
     for cell in cells_of(spec):
         names = workload.metric_names_with(paper.parameters(experiment, cell))
-        if metric not in names and wanted.items() <= cell.items():
-            named = " ".join([experiment, *(map(str, wanted.values()) if metric in workload.metric_names else ())])
+        if metric not in names and levels.items() <= cell.items():
+            named = " ".join([experiment, *(map(str, levels.values()) if metric in workload.metric_names else ())])
             raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) have", names)
 
 
@@ -165,8 +165,8 @@ def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[st
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     """UserError for a curve of too few link rates or two fabrics of one, a metric that its runs lack, or no range."""
-    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], inverse.get("where"))
     where, factor = inverse.get("where", {}), inverse["factor"]
+    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], where)
     if factor in where:
         raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")
     cells = cells_of(paper.experiments[inverse["experiment"]])

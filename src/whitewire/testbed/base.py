@@ -251,7 +251,7 @@ class Host(ABC):
         """Like run(), but on the machine itself even if the host's commands run in a container image."""
         return self.run(argv, stdin=stdin, timeout=timeout)
 
-    def start_outside(self, argv: Argv, log: Path, name: str = "") -> Process:
+    def start_outside(self, argv: Argv, log: Path, name: str) -> Process:
         """Like start(), but on the machine itself even if the host's commands run in a container image."""
         return self.start(argv, log, name=name)
 

@@ -220,7 +220,7 @@ def test_what_is_of_the_machine_is_asked_outside(host, tmp_path):
     host.put(b"content", f"{host.scratch}/file")
     assert host.get(f"{host.scratch}/file") == b"content"
     assert host.run_outside(["true"]).status == 0
-    host.start_outside(["true"], tmp_path / "log2").popen.wait(timeout=10)
+    host.start_outside(["true"], tmp_path / "log2", "true").popen.wait(timeout=10)
     host.clear_drives()
     assert abs(host.clock_offset()) < 5
     assert calls(tmp_path) == []

@@ -303,7 +303,7 @@ class RemoteHost(Host):
               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
         return self._start(argv, self.image, log, env, name, stdin)
 
-    def start_outside(self, argv: Argv, log: Path, name: str = "") -> RemoteProcess:
+    def start_outside(self, argv: Argv, log: Path, name: str) -> RemoteProcess:
         return self._start(argv, None, log, name=name)
 
     def _start(self, argv: Argv, image: Image | None, log: Path, env: Mapping[str, str] | None = None, name: str = "",
