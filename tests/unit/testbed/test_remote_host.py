@@ -23,6 +23,9 @@ class Here(RemoteHost):
     def carry(self, command):
         return ["sh", "-c", command]
 
+    def popen(self, command, **options):
+        return self._popen(self.carry(command), **options)
+
 
 @pytest.fixture
 def host(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import subprocess
 import tempfile
 import time
@@ -145,19 +144,12 @@ class RemoteHost(Host):
     # -- carrying -----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def carry(self, command: str) -> list[str]:
-        """The local command that runs `command` (sh) on the host and connects its standard streams."""
-
-    def carrier_environment(self) -> dict[str, str]:
-        """The environment of the local command."""
-        return dict(os.environ)
-
     def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command (sh) on the host, in a new local session, so that a terminal's Ctrl-C does not reach it."""
-        return self._popen(self.carry(command), **options)
+        """Start the local command that runs `command` (sh) on the host and connects its standard streams."""
 
     def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(argv, env=self.carrier_environment(), start_new_session=True, bufsize=0, **options)
+        """Start a local command, in a new session, so that a terminal's Ctrl-C does not reach it."""
+        return subprocess.Popen(argv, start_new_session=True, bufsize=0, **options)
 
     def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start the watcher; on hosts whose commands share a connection, it opens that connection."""

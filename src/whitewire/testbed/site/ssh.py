@@ -127,10 +127,6 @@ class SshHost(RemoteHost):
         self.connections: list[Connection] = []
         self._lock = threading.Lock()
 
-    def carry(self, command: str) -> list[str]:
-        control = str(self.connections[0].path) if self.connections else "none"
-        return command_line(self.target, command, self.ssh_config, control)
-
     def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         with self._lock:
             connection = self._free()
