@@ -17,11 +17,9 @@ from whitewire.cluster.hdfs import DATA_PORT, NAMENODE_PORT, Hdfs
 from whitewire.cluster.history import reported_settings
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
-from whitewire.design.drive import Drive
 from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
-from whitewire.testbed.installation import Installation
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
@@ -170,14 +168,15 @@ def yarn_settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slo
 class Yarn(Service):
     """A running YARN with its history server; `hdfs` is up already and its site.xml holds yarn_settings() too."""
 
-    def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path) -> None:
-        self.testbed, self.installation, self.hdfs, self.drive, self.logs = testbed, installation, hdfs, drive, logs
-        self.master = testbed.by_role("namenode")[0]
-        self.workers = testbed.by_role("datanode")
+    def __init__(self, hdfs: Hdfs) -> None:
+        self.hdfs, self.testbed, self.installation = hdfs, hdfs.testbed, hdfs.installation
+        self.drive, self.logs = hdfs.drive, hdfs.logs
+        self.master = self.testbed.by_role("namenode")[0]
+        self.workers = self.testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
-        self.reuses_jvms = testbed.capabilities.shares_processors and not installation.class_lists
+        self.reuses_jvms = self.testbed.capabilities.shares_processors and not self.installation.class_lists
         """Whether containers run in JVMs that stay (container_jvms.py): where hosts share this machine's processors."""
-        self.java_home = installation.java_home or _java_home()
+        self.java_home = self.installation.java_home or _java_home()
 
     # -- life ---------------------------------------------------------------------------------------------
 

@@ -73,8 +73,7 @@ class Services:
         values |= {**transport.settings, **self.runs[0].daemon_settings}
         putting = max((run.parameters["clients"] for run in self.runs if on_datanodes(run.parameters)), default=0)
         below = Hdfs(testbed, installation, values, drive, self.logs, NAMENODE_IMAGE, putting)
-        above_hdfs = Yarn(testbed, installation, below, drive, self.logs) if jobs else None
-        return Stack(below, above_hdfs, above, suite)
+        return Stack(below, Yarn(below) if jobs else None, above, suite)
 
     def _hdfs_settings(self) -> dict[str, Any]:
         first = self.runs[0]
