@@ -6,7 +6,6 @@ Comments give the source of each value; `look:` marks values that only the user 
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.reading import yaml_line
 from whitewire.errors import UserError
-from whitewire.testbed.site.facts import Facts, Nic
+from whitewire.testbed.site.facts import Facts, Nic, comment_text
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY, Folder, by_drive
 
@@ -195,13 +194,13 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
     ]
     for name, network in fabrics.items():
         value = {"rate_mbit_per_s": network.rate or GUESS, "interface": network.interface}
-        lines.append(f"  {yaml_line(name)}: {yaml_line(value)} # {_comment(_of_network(site, network, by_host))}")
-    lines += [f"  # {_comment(other)}" for other in others]
+        lines.append(f"  {yaml_line(name)}: {yaml_line(value)} # {comment_text(_of_network(site, network, by_host))}")
+    lines += [f"  # {comment_text(other)}" for other in others]
     if with_rdma := site.where(lambda facts: facts.rdma):
         devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
         note = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
         lines += [
-            f"  # {_comment(note)}",
+            f"  # {comment_text(note)}",
             "  # Hadoop's own traffic over them: `transports` (docs/sites/transports.md)",
         ]
     return "\n".join(lines) + "\n"
@@ -250,7 +249,7 @@ def _paths(site: Site) -> str:
         note = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
     elif shared := site.where(lambda facts: len(by_drive(_chosen(facts, found))) < len(found)):
         note = f"look: some are on one drive on {site.words(shared)}; keep one of each drive"
-    listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
+    listed = f"# Drives of the hosts: {comment_text(', '.join(disks))}\n" if disks else ""
     return (
         "# On every host, and local to each: no network file system.\n"
         f"work: {WORK} # made where it is missing; our software stays in it\n"
@@ -261,15 +260,15 @@ def _paths(site: Site) -> str:
 def _programs(site: Site) -> str:
     old = site.where(lambda facts: facts.java < LEAST_JAVA)
     java = f"look: none of {LEAST_JAVA} or newer on {site.words(old)}" if old else "default: java on the path"
-    lines = [f"# java: /opt/jdk-17/bin/java # {_comment(java)}"]
+    lines = [f"# java: /opt/jdk-17/bin/java # {comment_text(java)}"]
     needed = {name for facts in site.facts.values() for name in facts.missing}
     lacking = {name: site.words(site.where(lambda facts, name=name: name in facts.missing)) for name in sorted(needed)}
     note = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
-    lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {note}' if note else 'where else commands are')}")
+    lines.append(f"# path: [/opt/tools/bin] # {comment_text(f'look: {note}' if note else 'where else commands are')}")
     if having := site.where(lambda facts: facts.apptainer):
         versions = ", ".join(dict.fromkeys(facts.apptainer for facts in site.facts.values() if facts.apptainer))
         note = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
-        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(note)}")
+        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {comment_text(note)}")
     return "\n".join(lines) + "\n"
 
 
@@ -338,9 +337,4 @@ def _head(kind: str, site: Site, origin: str) -> str:
         lines.append("Machines: " + "; ".join(f"{count} x {name}" for name, count in machines.most_common(_NAMED)))
     if virtual := site.where(lambda facts: facts.virtual):
         lines.append(f"look: virtual machines: {site.words(virtual)}; docs/sites/first-day.md says what differs.")
-    return "".join(f"# {_comment(line)}\n" for line in lines) + f"kind: {kind}\n"
-
-
-def _comment(text: str) -> str:
-    """A text made fit for a comment: printable ASCII in one line."""
-    return " ".join(re.sub(r"[^ -~]+", " ", text).split())
+    return "".join(f"# {comment_text(line)}\n" for line in lines) + f"kind: {kind}\n"
