@@ -26,12 +26,11 @@ from whitewire.tools import hibench
 from whitewire.workloads import workload_of
 
 
-def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
+def load_paper(path: Path, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
-    path = Path(path)
     data = read_converted(path)
     validate_by_schema(data, "paper", path)
     paper = Paper.of(data, path)

@@ -91,12 +91,11 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _number)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
 
 
-def load_yaml(path: Path | str) -> dict[str, Any]:
+def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, with finite numbers and printable texts only.
 
     UserError with one line for a file that cannot be read, is no mapping in YAML or exceeds the bounds above.
     """
-    path = Path(path)
     return parse_yaml(_text(path), shown(path))
 
 

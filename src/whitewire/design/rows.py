@@ -318,9 +318,8 @@ def hosts_of_rows(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dic
     return most
 
 
-def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
+def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path) -> None:
     """Write design.csv, and its manifest, which shows whether it is complete. Raises OSError."""
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     output = io.StringIO()
     writer = csv.DictWriter(output, columns(paper), lineterminator="\n")
@@ -331,9 +330,8 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     atomic.write(path.with_name(MANIFEST_FILE), atomic.as_json(manifest_of({path.name: content})))
 
 
-def read_csv(path: Path | str) -> list[DesignRow]:
+def read_csv(path: Path) -> list[DesignRow]:
     """Rows of design.csv, as text except for the whole numbers `order`, `replicate` and `seed`. Raises UserError."""
-    path = Path(path)
     if not path.exists():
         raise UserError(f"{path}: no such file; make it with `.venv/bin/whitewire design`") from None
     listed = manifest_faults(path.parent, [path.name]) if (path.parent / MANIFEST_FILE).exists() else None
@@ -368,7 +366,7 @@ def _whole_number(text: str, line: int, column: str) -> int:
     return int(text)
 
 
-def write_design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
+def write_design(paper: str, testbed: str, effort: str, output: Path) -> None:
     """Run the design stage: read paper and testbed by name, and write design.csv to `output`."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))
