@@ -10,14 +10,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from whitewire.description import claim_checks, experiment_checks
+from whitewire.description import claim_checks
 from whitewire.description.experiment_checks import check_experiment
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import validate_by_schema
 from whitewire.description.hadoop import problems_of_settings
 from whitewire.description.measures import problems_of_units, read_converted
 from whitewire.description.networks import problems_of_networks
-from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, scale_candidates
+from whitewire.description.paper import BOUNDS, CONTROL_EFFORTS, PLACES, Paper, against, cells_of, scale_candidates
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
 from whitewire.factors import DRIVE, LEFT_OUT
@@ -237,7 +237,9 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
     claim_checks.check_metric(paper, f"{key}.metric", name, control["metric"], where)
     for index, metric in enumerate(control.get("also", [])):
         claim_checks.check_metric(paper, f"{key}.also[{index}]", name, metric, where)
-    experiment_checks.check_control(paper, key, control, listed[name])
+    if not set(listed[name].get("efforts", CONTROL_EFFORTS)) & set(CONTROL_EFFORTS):
+        expected = f"an experiment that {' or '.join(CONTROL_EFFORTS)} effort makes, since controls are made there"
+        raise fault(paper, f"{key}.cell.experiment", name, expected)
 
 
 def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:

@@ -10,7 +10,6 @@ from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
 from whitewire.description.networks import drives_modelled
 from whitewire.description.paper import (
-    CONTROL_EFFORTS,
     OSTS_PER_OSS,
     SHARED_DRIVES,
     TURNS_OFF,
@@ -272,11 +271,3 @@ def _unbound(workload: Workload, experiment: Mapping[str, Any]) -> str:
     if any(store["kind"] != "hdfs" or "erasure_coding" in store for store in stores):
         return "nothing beside a store without replicas: only of a pipeline one connection is one writer"
     return ""
-
-
-def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:
-    """UserError for a control that no effort would make."""
-    efforts = experiment.get("efforts", CONTROL_EFFORTS)
-    if not set(efforts) & set(CONTROL_EFFORTS):
-        expected = f"an experiment that {' or '.join(CONTROL_EFFORTS)} effort makes, since controls are made there"
-        raise fault(paper, f"{key}.cell.experiment", control["cell"]["experiment"], expected)
