@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
@@ -12,18 +11,13 @@ from typing import Any
 
 from whitewire.description import claim_checks
 from whitewire.description.experiment_checks import check_experiment
-from whitewire.description.faults import check_levels, fault, fault_in_words
+from whitewire.description.faults import check_levels, fault
 from whitewire.description.files import validate_by_schema
-from whitewire.description.hadoop import problems_of_settings
 from whitewire.description.measures import problems_of_units, read_converted
-from whitewire.description.networks import problems_of_networks
 from whitewire.description.paper import BOUNDS, CONTROL_EFFORTS, PLACES, Paper, against, cells_of, scale_candidates
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
-from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
-from whitewire.tools import hibench
-from whitewire.workloads import workload_of
 
 
 def load_paper(path: Path, fabrics: Collection[str]) -> Paper:
@@ -52,8 +46,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     _check_parts(paper)
     _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
-        _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
-        check_experiment(paper, f"experiments[{index}]", experiment)
+        check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
     for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
@@ -108,13 +101,13 @@ def _check_claim(
         raise fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
     _check_routes(paper, key, claim)
     if "inverse" in claim:
-        _check_inverse(paper, f"{key}.inverse", claim["inverse"])
-    _check_test(paper, f"{key}.test", claim["test"], fabrics)
+        claim_checks.check_inverse(paper, f"{key}.inverse", claim["inverse"])
+    claim_checks.check_test(paper, f"{key}.test", claim["test"], fabrics)
     for number, route in enumerate(claim["routes"]):
         claim_checks.check_route(paper, f"{key}.routes[{number}]", route, claim["test"])
     for number, reading in enumerate(claim.get("readings", [])):
         below = f"{key}.readings[{number}]"
-        _check_test(paper, f"{below}.test", reading["test"], fabrics)
+        claim_checks.check_test(paper, f"{below}.test", reading["test"], fabrics)
         claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
 
 
@@ -172,41 +165,6 @@ def _check_analyses(paper: Paper) -> None:
             if claimed > planned[-1]:
                 expected = f"at most {planned[-1]}, the last of looks.{effort}, for which intervals are made"
                 raise fault(paper, f"experiments[{index}].replicates.{effort}{key}", claimed, expected)
-
-
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
-    factors, parameters = experiment["factors"], experiment["parameters"]
-    cells = math.prod(map(len, factors.values()))
-    if cells > _MOST_CELLS:
-        found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
-        raise fault_in_words(paper, f"{key}.factors", found, f"at most {_MOST_CELLS}")
-    missing = experiment.get("missing_fabrics", "error")
-    for level in factors.get("fabric", []):
-        if level not in fabrics and missing == "error":
-            raise fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
-    for name in ("fabric", "load_fabric"):
-        if name in parameters and parameters[name] not in fabrics:
-            where = f"{key}.parameters.{name}"
-            raise fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
-    workload = workload_of(experiment["workload"])
-    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
-    for factor in factors:
-        if factor not in known:
-            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
-            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
-            raise fault(paper, f"{key}.factors", factor, expected, known)
-    for level in factors.get("settings", []):
-        if level not in experiment.get("settings", {}):
-            raise fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
-    for level in factors.get("store", []):
-        if level not in experiment.get("stores", {}):
-            raise fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
-    for cell in experiment.get("only", []):
-        check_levels(paper, f"{key}.only", experiment, cell, whole=False)
-    _check_workload(paper, key, experiment)
-    problems = [*problems_of_networks(experiment, fabrics), *problems_of_settings(paper, experiment)]
-    for below, value, expected, names in problems:
-        raise fault(paper, f"{key}{below}", value, expected, names)
 
 
 def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -275,39 +233,6 @@ IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testb
              "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """Start of a cell that a spreadsheet would compute; signed numbers are harmless."""
-_MOST_CELLS = 1000
-"""Combinations of an experiment's levels, before its `only`."""
-_ROLES = ("namenode", "datanode", "client", "mds", "oss")
-"""Roles that hosts can have."""
-
-
-def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """Its workload has all parameters that it needs, and none that no run reads."""
-    workload, factors, parameters = (
-        workload_of(experiment["workload"]),
-        experiment["factors"],
-        experiment["parameters"],
-    )
-    for name in experiment["roles"]:
-        if name not in _ROLES:
-            raise fault(paper, f"{key}.roles", name, f"one of {', '.join(_ROLES)}", _ROLES)
-    known = workload.known()
-    for name in parameters:
-        if name not in known:
-            expected = f"a parameter that {workload.name} reads ({', '.join(sorted(known))})"
-            raise fault(paper, f"{key}.parameters", name, expected, known)
-    for name in sorted(workload.needs | (set() if workload.of_suite else {workload.size})):
-        if name not in parameters and name not in factors:
-            raise fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
-    if workload.of_suite:
-        for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
-            if profile not in hibench.PROFILES:
-                expected = f"one of {', '.join(hibench.PROFILES)}"
-                raise fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
-    if workload.on_yarn and "scale" not in experiment and (workload.of_suite or not experiment.get("whole_file")):
-        raise fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
-    if not workload.on_yarn and "file_blocks" not in paper.raw.get("scale", {}):
-        raise fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
 
 
 def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
@@ -317,34 +242,6 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
         if route not in allowed:
             expected = f"one of {', '.join(allowed)} for estimand {estimand.name}"
             raise fault(paper, f"{key}.routes", route, expected, allowed)
-
-
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
-    estimand = estimand_of(test)
-    for name in ("expected", "expression"):
-        if name in test:
-            paper.evaluate(test[name], key=f"{key}.{name}")
-    claim_checks.evaluated(paper, f"{key}.arguments", test.get("arguments", {}))
-    if test.get("relation") == "within" and not (
-        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
-    ):
-        raise fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
-    for below, found, expected, names in estimand.problems(paper, fabrics):
-        raise fault(paper, f"{key}{below}", found, expected, names)
-    for name, levels in estimand.needed():
-        if name not in paper.experiments:
-            raise fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
-        check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
-    claim_checks.check_test(paper, key, test)
-
-
-def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
-    if inverse["experiment"] not in paper.experiments:
-        raise fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
-    experiment = paper.experiments[inverse["experiment"]]
-    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
-    check_levels(paper, f"{key}.where", experiment, levels, whole=True)
-    claim_checks.check_inverse(paper, key, inverse)
 
 
 def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:

@@ -1,14 +1,14 @@
-"""Checks that the cells and metrics of claims, controls and inverse questions exist."""
+"""Checks of tests, inverse questions and routes, and that the cells and metrics that they name exist."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from whitewire import models
-from whitewire.description.faults import fault
+from whitewire.description.faults import check_levels, fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -36,13 +36,27 @@ def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: M
             raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) have", names)
 
 
-def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
-    """UserError for the first fault of a test whose keys, experiments and levels are known to be right."""
+def check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
+    """UserError for the first fault of a test; `fabrics`: names of the testbed's."""
+    estimand = estimand_of(test)
+    for name in ("expected", "expression"):
+        if name in test:
+            paper.evaluate(test[name], key=f"{key}.{name}")
+    evaluated(paper, f"{key}.arguments", test.get("arguments", {}))
+    if test.get("relation") == "within" and not (
+        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
+    ):
+        raise fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
+    for below, found, expected, names in estimand.problems(paper, fabrics):
+        raise fault(paper, f"{key}{below}", found, expected, names)
+    for name, levels in estimand.needed():
+        if name not in paper.experiments:
+            raise fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
+        check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
     for place, cell in _cells_in(test):
         if "metric" in cell and not (test["estimand"] == Ratio.name and place in ("numerator", "denominator")):
             expected = "nothing: only numerator and denominator of a ratio have metrics of their own"
             raise fault(paper, f"{key}.{place}.metric", cell["metric"], expected)
-    estimand = estimand_of(test)
     for place, metric, cell in _asked(test):
         check_metric(paper, f"{key}.{place}", cell["experiment"], metric, cell["where"])
     own = [side for side in ("numerator", "denominator") if "metric" in test.get(side, {})]
@@ -165,6 +179,11 @@ def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[st
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     """UserError for a curve of too few link rates or two fabrics of one, a metric that its runs lack, or no range."""
+    if inverse["experiment"] not in paper.experiments:
+        raise fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
+    experiment = paper.experiments[inverse["experiment"]]
+    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
+    check_levels(paper, f"{key}.where", experiment, levels, whole=True)
     where, factor = inverse.get("where", {}), inverse["factor"]
     check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], where)
     if factor in where:
