@@ -49,7 +49,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
         check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
-    for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
+    for index, bias in enumerate(paper.as_written.get("biases", [])):
         _check_bias(paper, f"biases[{index}]", bias)
         _check_bounds(paper, f"biases[{index}]", bias)
     for index, claim in enumerate(paper.claims):
@@ -85,7 +85,7 @@ def _check_parts(paper: Paper) -> None:
     for part, since in needed:
         if raw.get(since) and part not in raw:
             raise fault(paper, part, None, f"one, since there are {since}")
-    for key, ks in scale_candidates(paper.as_written or raw):
+    for key, ks in scale_candidates(paper.as_written):
         if any(left >= right for left, right in itertools.pairwise(ks)):
             raise fault(paper, key, ks, "a list of k that increases")
 
@@ -213,7 +213,7 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
     """Check that a bias has one number per scale candidate of the cell, or 1 for all. `bias` is as written in the
     file."""
-    raw = paper.as_written or paper.raw
+    raw = paper.as_written
     own = next(each for each in raw["experiments"] if each["id"] == bias["cell"]["experiment"])
     k = own.get("scale", {}).get("k", raw["scale"]["k"])
     for end in BOUNDS:
