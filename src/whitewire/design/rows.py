@@ -297,9 +297,14 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     return levels
 
 
+def cell_of(paper: Paper, row: DesignRow) -> CellId:
+    """The cell of a run. Raises UserError as levels_of()."""
+    return cell_id(row["experiment"], levels_of(paper, row))
+
+
 def cells_of_rows(paper: Paper, rows: Iterable[DesignRow]) -> dict[str, CellId]:
     """The cell of each run, by its id. Raises UserError as levels_of()."""
-    return {row["run_id"]: cell_id(row["experiment"], levels_of(paper, row)) for row in rows}
+    return {row["run_id"]: cell_of(paper, row) for row in rows}
 
 
 def by_cell(cells: Mapping[str, CellId], of_runs: Mapping[str, str]) -> dict[CellId, str]:
