@@ -33,6 +33,8 @@ READ_RATE = "read_rate_mb_per_s"
 
 _MOST_CELLS = 1000
 """Combinations of an experiment's levels, before its `only`."""
+_NAMED = (("settings", "settings"), ("store", "stores"))
+"""Factors whose levels are keys of a part of the experiment, and that part."""
 _ROLES = ("namenode", "datanode", "client", "mds", "oss")
 """Roles that hosts can have."""
 
@@ -117,12 +119,10 @@ def _check_names(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics:
             why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
             expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
             raise fault(paper, f"{key}.factors", factor, expected, known)
-    for level in factors.get("settings", []):
-        if level not in experiment.get("settings", {}):
-            raise fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
-    for level in factors.get("store", []):
-        if level not in experiment.get("stores", {}):
-            raise fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
+    for factor, part in _NAMED:
+        for level in factors.get(factor, []):
+            if level not in experiment.get(part, {}):
+                raise fault(paper, f"{key}.factors.{factor}", level, f"a key of {part}", experiment.get(part, {}))
     for cell in experiment.get("only", []):
         check_levels(paper, f"{key}.only", experiment, cell, whole=False)
     _check_workload(paper, key, experiment)
@@ -309,7 +309,7 @@ def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
 def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """(key, value, expected) of keys that no run of the experiment would read."""
     factors, workload = experiment["factors"], workload_of(experiment["workload"])
-    for name, factor in (("settings", "settings"), ("stores", "store")):
+    for factor, name in _NAMED:
         if name in experiment and factor not in factors:
             yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"
     hardware = experiment.get("hardware", {})
