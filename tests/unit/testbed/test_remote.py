@@ -843,7 +843,7 @@ def test_ports_count_only_where_a_transport_needs_them_and_are_noted(monkeypatch
     config = {"fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
     config["transports"] = {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}
     without = seen(**ABLE | {"ports": ""})
-    site = SimpleNamespace(config=config, source="site.yaml", k=1, image=None, hosts=[without])
+    site = SimpleNamespace(config=config, source="site.yaml", image=None, hosts=[without])
     tcp, rsockets = transports.defined(config)
     for bare, transport in ((False, tcp), (True, None)):
         preflight.check_hosts(site, bare, transport)
@@ -936,7 +936,7 @@ def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
 
 def test_what_reports_memory_is_needed_where_a_sites_file_system_is_used():
     assert preflight.problems(seen(missing="fincore"), NEEDS) == []
-    needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}, 1).only)
+    needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}).only)
     assert preflight.problems(seen(missing="fincore"), needs) == ["no fincore"]
 
 
@@ -944,10 +944,10 @@ def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     busy = "00000000:268A"  # a DataNode's
     assert preflight.problems(seen(role="client", listening=busy), NEEDS) == []
     described = example("ssh") | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
-    needs = replace(NEEDS, only=preflight.Needs.of(described, 1).only)
+    needs = replace(NEEDS, only=preflight.Needs.of(described).only)
     assert preflight.problems(seen(missing="curl", role="client"), needs) == ["no curl"]
-    assert preflight.Needs.of(described, 1).ports == {"namenode": [], "datanode": [5201]}
-    assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
+    assert preflight.Needs.of(described).ports == {"namenode": [], "datanode": [5201]}
+    assert preflight.Needs.of(example("ssh") | {"scale": 20}).rates["10gbe"] == 500
 
 
 RPC = "<property><name>mapreduce.jobhistory.address</name><value>h.example.org:10020</value></property>"

@@ -158,8 +158,9 @@ class Needs:
     """Names of the hosts that have an address on a network, by both: see holders()."""
 
     @classmethod
-    def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
+    def of(cls, config: Mapping, bare: bool = False) -> Needs:
         """The requirements of a description; `bare`: only those for measuring links and drives."""
+        k = config.get("scale", 1)
         rates = {name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()}
         if bare:
             ports = dict.fromkeys(("namenode", "datanode", "client"), (IPERF3_PORT,))
@@ -603,7 +604,7 @@ def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -
 
     `bare`, `transport`: see Testbed.preflight().
     """
-    needs = Needs.of(testbed.config, testbed.k, bare)
+    needs = Needs.of(testbed.config, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
     send_image(testbed)
     ways = [] if bare else [transport] if transport else transports.defined(testbed.config)

@@ -384,7 +384,6 @@ class RemoteHosts(Protocol):
     config: Mapping[str, Any]
     source: str
     """The description's name for messages."""
-    k: float
     layout: Layout
     image: Image | None
     hosts: list[RemoteHost]
