@@ -67,7 +67,7 @@ def _measure(stay: bool, replicates: int) -> dict[str, list[tuple[float, float]]
         installation, drive = software.installation(), Drive.none()
         values = hdfs_settings(testbed, 1 << 20, 3, 65536) | yarn_settings(testbed, installation.configuration, slots=1)
         with hdfs.Hdfs(testbed, installation, values, drive, Path(logs), NAMENODE_IMAGE) as below:
-            jobs = yarn.Yarn(testbed, installation, below, drive, Path(logs))
+            jobs = yarn.Yarn(below)
             jobs.reuses_jvms = stay
             with jobs:
                 client = below.clients[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -57,6 +57,14 @@ def one_of(names: Iterable[Any], most: int = 12) -> str:
         return names[0]
     more = [f"… ({len(names)} in all)"] if len(names) > most else []
     return "one of " + ", ".join(names[:most] + more)
+
+
+def by_value(values: Mapping[str, str]) -> str:
+    """`a on host1, host2; b on host3`, from the value of each host."""
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())
 
 
 def quoted(value: Any, most: int = 60) -> str:

@@ -136,9 +136,9 @@ def remote_kind(site, config, testbed_class, temporary: Path) -> Kind:
 import json, tempfile
 from {testbed_class.__module__} import {testbed_class.__name__}
 tempfile.tempdir = {str(temporary)!r}
-testbed = {testbed_class.__name__}(json.loads({json.dumps(config)!r}), {SMALL!r}, {SCALE})
+testbed = {testbed_class.__name__}(json.loads({json.dumps(config)!r}), {SMALL!r})
 """
-    return Kind(lambda: testbed_class(config, SMALL, SCALE), program, lambda: leftovers_of(site, temporary))
+    return Kind(lambda: testbed_class(config, SMALL), program, lambda: leftovers_of(site, temporary))
 
 
 def leftovers_of(site, temporary: Path) -> list[str]:

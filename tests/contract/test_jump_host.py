@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import within
-from tests.support.site import SCALE, USER, SshSite, installed
+from tests.support.site import USER, SshSite, installed
 from whitewire.errors import UserError
 from whitewire.testbed.base import piped
 from whitewire.testbed.site import opening
@@ -100,7 +100,7 @@ def test_a_jump_host_that_limits_new_connections(ssh_site: SshSite, behind, limi
             SshTestbed.whole(behind(reached)).preflight()
         table = capfd.readouterr().err  # all answer, each under several names
         assert table.count(": is a machine listed twice?") == table.count(" NO ") == ALIASES * 6
-        with SshTestbed(behind(reached, aliases=1), SMALL, SCALE) as testbed:
+        with SshTestbed(behind(reached, aliases=1), SMALL) as testbed:
             assert testbed.on_all(lambda host: host.run(["true"]).status) == [0] * 6
     finally:
         end(popen)
@@ -170,7 +170,7 @@ def test_why_pam_refuses_is_shown(ssh_site: SshSite, ssh_config, capfd):
     ssh_site.write(own, before.replace(b"UsePAM no", b"UsePAM yes"), "644")
     try:
         with pytest.raises(UserError, match=f"1 of 6 hosts cannot be used: datanode3 .*: {words}$"):
-            SshTestbed(ssh_config, SMALL, SCALE).preflight()
+            SshTestbed(ssh_config, SMALL).preflight()
     finally:
         ssh_site.write(own, before, "644")
         ssh_site.as_root(host, "umount", "/etc/pam.d/sshd")

@@ -31,7 +31,7 @@ def config(emulated_config):
 
 @pytest.fixture(scope="module")
 def testbed(site, config):
-    with JobTestbed(config, SMALL, SCALE) as made:
+    with JobTestbed(config, SMALL) as made:
         yield made
 
 
@@ -75,7 +75,7 @@ PROGRAM = """
 import json, pathlib, time
 from whitewire.testbed.site.job import JobTestbed, within_its_job
 config = json.loads({config!r})
-with within_its_job(config), JobTestbed(config, {roles!r}, 20) as testbed:
+with within_its_job(config), JobTestbed(config, {roles!r}) as testbed:
     for host in testbed.hosts:
         host.start(["sleep", "77.5"], pathlib.Path("/tmp/" + host.name))
     pathlib.Path("{shared}/up").write_text(testbed.layout.run)
@@ -115,7 +115,7 @@ def test_the_warning_before_the_end_of_a_job_ends_all_of_it(site, config):
 def test_the_end_of_the_job_ends_all_of_it(site, config, tmp_path):
     with another_job(site, "sleep 3600"):
         os.environ["JOB_ID"] = site.job
-        with JobTestbed(config, SMALL, SCALE) as testbed:
+        with JobTestbed(config, SMALL) as testbed:
             daemons = [host.start(SLEEPER, tmp_path / host.name) for host in testbed.hosts]
             for daemon in daemons:
                 daemon.wait_ready("started", timeout=20)

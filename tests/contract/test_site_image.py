@@ -19,7 +19,7 @@ from tests.contract.test_site_ssh import SLEEPER, sleepers, within
 from tests.support import images
 from tests.support.answers import verdicts
 from tests.support.limits import wide
-from tests.support.site import SCALE, description, open_slurm_site, open_ssh_site
+from tests.support.site import description, open_slurm_site, open_ssh_site
 from whitewire.errors import UserError
 from whitewire.measure import drives
 from whitewire.measure.drives import DriveEffort
@@ -59,7 +59,7 @@ def without_java(site):
 
 
 def test_hosts_without_java_pass_with_the_images_java(kind, config, site, image, without_java, capfd):
-    testbed = OPEN[kind](config, SMALL, SCALE, "site.yaml")
+    testbed = OPEN[kind](config, SMALL, "site.yaml")
     assert testbed.preflight() == images.digest(image)
     table = capfd.readouterr().err
     assert " NO " not in table
@@ -73,7 +73,7 @@ def test_hosts_without_java_pass_with_the_images_java(kind, config, site, image,
 
 
 def test_what_commands_see_of_a_host(kind, config):
-    with OPEN[kind](config, FEW, SCALE) as testbed:
+    with OPEN[kind](config, FEW) as testbed:
         host = testbed.hosts[1]
         assert host.run(["ls", "/dev/shm"]).status == 0
         assert host.run(["cmp", "/proc/sys/kernel/random/boot_id", "/dev/stdin"], stdin=host.boot_id.encode() + b"\n",
@@ -89,7 +89,7 @@ def test_what_commands_see_of_a_host(kind, config):
 
 
 def test_a_daemon_and_its_children_end_and_the_image_is_unmounted(kind, config, site, tmp_path):
-    with OPEN[kind](config, FEW, SCALE) as testbed:
+    with OPEN[kind](config, FEW) as testbed:
         host = testbed.hosts[1]
         daemon = host.start(SLEEPER, tmp_path / "log")
         daemon.wait_ready("started", timeout=20)
@@ -113,7 +113,7 @@ def test_killing_the_launcher_leaves_nothing(kind, config, site, tmp_path, numbe
 import time
 from pathlib import Path
 from {OPEN[kind].__module__} import {OPEN[kind].__name__}
-with {OPEN[kind].__name__}({config!r}, {SMALL!r}, {SCALE}) as testbed:
+with {OPEN[kind].__name__}({config!r}, {SMALL!r}) as testbed:
     daemons = [host.start({SLEEPER!r}, Path({str(tmp_path)!r}) / host.name) for host in testbed.hosts]
     if {running}:
         for daemon in daemons:
@@ -142,7 +142,7 @@ with {OPEN[kind].__name__}({config!r}, {SMALL!r}, {SCALE}) as testbed:
 
 def refused(kind, config, capfd, **changes) -> str:
     with pytest.raises(UserError) as error:
-        OPEN[kind](config | changes, SMALL, SCALE, "site.yaml").preflight()
+        OPEN[kind](config | changes, SMALL, "site.yaml").preflight()
     capfd.readouterr()
     return str(error.value)
 
@@ -193,7 +193,7 @@ def test_an_image_is_copied_once(kind, config, site, image, capfd):
     name = f"/tmp/work/image-{images.digest(image)[:12]}.sif"
     try:
         for copies in (2, 0):
-            testbed = OPEN[kind](sent, FEW, SCALE)
+            testbed = OPEN[kind](sent, FEW)
             testbed.preflight()
             assert capfd.readouterr().err.count("MB to ") == copies
         with testbed:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import SMALL
 from tests.contract.test_site_ssh import SLEEPER, runs_of, sleepers, within
-from tests.support.site import EXECUTOR, SCALE, SEEN_BY_NODES
+from tests.support.site import EXECUTOR, SEEN_BY_NODES
 from whitewire.errors import UserError
 from whitewire.install import doctor
 from whitewire.paths import HOME
@@ -34,7 +34,7 @@ def test_nodes_are_dealt_out_in_the_order_of_the_roles(slurm_testbed, slurm_site
 
 def test_an_allocation_that_is_too_small(slurm_site, slurm_config):
     with pytest.raises(UserError, match=r"found 6 nodes, expected 15 \(1 namenode, 11 datanode, 3 client\)"):
-        JobTestbed(slurm_config, {"namenode": 1, "datanode": 11, "client": 3}, SCALE)
+        JobTestbed(slurm_config, {"namenode": 1, "datanode": 11, "client": 3})
 
 
 def test_the_look_before_names_a_sick_node(slurm_site, slurm_config, capfd):
@@ -44,7 +44,7 @@ def test_the_look_before_names_a_sick_node(slurm_site, slurm_config, capfd):
     slurm_site.hide(sick, "/usr/bin/java", b"", "644")
     try:
         with pytest.raises(UserError, match=r"1 of 6 hosts cannot be used: \w+ \(datanode2\): no Java"):
-            JobTestbed(slurm_config, SMALL, SCALE).preflight()
+            JobTestbed(slurm_config, SMALL).preflight()
     finally:
         slurm_site.as_root(sick, "umount", "/usr/bin/java")
 
@@ -93,7 +93,7 @@ def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_
     """A step does not learn that its srun was killed: only that nothing comes any more."""
     monkeypatch.setattr(shell, "WATCH_PATIENCE_S", 3)
     monkeypatch.setattr(shell, "BEAT_S", 0.5)
-    with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
+    with JobTestbed(slurm_config, SMALL) as testbed:
         lost, kept = testbed.host("datanode1"), testbed.host("datanode2")
         for host in (lost, kept):
             host.start(SLEEPER, tmp_path / host.name).wait_ready("started", timeout=10)
@@ -109,7 +109,7 @@ def test_a_lost_step_cleans_its_node_and_no_other(slurm_site, slurm_config, tmp_
 PROGRAM = """
 import json, os
 from whitewire.testbed.site.job import JobTestbed
-with JobTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}, 20) as testbed:
+with JobTestbed(json.loads({config!r}), {{"namenode": 1, "datanode": 2}}) as testbed:
     print(os.environ["SLURM_JOB_ID"], *(host.run(["hostname"]).stdout.decode().strip() for host in testbed.hosts))
 """
 SNAKEFILE = """
@@ -185,7 +185,7 @@ def test_the_doctor_says_what_the_profile_lacks(slurm_site, slurm_config):
 
 def test_a_warning_to_all_steps_leaves_no_folder(slurm_site, slurm_config):
     """`sbatch --signal=USR1@60` without `B:`."""
-    with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
+    with JobTestbed(slurm_config, SMALL) as testbed:
         names, run = [host.target for host in testbed.hosts], testbed.layout.run
         slurm_site.slurm("scancel", "--signal=USR1", slurm_site.job)
         time.sleep(1)
@@ -196,7 +196,7 @@ def test_a_warning_to_all_steps_leaves_no_folder(slurm_site, slurm_config):
 def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
     job = slurm_site.job
     try:
-        with JobTestbed(slurm_config, SMALL, SCALE) as testbed:
+        with JobTestbed(slurm_config, SMALL) as testbed:
             daemons = [host.start(SLEEPER, tmp_path / host.name) for host in testbed.hosts]
             for daemon in daemons:
                 daemon.wait_ready("started", timeout=10)
@@ -208,7 +208,7 @@ def test_the_end_of_the_job_ends_all_of_it(slurm_site, slurm_config, tmp_path):
             with pytest.raises(CommandFailed):
                 testbed.hosts[0].run(["true"])
         with pytest.raises(UserError, match=f"job {job}: found state (CANCELLED|COMPLETING), expected RUNNING"):
-            JobTestbed(slurm_config, SMALL, SCALE)
+            JobTestbed(slurm_config, SMALL)
     finally:
         time.sleep(0.5)
         slurm_site.rejoin()

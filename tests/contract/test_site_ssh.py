@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL
-from tests.support.site import SCALE, SshSite
+from tests.support.site import SshSite
 from whitewire.errors import UserError
 from whitewire.testbed.base import CommandFailed
 from whitewire.testbed.site import preflight, shell
@@ -79,7 +79,7 @@ def test_every_host_that_cannot_be_used_is_named_in_one_table(config, ssh_site: 
         port = subprocess.Popen(site.as_user(sick, ["iperf3", "--server", "--port", "9866"]), stdout=subprocess.DEVNULL)
         begin = time.monotonic()
         with pytest.raises(UserError) as error:
-            SshTestbed(config, SMALL, SCALE, "site.yaml").preflight()
+            SshTestbed(config, SMALL, "site.yaml").preflight()
         assert time.monotonic() - begin < preflight._ANSWER_S + 3
     finally:
         port.kill()
@@ -108,7 +108,7 @@ def test_a_host_whose_key_is_not_known_is_not_trusted(config, ssh_site, capfd):
         with pytest.raises(
             UserError, match="1 of 6 hosts cannot be used: client .*host key is known for client .* once"
         ):
-            SshTestbed(config, SMALL, SCALE).preflight()
+            SshTestbed(config, SMALL).preflight()
         assert "client" not in (ssh_site.local / "known_hosts").read_text()
     finally:
         ssh_site.write_known_hosts(ssh_site.public)
@@ -119,14 +119,14 @@ def test_nobody_is_asked_for_a_password(config, ssh_site, tmp_path, capfd):
     text = ssh_site.config.read_text().replace(f"{ssh_site.local}/id", f"{tmp_path}/other")
     (tmp_path / "config").write_text(text)
     with pytest.raises(UserError, match=r"6 of 6 hosts.*Permission denied \(publickey\)"):
-        SshTestbed(config | {"ssh_config": str(tmp_path / "config")}, SMALL, SCALE).preflight()
+        SshTestbed(config | {"ssh_config": str(tmp_path / "config")}, SMALL).preflight()
     assert str(tmp_path / "other") not in capfd.readouterr().err  # no key, nor where it is
 
 
 def test_too_little_memory_and_too_slow_an_interface(config, capfd):
     fabrics = config["fabrics"] | {"40gbe": {"rate_mbit_per_s": 400000, "interface": "eth1"}}
     with pytest.raises(UserError) as error:
-        SshTestbed(config | {"memory": {"minimum_gib": 10000}, "fabrics": fabrics}, SMALL, SCALE).preflight()
+        SshTestbed(config | {"memory": {"minimum_gib": 10000}, "fabrics": fabrics}, SMALL).preflight()
     assert "6 of 6 hosts" in str(error.value)
     assert "GiB of memory, 10000 needed" in str(error.value)
     assert "eth1 (40gbe) at 10000 Mbit/s, expected 20000" in str(error.value)
@@ -138,11 +138,11 @@ def test_what_opening_finds_is_one_line(config, ssh_site):
     try:
         ssh_site.write_config(ssh_site.proxies | {"datanode3": "false"})
         with pytest.raises(UserError, match=r"site.yaml: 1 of 6 hosts not usable: datanode3 \(datanode3\): "):
-            SshTestbed(config, SMALL, SCALE, "site.yaml").__enter__()
+            SshTestbed(config, SMALL, "site.yaml").__enter__()
     finally:
         ssh_site.write_config(ssh_site.proxies)
     with pytest.raises(UserError, match="5 of 6 hosts not usable.*File exists.*local to each host"):
-        SshTestbed(config | {"work": "/run/whitewire/shared-work"}, SMALL, SCALE).__enter__()
+        SshTestbed(config | {"work": "/run/whitewire/shared-work"}, SMALL).__enter__()
     assert before == {host.name: runs_of(ssh_site, host.name) for host in ssh_site.testbed.hosts}
 
 
@@ -164,7 +164,7 @@ def test_a_daemons_children_end_with_it(ssh_testbed, ssh_site, tmp_path):
 
 
 def test_a_lost_connection_cleans_its_host_and_no_other(config, ssh_site, tmp_path):
-    with SshTestbed(config, SMALL, SCALE) as testbed:
+    with SshTestbed(config, SMALL) as testbed:
         lost, kept = testbed.host("datanode1"), testbed.host("datanode2")
         daemons = [host.start(SLEEPER, tmp_path / host.name) for host in (lost, kept)]
         for daemon in daemons:
@@ -189,7 +189,7 @@ def test_a_copy_of_software_that_is_cut_off_leaves_nothing(config, ssh_site):
     def parts():
         return ssh_site.testbed.host("datanode1").run(["find", "/tmp/work", "-name", "*part.*"]).stdout
 
-    with SshTestbed(config, SMALL, SCALE) as testbed:
+    with SshTestbed(config, SMALL) as testbed:
         host = testbed.host("datanode1")
         unpack = shell.script(shell.UNPACK, f"{testbed.layout.work}/software-cut", "2", host.folder)
         command = shell.environment(unpack, {}, testbed.layout.path, host._mark())
@@ -202,7 +202,7 @@ def test_a_copy_of_software_that_is_cut_off_leaves_nothing(config, ssh_site):
 
 
 def test_a_host_that_is_lost_while_it_is_sampled_is_named(config):
-    with SshTestbed(config, {"namenode": 1, "datanode": 2}, SCALE) as testbed:
+    with SshTestbed(config, {"namenode": 1, "datanode": 2}) as testbed:
         with pytest.raises(CommandFailed, match="sampling of datanode2: ended before the run"):
             with testbed.sampler():
                 os.kill(testbed.host("datanode2").watcher.pid, signal.SIGKILL)
@@ -212,7 +212,7 @@ def test_a_host_that_hears_nothing_cleans_up(config, ssh_site, tmp_path, monkeyp
     """As when the network breaks: the connection stands, and nothing comes."""
     monkeypatch.setattr(shell, "WATCH_PATIENCE_S", 2)
     monkeypatch.setattr(shell, "BEAT_S", 0.3)
-    with SshTestbed(config, {"namenode": 1, "datanode": 1}, SCALE) as testbed:
+    with SshTestbed(config, {"namenode": 1, "datanode": 1}) as testbed:
         host = testbed.host("datanode")
         host.start(SLEEPER, tmp_path / "log").wait_ready("started", timeout=5)
         time.sleep(3)
@@ -228,7 +228,7 @@ def test_a_host_that_hears_nothing_cleans_up(config, ssh_site, tmp_path, monkeyp
 def test_two_testbeds_on_the_same_hosts_leave_each_other_alone(config, ssh_site, ssh_testbed, tmp_path):
     daemon = ssh_testbed.host("datanode1").start(SLEEPER, tmp_path / "log")
     daemon.wait_ready("started", timeout=5)
-    with SshTestbed(config, SMALL, SCALE) as other:
+    with SshTestbed(config, SMALL) as other:
         assert other.layout.folder != ssh_testbed.layout.folder
         other.host("datanode1").start(SLEEPER, tmp_path / "other").wait_ready("started", timeout=5)
         assert within(5, lambda: sleepers(ssh_site, "datanode1") == 4)
@@ -343,7 +343,7 @@ def test_hosts_describe_themselves(ssh_testbed):
 @pytest.mark.cluster
 def test_our_hadoop_is_copied_once_and_runs(config, ssh_site):
     roles = {"namenode": 1, "datanode": 1}
-    with SshTestbed(config, roles, SCALE) as testbed:
+    with SshTestbed(config, roles) as testbed:
         installation = testbed.installation()
         assert testbed.installation() is installation
         for host in testbed.hosts:
@@ -352,7 +352,7 @@ def test_our_hadoop_is_copied_once_and_runs(config, ssh_site):
             assert host.run([f"{installation.java_home}/bin/java", "-version"]).status == 0
         folder = str(Path(installation.workloads).parent)
         stamp = testbed.hosts[0].run(["stat", "-c", "%Y %i", folder]).check().stdout
-    with SshTestbed(config, roles, SCALE) as testbed:  # it outlives the run and is not copied again
+    with SshTestbed(config, roles) as testbed:  # it outlives the run and is not copied again
         assert testbed.installation().workloads == installation.workloads
         assert testbed.hosts[0].run(["stat", "-c", "%Y %i", folder]).check().stdout == stamp
 
@@ -360,12 +360,12 @@ def test_our_hadoop_is_copied_once_and_runs(config, ssh_site):
 @pytest.mark.cluster
 def test_hadoop_of_the_site_is_used(config):
     roles = {"namenode": 1, "datanode": 1}
-    with SshTestbed(config | {"hadoop": "/run/whitewire/hadoop"}, roles, SCALE) as testbed:
+    with SshTestbed(config | {"hadoop": "/run/whitewire/hadoop"}, roles) as testbed:
         installation = testbed.installation()
         assert any(jar.startswith("/run/whitewire/hadoop/hadoop-common") for jar in installation.jars)
         assert not [jar for jar in installation.jars if "defaults.jar" in jar or jar.endswith("-tests.jar")]
         argv = installation.argv("org.apache.hadoop.util.VersionInfo", 128, {})
         assert testbed.hosts[1].run(argv, timeout=60).check().stdout.startswith(b"Hadoop 3.")
-    with SshTestbed(config | {"hadoop": "/nowhere"}, roles, SCALE, "site.yaml") as testbed:
+    with SshTestbed(config | {"hadoop": "/nowhere"}, roles, "site.yaml") as testbed:
         with pytest.raises(UserError, match="site.yaml: hadoop: found no jars of Hadoop below /nowhere on namenode"):
             testbed.installation()

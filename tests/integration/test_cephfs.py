@@ -193,7 +193,7 @@ def test_remount_sets_what_a_client_may_hold(store):
     assert store.remount(max_dirty=4 * LEAST_STRIPE) < 10
     assert 4 * MIB / write(store, store.clients[0], "cached/b", 4 * MIB) == pytest.approx(RATE, rel=0.15)
     again = [read(store, store.clients[0], "cached/b") for _ in range(2)]
-    store.remount(hosts=store.clients[:1])
+    store.remount()
     cold = read(store, store.clients[0], "cached/b")
     assert again[1] < 1 < cold
     assert 4 * MIB / cold == pytest.approx(RATE, rel=0.15)
@@ -230,7 +230,7 @@ def test_a_killed_store_is_named_and_a_new_start_works(store):
 def test_a_killed_mount_is_named(store):
     store.mounts["client3"].kill()
     assert store.dead() == ["CephFS mount on client3"]
-    store.remount(hosts=[store.testbed.host("client3")])
+    store.remount()
     assert store.dead() == []
 
 

@@ -31,7 +31,7 @@ def surveyed(tmp_path, can_emulate, emulated_config):
     limits = emulated_config["limits"] | {"link_error": 0.05, "drive_error": 0.3}
     config = emulated_config | {"limits": limits}
     shape = Shape("x", SMALL, 100, ("10gbe", "1gbe"), Drive.scaled(HARDWARE, 100, software.DRIVE_LIBRARY))
-    hosts = kinds.open_bare(config, SMALL, shape.k)
+    hosts = kinds.open_bare(config, SMALL, shape.k, "testbed")
     plain = hosts.fabric
     hosts.fabric = lambda name: plain(name, slow={SLOW: 0.5} if name == "10gbe" else None)
     plan = plan_survey("emulated", config, "quick", 60.0, shape, hosts)

@@ -58,7 +58,7 @@ def stack_on(
     values = hdfs_settings(testbed, BLOCK, 3, 65536)
     values |= yarn_settings(testbed, installation.configuration, slots=slots)
     below = hdfs.Hdfs(testbed, installation, values | dict(settings or {}), Drive.none(), logs, NAMENODE_IMAGE)
-    stack = Stack(below, yarn.Yarn(testbed, installation, below, Drive.none(), logs))
+    stack = Stack(below, yarn.Yarn(below))
     try:
         stack.start()
         yield stack

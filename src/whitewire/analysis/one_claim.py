@@ -8,7 +8,7 @@ from typing import Any
 
 from whitewire.analysis import controls
 from whitewire.description.paper import Paper, ratio_of
-from whitewire.design.rows import counts, levels_of
+from whitewire.design.rows import cell_of, counts
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
 from whitewire.levels import CellId, cell_id, cell_ids
@@ -43,7 +43,7 @@ def cells(paper: Paper, name: str) -> set[CellId]:
 def rows_of_claim(paper: Paper, name: str, rows: Sequence[DesignRow]) -> list[DesignRow]:
     """The rows of a design that are of a claim's cells or of its controls'."""
     wanted = cells(paper, name)
-    return [row for row in rows if cell_id(row["experiment"], levels_of(paper, row)) in wanted]
+    return [row for row in rows if cell_of(paper, row) in wanted]
 
 
 def made_at(paper: Paper, name: str) -> list[str]:

@@ -14,7 +14,7 @@ from whitewire.analysis import claims
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
-from whitewire.design.rows import claimed_cells, compared_cells, counts, levels_of, make_design
+from whitewire.design.rows import cell_of, claimed_cells, compared_cells, counts, make_design
 from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, cell_id, cell_ids
 from whitewire.paths import MAKE_PAPERS, asked_testbed, start_command
@@ -142,7 +142,7 @@ def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: s
     first = paper.analyses(effort)[0]
     cells = claimed_cells(paper) | compared_cells(paper)
     rows = [row for row in make_design(paper, testbed, effort, 1) if row["replicate"] <= first]
-    rows = [row for row in rows if (row["experiment"], canonical(levels_of(paper, row))) in cells]
+    rows = [row for row in rows if cell_of(paper, row) in cells]
     took = sum(durations.expected_seconds(paper, row, testbed) for row in rows)
     return round((_START_S + took + durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS)) / 60)
 

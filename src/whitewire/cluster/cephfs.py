@@ -21,7 +21,7 @@ from pathlib import Path
 
 from whitewire.cluster.ost_drives import Ost, OstDrives
 from whitewire.cluster.service import Service
-from whitewire.design.durations import OSTS_PER_OSS
+from whitewire.description.paper import OSTS_PER_OSS
 from whitewire.design.scaling import LEAST_STRIPE
 from whitewire.errors import UserError
 from whitewire.paths import HOME
@@ -104,10 +104,7 @@ class MountOptions:
     readahead: int
 
     def argv(self) -> list[str]:
-        """The mount's command-line options. Raises UserError for a size below 0."""
-        for name, value in vars(self).items():
-            if value < 0:
-                raise UserError(f"cephfs: {name} is {value} bytes, expected 0 or more")
+        """The mount's command-line options."""
         # Lustre sends what it has as soon as it fills one request, not when the client's memory is full.
         options = {
             "client_oc_max_dirty": self.max_dirty,
@@ -251,11 +248,9 @@ class CephFs(Service):
         metadata = Ost(len(self.osts), self.mds_host, self.mds_host.address)
         folders = {"mon.a": f"{self.mds_host.folder}/ceph/mon", "mds.a": f"{self.mds_host.folder}/ceph/mds"}
         folders |= {f"osd.{ost.number}": f"{ost.host.folder}/ceph/{ost.name}" for ost in [*self.osts, metadata]}
-        self.fsid = str(uuid.uuid4())
         self.testbed.share(PLACEMENT, compiled_placement())
-        self.testbed.share(
-            CONFIGURATION, _configuration(self.fsid, self.mds_host.address, [*self.osts, metadata], folders)
-        )
+        settings = _configuration(str(uuid.uuid4()), self.mds_host.address, [*self.osts, metadata], folders)
+        self.testbed.share(CONFIGURATION, settings)
         identities = {ost.number: str(uuid.uuid4()) for ost in [*self.osts, metadata]}
         plan = {
             "configuration": CONFIGURATION,
@@ -281,7 +276,7 @@ class CephFs(Service):
         self._start_daemon("mds", self.mds_host, ["ceph-mds", "-f", "-i", "a"], "metadata server")
         self.wait_for(commands, r"(?m)^ready$")
         commands.popen.wait(timeout=10)
-        self._mount(self.clients)
+        self._mount()
         self._prove()
         self.layout("", stripe_count=1, stripe_size=2**20)
 
@@ -322,14 +317,14 @@ class CephFs(Service):
             key, ost.host, ["ceph-osd", "-f", "-i", str(ost.number)], f"{key} on {ost.host.name}", prefix
         )
 
-    def _mount(self, hosts: Sequence[Host]) -> None:
-        for host in hosts:
+    def _mount(self) -> None:
+        for host in self.clients:
             argv = ["ceph-fuse", "-f", "-c", CONFIGURATION, "-n", f"client.{host.name}", *self.options.argv(), MOUNT]
             self.mounts[host.name] = host.start(
                 argv, self.logs / f"mount-{host.name}.log", self._environment(), f"CephFS mount on {host.name}"
             )
-        for host in hosts:
-            self.wait_for(self.mounts[host.name], r"starting fuse")
+        for mount in self.mounts.values():
+            self.wait_for(mount, r"starting fuse")
 
     def _unmount(self, host: Host) -> None:
         process = self.mounts.pop(host.name, None)
@@ -397,15 +392,13 @@ class CephFs(Service):
         odd = [options for options in found if list(options) != self.options.argv()]
         return {"kind": "cephfs", "layout": said, "options": list((odd or [*found, ()])[0])}
 
-    def remount(self, max_dirty: int | None = None, readahead: int | None = None,
-                hosts: Sequence[Host] | None = None) -> float:  # fmt: skip
+    def remount(self, max_dirty: int | None = None, readahead: int | None = None) -> float:
         """Mount again, with empty caches and the settings given; returns the seconds taken."""
         begin = time.monotonic()
         changes = {"max_dirty": max_dirty, "readahead": readahead}
         self.options = replace(self.options, **{name: value for name, value in changes.items() if value is not None})
-        again = self.clients if hosts is None else list(hosts)
-        on_each(again, self._unmount, at_once=4)
-        self._mount(again)
+        on_each(self.clients, self._unmount, at_once=4)
+        self._mount()
         return time.monotonic() - begin
 
     def remove(self, path: str) -> None:

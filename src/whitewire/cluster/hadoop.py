@@ -139,12 +139,10 @@ class Resident:
         commands.flush()
 
     def done(self) -> bool:
-        return b"\n@end " in self._said()
+        return "\n@end " in self._said()
 
-    def _said(self) -> bytes:
-        with self.process.log.open("rb") as log:
-            log.seek(self.read_from)
-            return b"\n" + log.read()
+    def _said(self) -> str:
+        return "\n" + self.process.said(self.read_from)
 
     def result(self, timeout: float) -> CommandOutcome:
         """Wait for the command to end. Raises ProcessDied when the JVM dies, TimeoutError after `timeout` seconds."""
@@ -154,7 +152,7 @@ class Resident:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.process.name}: no end after {timeout:.0f} s; {self.process.log_end(5)}")
             time.sleep(0.01)
-        lines = self._said().decode(errors="replace").splitlines()
+        lines = self._said().splitlines()
         begin = next(line for line in lines if line.startswith("@begin "))
         end = next(line for line in lines if line.startswith("@end "))
         output = "\n".join(line for line in lines if line and not line.startswith("@"))

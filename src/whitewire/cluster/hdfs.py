@@ -268,9 +268,7 @@ class Hdfs(HdfsClients):
 
     def log_since(self, position: int) -> str:
         """The NameNode's log from a position on: the audit lines say when each file was created and renamed."""
-        with self.daemons[self.namenode_host.name].log.open("rb") as log:
-            log.seek(position)
-            return log.read().decode(errors="replace")
+        return self.daemons[self.namenode_host.name].said(position)
 
     def operations(self, audit: str, folders: Sequence[str]) -> list[namenode.Operation]:
         """Every put below the folders in a stretch of the NameNode's log."""

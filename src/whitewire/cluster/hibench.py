@@ -67,9 +67,11 @@ class ProgramRun:
 class HiBench:
     """Runs of a HiBench tree. `logs` is the local folder for output; all that is written on the host is in `folder`."""
 
+    job: HiBenchJob
+    """The job that was configured last."""
+
     def __init__(self, tree: BuiltHiBench, logs: Path) -> None:
         self.tree, self.host, self.folder, self.logs = tree, tree.host, tree.folder, logs
-        self._job: HiBenchJob | None = None
 
     @property
     def made_by(self) -> str:
@@ -94,7 +96,7 @@ class HiBench:
         self.host.run(["mkdir", "-p", report]).check()
         for name, text in files.items():
             self.host.put(text.encode(), f"{self.folder}/conf/{name}")
-        self._job = job
+        self.job = job
 
     def prepare(self, seconds: float, check: Callable[[], None] = lambda: None) -> str:
         """Make the program's input; returns the script's output. Raises RunFailed."""
@@ -119,13 +121,6 @@ class HiBench:
             found.append(ProgramRun(name, rows[-1], jobs, output, self._result(name)))
             before = len(rows)
         return found
-
-    @property
-    def job(self) -> HiBenchJob:
-        """The job that was configured last. Raises RuntimeError before configure()."""
-        if self._job is None:
-            raise RuntimeError("hibench: nothing is configured yet")
-        return self._job
 
     @property
     def _program(self) -> Program:
@@ -221,8 +216,7 @@ def hadoop_of(hdfs: Hdfs | Existing, yarn: Yarn | Existing | None, bench: HiBenc
     executable = f"{folder}/bin/hadoop"
     host.put(hibench.launcher(java, bare.jars, configuration).encode(), executable)
     host.run(["chmod", "755", executable]).check()
-    master, version = VIEW.rstrip("/"), bare.version
-    return Hadoop(folder, executable, configuration, jars["examples"], jars["sleep"], master, bare.java, version)
+    return Hadoop(folder, executable, configuration, jars["examples"], jars["sleep"], VIEW.rstrip("/"), bare.java)
 
 
 def sleep_jar(tests: Path) -> bytes:

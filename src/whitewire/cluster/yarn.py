@@ -17,11 +17,9 @@ from whitewire.cluster.hdfs import DATA_PORT, NAMENODE_PORT, Hdfs
 from whitewire.cluster.history import reported_settings
 from whitewire.cluster.service import Service
 from whitewire.design import scaling
-from whitewire.design.drive import Drive
 from whitewire.testbed import drives
 from whitewire.testbed.base import Host, Process, Testbed
 from whitewire.testbed.each import on_each
-from whitewire.testbed.installation import Installation
 
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
@@ -65,9 +63,9 @@ class Memory:
     heap_mib: int = 144
 
     @classmethod
-    def of(cls, testbed: Testbed) -> Memory:
-        """The testbed's own values (`yarn` in its description); the defaults suit many hosts on one machine."""
-        return cls(**testbed.config.get("yarn", {}))
+    def of(cls, testbed: Mapping[str, Any]) -> Memory:
+        """The values of a testbed's description (`yarn`); the defaults suit many hosts on one machine."""
+        return cls(**testbed.get("yarn", {}))
 
     @property
     def most_slots(self) -> int:
@@ -107,7 +105,7 @@ def yarn_settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slo
     the data); else to HDFS, Hadoop's default.
     """
     master = testbed.by_role("namenode")[0]
-    below, memory = f"hdfs://{master.endpoint}:{NAMENODE_PORT}", Memory.of(testbed)
+    below, memory = f"hdfs://{master.endpoint}:{NAMENODE_PORT}", Memory.of(testbed.config)
     memory = memory.with_slots(slots) if slots else memory
     first = testbed.by_role("datanode")[0].endpoint
     # If hosts share processors, always on one worker, where the JVM of the last ApplicationMaster is.
@@ -170,14 +168,15 @@ def yarn_settings(testbed: Testbed, configuration: str, mount: str = "/tmp", slo
 class Yarn(Service):
     """A running YARN with its history server; `hdfs` is up already and its site.xml holds yarn_settings() too."""
 
-    def __init__(self, testbed: Testbed, installation: Installation, hdfs: Hdfs, drive: Drive, logs: Path) -> None:
-        self.testbed, self.installation, self.hdfs, self.drive, self.logs = testbed, installation, hdfs, drive, logs
-        self.master = testbed.by_role("namenode")[0]
-        self.workers = testbed.by_role("datanode")
+    def __init__(self, hdfs: Hdfs) -> None:
+        self.hdfs, self.testbed, self.installation = hdfs, hdfs.testbed, hdfs.installation
+        self.drive, self.logs = hdfs.drive, hdfs.logs
+        self.master = self.testbed.by_role("namenode")[0]
+        self.workers = self.testbed.by_role("datanode")
         self.daemons: dict[str, Process] = {}
-        self.reuses_jvms = testbed.capabilities.shares_processors and not installation.class_lists
+        self.reuses_jvms = self.testbed.capabilities.shares_processors and not self.installation.class_lists
         """Whether containers run in JVMs that stay (container_jvms.py): where hosts share this machine's processors."""
-        self.java_home = installation.java_home or _java_home()
+        self.java_home = self.installation.java_home or _java_home()
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -215,7 +214,7 @@ class Yarn(Service):
 
     def _files(self) -> dict[str, bytes]:
         found = {"capacity-scheduler.xml": site_xml(CAPACITY)}
-        sizes = Memory.of(self.testbed)
+        sizes = Memory.of(self.testbed.config)
         for kind, heap in (("am", sizes.am_mib // 2), ("task", sizes.heap_mib)):
             found[JVM_KINDS[kind]] = "\n".join(self._args(kind, heap)).encode()
         return found
@@ -282,7 +281,7 @@ class Yarn(Service):
             offered = self.hdfs.values["yarn.nodemanager.resource.memory-mb"]
             if at_work:
                 count, slots = at_work
-                offered = Memory.of(self.testbed).with_slots(slots).node_mib if number < count else 0
+                offered = Memory.of(self.testbed.config).with_slots(slots).node_mib if number < count else 0
             arguments = ["-updateNodeResource", f"{host.endpoint}:{ports[host.endpoint]}", str(offered), "8"]
             self.hdfs.clients[0].run(ADMIN, arguments).check(f"yarn rmadmin {' '.join(arguments)}")
 

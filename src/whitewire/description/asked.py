@@ -28,7 +28,7 @@ def _digest(paper: Paper, claim: Mapping[str, Any], effort: str) -> str:
     cells = estimand_of(claim["test"]).cells()
     biases = [
         (bias["cell"], bias["metrics"], bias["lower"], bias["upper"])
-        for bias in (paper.as_written or paper.raw).get("biases", [])
+        for bias in paper.as_written.get("biases", [])
         if (bias["cell"]["experiment"], bias["cell"]["where"]) in cells
     ]
     asked = {

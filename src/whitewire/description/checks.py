@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from whitewire.description import claim_checks, experiment_checks
+from whitewire.description import claim_checks
 from whitewire.description.experiment_checks import check_experiment
-from whitewire.description.faults import check_levels as _check_levels
-from whitewire.description.faults import fault as _fault
-from whitewire.description.faults import fault_in_words
+from whitewire.description.faults import check_levels, fault
 from whitewire.description.files import validate_by_schema
-from whitewire.description.hadoop import problems_of_settings
 from whitewire.description.measures import problems_of_units, read_converted
-from whitewire.description.networks import problems_of_networks
-from whitewire.description.paper import BOUNDS, PLACES, Paper, against, cells_of, scale_candidates
+from whitewire.description.paper import BOUNDS, CONTROL_EFFORTS, PLACES, Paper, against, cells_of, scale_candidates
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
-from whitewire.factors import DRIVE, LEFT_OUT
 from whitewire.paths import shown
-from whitewire.tools import hibench
-from whitewire.workloads import workload_of
 
 
-def load_paper(path: Path | str, fabrics: Collection[str]) -> Paper:
+def load_paper(path: Path, fabrics: Collection[str]) -> Paper:
     """Read, validate and cross-check a paper against the names of a testbed's fabrics.
 
     Raises UserError with one line: file, key, found, expected and the nearest valid name.
     """
-    path = Path(path)
     data = read_converted(path)
     validate_by_schema(data, "paper", path)
     paper = Paper.of(data, path)
@@ -45,21 +36,20 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     raw = paper.raw
     for key, text in _texts_in_tables(raw):
         if FORMULA.match(text):
-            raise _fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
+            raise fault(paper, key, text, "text that a spreadsheet does not take for a formula: begin with a word")
     _check_ids(paper)
     exhibits = [e["id"] for e in raw["exhibits"]] + ["text"]
     for index, value in enumerate(raw["values"]):
         if value["exhibit"] not in exhibits:
             key = f"values[{index}].exhibit"
-            raise _fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
+            raise fault(paper, key, value["exhibit"], "the id of an exhibit, or text", exhibits)
     _check_parts(paper)
     _check_analyses(paper)
     for index, experiment in enumerate(raw.get("experiments", [])):
-        _check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
-        check_experiment(paper, f"experiments[{index}]", experiment)
+        check_experiment(paper, f"experiments[{index}]", experiment, fabrics)
     for index, control in enumerate(paper.controls):
         _check_control(paper, f"controls[{index}] ({control['id']})", control)
-    for index, bias in enumerate((paper.as_written or paper.raw).get("biases", [])):
+    for index, bias in enumerate(paper.as_written.get("biases", [])):
         _check_bias(paper, f"biases[{index}]", bias)
         _check_bounds(paper, f"biases[{index}]", bias)
     for index, claim in enumerate(paper.claims):
@@ -67,7 +57,7 @@ def _cross_check(paper: Paper, fabrics: Collection[str]) -> None:
     ids = [claim["id"] for claim in paper.claims]
     for name in ("finding", "headline"):
         if raw.get(name, ids[0]) not in ids:
-            raise _fault(paper, name, raw[name], "the id of a claim", ids)
+            raise fault(paper, name, raw[name], "the id of a claim", ids)
     _check_amendments(paper, ids)
     for index, entry in enumerate(paper.audit):
         _check_audit(paper, f"audit[{index}] ({entry['id']})", entry)
@@ -84,7 +74,7 @@ def _check_ids(paper: Paper) -> None:
         seen: set[str] = set()
         for index, entry in enumerate(paper.raw.get(part, [])):
             if entry["id"] in seen:
-                raise _fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
+                raise fault(paper, f"{part}[{index}].id", entry["id"], "every id only once")
             seen.add(entry["id"])
 
 
@@ -94,10 +84,10 @@ def _check_parts(paper: Paper) -> None:
     needed = [*((part, "experiments") for part in ("scale", "replicates", "blocks")), ("blocks", "replicates")]
     for part, since in needed:
         if raw.get(since) and part not in raw:
-            raise _fault(paper, part, None, f"one, since there are {since}")
-    for key, ks in scale_candidates(paper.as_written or raw):
+            raise fault(paper, part, None, f"one, since there are {since}")
+    for key, ks in scale_candidates(paper.as_written):
         if any(left >= right for left, right in itertools.pairwise(ks)):
-            raise _fault(paper, key, ks, "a list of k that increases")
+            raise fault(paper, key, ks, "a list of k that increases")
 
 
 def _check_claim(
@@ -105,19 +95,19 @@ def _check_claim(
 ) -> None:
     for name in claim["exhibits"]:
         if name not in exhibits:
-            raise _fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
+            raise fault(paper, f"{key}.exhibits", name, "the id of an exhibit, or text", exhibits)
     audits = [entry["id"] for entry in paper.audit]
     if "audit" in claim and claim["audit"] not in audits:
-        raise _fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
+        raise fault(paper, f"{key}.audit", claim["audit"], "the id of an audit entry", audits)
     _check_routes(paper, key, claim)
     if "inverse" in claim:
-        _check_inverse(paper, f"{key}.inverse", claim["inverse"])
-    _check_test(paper, f"{key}.test", claim["test"], fabrics)
+        claim_checks.check_inverse(paper, f"{key}.inverse", claim["inverse"])
+    claim_checks.check_test(paper, f"{key}.test", claim["test"], fabrics)
     for number, route in enumerate(claim["routes"]):
         claim_checks.check_route(paper, f"{key}.routes[{number}]", route, claim["test"])
     for number, reading in enumerate(claim.get("readings", [])):
         below = f"{key}.readings[{number}]"
-        _check_test(paper, f"{below}.test", reading["test"], fabrics)
+        claim_checks.check_test(paper, f"{below}.test", reading["test"], fabrics)
         claim_checks.check_route(paper, f"{below}.route", reading["route"], reading["test"])
 
 
@@ -127,10 +117,10 @@ def _check_amendments(paper: Paper, claims: Collection[str]) -> None:
         try:
             date.fromisoformat(amendment["date"])
         except ValueError:
-            raise _fault(paper, f"amendments[{index}].date", amendment["date"], "a day of the calendar") from None
+            raise fault(paper, f"amendments[{index}].date", amendment["date"], "a day of the calendar") from None
         for claim in amendment["claims"]:
             if claim not in claims:
-                raise _fault(paper, f"amendments[{index}].claims", claim, "the id of a claim", claims)
+                raise fault(paper, f"amendments[{index}].claims", claim, "the id of a claim", claims)
 
 
 def _texts_in_tables(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -153,17 +143,17 @@ def _texts_in_tables(part: Any, key: str = "") -> Iterator[tuple[str, str]]:
 def _check_analyses(paper: Paper) -> None:
     analyses, replicates = paper.raw.get("looks", {}), paper.raw.get("replicates", {})
     if analyses and not replicates:
-        raise _fault(paper, "looks", analyses, "none, since there are no replicates")
+        raise fault(paper, "looks", analyses, "none, since there are no replicates")
     for effort, planned in analyses.items():
         for index, (before, after) in enumerate(itertools.pairwise(planned), start=1):
             if after <= before:
                 expected = f"more runs than the {before} of the interim analysis before"
-                raise _fault(paper, f"looks.{effort}[{index}]", after, expected)
+                raise fault(paper, f"looks.{effort}[{index}]", after, expected)
         if len(planned) > 1 and paper.raw["blocks"][effort] > 1:
-            raise _fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
+            raise fault(paper, f"blocks.{effort}", paper.raw["blocks"][effort], f"1, since looks.{effort} has several")
         most = replicates[effort]["claimed"]
         if planned[-1] != most:
-            raise _fault(
+            raise fault(
                 paper,
                 f"looks.{effort}[{len(planned) - 1}]",
                 planned[-1],
@@ -174,50 +164,15 @@ def _check_analyses(paper: Paper) -> None:
             key, claimed = (".claimed", own["claimed"]) if isinstance(own, Mapping) else ("", own)
             if claimed > planned[-1]:
                 expected = f"at most {planned[-1]}, the last of looks.{effort}, for which intervals are made"
-                raise _fault(paper, f"experiments[{index}].replicates.{effort}{key}", claimed, expected)
-
-
-def _check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
-    factors, parameters = experiment["factors"], experiment["parameters"]
-    cells = math.prod(map(len, factors.values()))
-    if cells > _MOST_CELLS:
-        found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
-        raise fault_in_words(paper, f"{key}.factors", found, f"at most {_MOST_CELLS}")
-    missing = experiment.get("missing_fabrics", "error")
-    for level in factors.get("fabric", []):
-        if level not in fabrics and missing == "error":
-            raise _fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
-    for name in ("fabric", "load_fabric"):
-        if name in parameters and parameters[name] not in fabrics:
-            where = f"{key}.parameters.{name}"
-            raise _fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
-    workload = workload_of(experiment["workload"])
-    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
-    for factor in factors:
-        if factor not in known:
-            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
-            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
-            raise _fault(paper, f"{key}.factors", factor, expected, known)
-    for level in factors.get("settings", []):
-        if level not in experiment.get("settings", {}):
-            raise _fault(paper, f"{key}.factors.settings", level, "a key of settings", experiment.get("settings", {}))
-    for level in factors.get("store", []):
-        if level not in experiment.get("stores", {}):
-            raise _fault(paper, f"{key}.factors.store", level, "a key of stores", experiment.get("stores", {}))
-    for cell in experiment.get("only", []):
-        _check_levels(paper, f"{key}.only", experiment, cell, whole=False)
-    _check_workload(paper, key, experiment)
-    problems = [*problems_of_networks(experiment, fabrics), *problems_of_settings(paper, experiment)]
-    for below, value, expected, names in problems:
-        raise _fault(paper, f"{key}{below}", value, expected, names)
+                raise fault(paper, f"experiments[{index}].replicates.{effort}{key}", claimed, expected)
 
 
 def _check_cell(paper: Paper, key: str, cell: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """A whole cell of a listed experiment; returns these by id."""
     listed = {e["id"]: e for e in paper.raw.get("experiments", [])}
     if cell["experiment"] not in listed:
-        raise _fault(paper, f"{key}.experiment", cell["experiment"], "the id of an experiment", listed)
-    _check_levels(paper, f"{key}.where", listed[cell["experiment"]], cell["where"], whole=True)
+        raise fault(paper, f"{key}.experiment", cell["experiment"], "the id of an experiment", listed)
+    check_levels(paper, f"{key}.where", listed[cell["experiment"]], cell["where"], whole=True)
     return listed
 
 
@@ -225,28 +180,30 @@ def _check_control(paper: Paper, key: str, control: Mapping[str, Any]) -> None:
     listed = _check_cell(paper, f"{key}.cell", control["cell"])
     name, where, really = control["cell"]["experiment"], control["cell"]["where"], control["really"]
     if control["id"] in listed:
-        raise _fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
+        raise fault(paper, f"{key}.id", control["id"], "an id that no experiment has")
     for factor in really:
         if factor not in PLACES:
-            raise _fault(paper, f"{key}.really", factor, f"one of {', '.join(PLACES)}", PLACES)
+            raise fault(paper, f"{key}.really", factor, f"one of {', '.join(PLACES)}", PLACES)
     if "store" in really and really["store"] not in listed[name].get("stores", {}):
-        raise _fault(paper, f"{key}.really.store", really["store"], "a key of stores", listed[name].get("stores", {}))
+        raise fault(paper, f"{key}.really.store", really["store"], "a key of stores", listed[name].get("stores", {}))
     if all(where.get(factor) == level for factor, level in really.items()):
-        raise _fault(paper, f"{key}.really", really, "another level than that of the cell")
+        raise fault(paper, f"{key}.really", really, "another level than that of the cell")
     if against(control) not in cells_of(listed[name]):
-        raise _fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
+        raise fault(paper, f"{key}.cell", against(control), f"a cell of {name}, to compare the control with")
     if "metric" in control["cell"]:
-        raise _fault(paper, f"{key}.cell.metric", control["cell"]["metric"], "nothing: the control has its metric")
+        raise fault(paper, f"{key}.cell.metric", control["cell"]["metric"], "nothing: the control has its metric")
     claim_checks.check_metric(paper, f"{key}.metric", name, control["metric"], where)
     for index, metric in enumerate(control.get("also", [])):
         claim_checks.check_metric(paper, f"{key}.also[{index}]", name, metric, where)
-    experiment_checks.check_control(paper, key, control, listed[name])
+    if not set(listed[name].get("efforts", CONTROL_EFFORTS)) & set(CONTROL_EFFORTS):
+        expected = f"an experiment that {' or '.join(CONTROL_EFFORTS)} effort makes, since controls are made there"
+        raise fault(paper, f"{key}.cell.experiment", name, expected)
 
 
 def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
     _check_cell(paper, f"{key}.cell", bias["cell"])
     if "metric" in bias["cell"]:
-        raise _fault(paper, f"{key}.cell.metric", bias["cell"]["metric"], "nothing: metrics has those of the bias")
+        raise fault(paper, f"{key}.cell.metric", bias["cell"]["metric"], "nothing: metrics has those of the bias")
     for index, metric in enumerate(bias["metrics"]):
         claim_checks.check_metric(
             paper, f"{key}.metrics[{index}]", bias["cell"]["experiment"], metric, bias["cell"]["where"]
@@ -256,59 +213,26 @@ def _check_bias(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
 def _check_bounds(paper: Paper, key: str, bias: Mapping[str, Any]) -> None:
     """Check that a bias has one number per scale candidate of the cell, or 1 for all. `bias` is as written in the
     file."""
-    raw = paper.as_written or paper.raw
+    raw = paper.as_written
     own = next(each for each in raw["experiments"] if each["id"] == bias["cell"]["experiment"])
     k = own.get("scale", {}).get("k", raw["scale"]["k"])
     for end in BOUNDS:
         found = bias[end]
         if not isinstance(k, list) and isinstance(found, list):
-            raise _fault(paper, f"{key}.{end}", found, f"a number, since there is one k, {k}")
+            raise fault(paper, f"{key}.{end}", found, f"a number, since there is one k, {k}")
         if isinstance(k, list) and found != 1 and (not isinstance(found, list) or len(found) != len(k)):
-            raise _fault(paper, f"{key}.{end}", found, f"a list with a number for each k, {k}")
+            raise fault(paper, f"{key}.{end}", found, f"a list with a number for each k, {k}")
     steps = len(k) if isinstance(k, list) else 1
     lower, upper = (each if isinstance(each, list) else [each] * steps for each in map(bias.get, BOUNDS))
     for least, most in zip(lower, upper, strict=True):
         if least > most:
-            raise _fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
+            raise fault(paper, f"{key}.lower", least, f"no more than upper, {most}")
 
 
 IN_TABLES = ("title", "statement", "basis", "note", "finding", "missing", "testbed", "source", "unit", "metric",
              "condition")  # fmt: skip
 FORMULA = re.compile(r"\s*([=@]|[+-](?![0-9. ]))")
 """Start of a cell that a spreadsheet would compute; signed numbers are harmless."""
-_MOST_CELLS = 1000
-"""Combinations of an experiment's levels, before its `only`."""
-_ROLES = ("namenode", "datanode", "client", "mds", "oss")
-"""Roles that hosts can have."""
-
-
-def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """Its workload has all parameters that it needs, and none that no run reads."""
-    workload, factors, parameters = (
-        workload_of(experiment["workload"]),
-        experiment["factors"],
-        experiment["parameters"],
-    )
-    for name in experiment["roles"]:
-        if name not in _ROLES:
-            raise _fault(paper, f"{key}.roles", name, f"one of {', '.join(_ROLES)}", _ROLES)
-    known = workload.known()
-    for name in parameters:
-        if name not in known:
-            expected = f"a parameter that {workload.name} reads ({', '.join(sorted(known))})"
-            raise _fault(paper, f"{key}.parameters", name, expected, known)
-    for name in sorted(workload.needs | (set() if workload.of_suite else {workload.size})):
-        if name not in parameters and name not in factors:
-            raise _fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
-    if workload.of_suite:
-        for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
-            if profile not in hibench.PROFILES:
-                expected = f"one of {', '.join(hibench.PROFILES)}"
-                raise _fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
-    if workload.on_yarn and "scale" not in experiment and (workload.of_suite or not experiment.get("whole_file")):
-        raise _fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
-    if not workload.on_yarn and "file_blocks" not in paper.raw.get("scale", {}):
-        raise _fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
 
 
 def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
@@ -317,35 +241,7 @@ def _check_routes(paper: Paper, key: str, claim: Mapping[str, Any]) -> None:
     for route in claim["routes"]:
         if route not in allowed:
             expected = f"one of {', '.join(allowed)} for estimand {estimand.name}"
-            raise _fault(paper, f"{key}.routes", route, expected, allowed)
-
-
-def _check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
-    estimand = estimand_of(test)
-    for name in ("expected", "expression"):
-        if name in test:
-            paper.evaluate(test[name], key=f"{key}.{name}")
-    claim_checks.evaluated(paper, f"{key}.arguments", test.get("arguments", {}))
-    if test.get("relation") == "within" and not (
-        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
-    ):
-        raise _fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
-    for below, found, expected, names in estimand.problems(paper, fabrics):
-        raise _fault(paper, f"{key}{below}", found, expected, names)
-    for name, levels in estimand.needed():
-        if name not in paper.experiments:
-            raise _fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
-        _check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
-    claim_checks.check_test(paper, key, test)
-
-
-def _check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
-    if inverse["experiment"] not in paper.experiments:
-        raise _fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
-    experiment = paper.experiments[inverse["experiment"]]
-    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
-    _check_levels(paper, f"{key}.where", experiment, levels, whole=True)
-    claim_checks.check_inverse(paper, key, inverse)
+            raise fault(paper, f"{key}.routes", route, expected, allowed)
 
 
 def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
@@ -353,18 +249,18 @@ def _check_audit(paper: Paper, key: str, entry: Mapping[str, Any]) -> None:
     for index, check in enumerate(entry.get("checks", [])):
         where = f"{key}.checks[{index}]"
         if ("expression" in check) == ("model" in check):
-            raise _fault(paper, where, check, "either expression or model")
+            raise fault(paper, where, check, "either expression or model")
         if "model" in check:
             arguments = claim_checks.evaluated(paper, f"{where}.arguments", check.get("arguments", {}))
             results[f"model_{len(results) + 1}"] = claim_checks.compute(paper, where, check["model"], arguments)
         else:
             paper.evaluate(check["expression"], results, f"{where}.expression")
             if "arguments" in check:
-                raise _fault(paper, f"{where}.arguments", sorted(check["arguments"]), "nothing beside expression")
+                raise fault(paper, f"{where}.arguments", sorted(check["arguments"]), "nothing beside expression")
         if "printed" in check:
             paper.evaluate(check["printed"], key=f"{where}.printed")
         bounds = [name for name in ("at_most", "at_least", "relative") if check.get(name) not in (None, False)]
         if bounds and "printed" not in check:
-            raise _fault(paper, f"{where}.{bounds[0]}", check[bounds[0]], "printed beside it, to compare with")
+            raise fault(paper, f"{where}.{bounds[0]}", check[bounds[0]], "printed beside it, to compare with")
         if len(bounds) > 1:
-            raise _fault(paper, f"{where}.{bounds[1]}", check[bounds[1]], f"nothing beside {bounds[0]}")
+            raise fault(paper, f"{where}.{bounds[1]}", check[bounds[1]], f"nothing beside {bounds[0]}")

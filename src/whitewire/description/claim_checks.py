@@ -1,14 +1,14 @@
-"""Checks that the cells and metrics of claims, controls and inverse questions exist."""
+"""Checks of tests, inverse questions and routes, and that the cells and metrics that they name exist."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from whitewire import models
-from whitewire.description.faults import fault
+from whitewire.description.faults import check_levels, fault
 from whitewire.description.paper import Paper, cells_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -25,24 +25,38 @@ MODELLED = ("throughput", "throughput_sum", "throughput_peak_1s", "completion_ti
 """Metrics that the max-min model predicts."""
 
 
-def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any] | None = None) -> None:
+def check_metric(paper: Paper, key: str, experiment: str, metric: str, levels: Mapping[str, Any]) -> None:
     """UserError for a metric that runs of the experiment do not have, or some of those with these levels."""
     spec = paper.experiments[experiment]
-    workload, wanted = workload_of(spec["workload"]), dict(levels or {})
+    workload = workload_of(spec["workload"])
     for cell in cells_of(spec):
         names = workload.metric_names_with(paper.parameters(experiment, cell))
-        if metric not in names and wanted.items() <= cell.items():
-            named = " ".join([experiment, *(map(str, wanted.values()) if metric in workload.metric_names else ())])
+        if metric not in names and levels.items() <= cell.items():
+            named = " ".join([experiment, *(map(str, levels.values()) if metric in workload.metric_names else ())])
             raise fault(paper, key, metric, f"a metric that runs of {workload.name} ({named}) have", names)
 
 
-def check_test(paper: Paper, key: str, test: Mapping[str, Any]) -> None:
-    """UserError for the first fault of a test whose keys, experiments and levels are known to be right."""
+def check_test(paper: Paper, key: str, test: Mapping[str, Any], fabrics: Collection[str]) -> None:
+    """UserError for the first fault of a test; `fabrics`: names of the testbed's."""
+    estimand = estimand_of(test)
+    for name in ("expected", "expression"):
+        if name in test:
+            paper.evaluate(test[name], key=f"{key}.{name}")
+    evaluated(paper, f"{key}.arguments", test.get("arguments", {}))
+    if test.get("relation") == "within" and not (
+        {"relative", "absolute"} & set(test) or {"lower", "upper"} <= set(test)
+    ):
+        raise fault(paper, key, "within", "relative, absolute, or lower and upper beside it")
+    for below, found, expected, names in estimand.problems(paper, fabrics):
+        raise fault(paper, f"{key}{below}", found, expected, names)
+    for name, levels in estimand.needed():
+        if name not in paper.experiments:
+            raise fault(paper, f"{key}.experiment", name, "the id of an experiment", paper.experiments)
+        check_levels(paper, f"{key}.where", paper.experiments[name], levels, estimand.whole)
     for place, cell in _cells_in(test):
         if "metric" in cell and not (test["estimand"] == Ratio.name and place in ("numerator", "denominator")):
             expected = "nothing: only numerator and denominator of a ratio have metrics of their own"
             raise fault(paper, f"{key}.{place}.metric", cell["metric"], expected)
-    estimand = estimand_of(test)
     for place, metric, cell in _asked(test):
         check_metric(paper, f"{key}.{place}", cell["experiment"], metric, cell["where"])
     own = [side for side in ("numerator", "denominator") if "metric" in test.get(side, {})]
@@ -165,8 +179,13 @@ def _without_full_scale(paper: Paper, metric: str, name: str, levels: Mapping[st
 
 def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     """UserError for a curve of too few link rates or two fabrics of one, a metric that its runs lack, or no range."""
-    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], inverse.get("where"))
+    if inverse["experiment"] not in paper.experiments:
+        raise fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
+    experiment = paper.experiments[inverse["experiment"]]
+    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
+    check_levels(paper, f"{key}.where", experiment, levels, whole=True)
     where, factor = inverse.get("where", {}), inverse["factor"]
+    check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], where)
     if factor in where:
         raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")
     cells = cells_of(paper.experiments[inverse["experiment"]])

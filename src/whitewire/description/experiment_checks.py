@@ -1,16 +1,17 @@
-"""Checks of one experiment: its hosts, the values of parameters and levels, and keys that none of its runs reads."""
+"""Checks of one experiment: its names, its hosts, values of parameters and levels, keys that none of its runs reads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from whitewire.description.faults import check_levels, fault, fault_in_words
 from whitewire.description.files import schema
-from whitewire.description.networks import drives_modelled
+from whitewire.description.hadoop import problems_of_settings
+from whitewire.description.networks import drives_modelled, problems_of_networks
 from whitewire.description.paper import (
-    CONTROL_EFFORTS,
     OSTS_PER_OSS,
     SHARED_DRIVES,
     TURNS_OFF,
@@ -18,7 +19,8 @@ from whitewire.description.paper import (
     cells_of,
     hardware_of,
 )
-from whitewire.factors import parameter
+from whitewire.factors import DRIVE, LEFT_OUT, parameter
+from whitewire.tools import hibench
 from whitewire.workloads import WORKLOADS, workload_of
 from whitewire.workloads.base import Workload
 
@@ -28,6 +30,13 @@ CHECKSUM = 512
 """Bytes per checksum of HDFS; blocks are multiples of it."""
 READ_RATE = "read_rate_mb_per_s"
 """The entry of a drive that need not be there."""
+
+_MOST_CELLS = 1000
+"""Combinations of an experiment's levels, before its `only`."""
+_NAMED = (("settings", "settings"), ("store", "stores"))
+"""Factors whose levels are keys of a part of the experiment, and that part."""
+_ROLES = ("namenode", "datanode", "client", "mds", "oss")
+"""Roles that hosts can have."""
 
 _Kind = tuple[Callable[[Any], bool], str]
 
@@ -68,8 +77,9 @@ _KINDS: dict[str, _Kind] = {
 """Permitted values of parameters and levels, by name."""
 
 
-def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
-    """UserError for the first fault of an experiment whose names are known to be right."""
+def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
+    """UserError for the first fault of an experiment; `fabrics`: names of the testbed's."""
+    _check_names(paper, key, experiment, fabrics)
     _check_values(paper, key, experiment)
     _check_hosts(paper, key, experiment)
     for needed in ("fabric", "block_size_bytes"):
@@ -85,6 +95,69 @@ def check_experiment(paper: Paper, key: str, experiment: Mapping[str, Any]) -> N
         raise fault(paper, f"{key}.{name}", found, expected)
     for index, cell in enumerate(experiment.get("smoke_cells", [])):
         check_levels(paper, f"{key}.smoke_cells[{index}]", experiment, cell, whole=True)
+
+
+def _check_names(paper: Paper, key: str, experiment: Mapping[str, Any], fabrics: Collection[str]) -> None:
+    """Every name in an experiment is known, and it has no more combinations of levels than can be planned."""
+    factors, parameters = experiment["factors"], experiment["parameters"]
+    cells = math.prod(map(len, factors.values()))
+    if cells > _MOST_CELLS:
+        found = f"{cells} combinations of levels" if cells < 10**18 else "more than 10^18 combinations of levels"
+        raise fault_in_words(paper, f"{key}.factors", found, f"at most {_MOST_CELLS}")
+    missing = experiment.get("missing_fabrics", "error")
+    for level in factors.get("fabric", []):
+        if level not in fabrics and missing == "error":
+            raise fault(paper, f"{key}.factors.fabric", level, "a fabric of the testbed", fabrics)
+    for name in ("fabric", "load_fabric"):
+        if name in parameters and parameters[name] not in fabrics:
+            where = f"{key}.parameters.{name}"
+            raise fault(paper, where, parameters[name], "a fabric of the testbed", fabrics)
+    workload = workload_of(experiment["workload"])
+    known = workload.factors - (DRIVE - set(experiment.get("hardware", {}).get("drive", {})))
+    for factor in factors:
+        if factor not in known:
+            why = f"; {factor} cannot be a factor: {LEFT_OUT[factor]}" if factor in LEFT_OUT else ""
+            expected = f"what runs of {workload.name} can vary and prove ({', '.join(sorted(known))}){why}"
+            raise fault(paper, f"{key}.factors", factor, expected, known)
+    for factor, part in _NAMED:
+        for level in factors.get(factor, []):
+            if level not in experiment.get(part, {}):
+                raise fault(paper, f"{key}.factors.{factor}", level, f"a key of {part}", experiment.get(part, {}))
+    for cell in experiment.get("only", []):
+        check_levels(paper, f"{key}.only", experiment, cell, whole=False)
+    _check_workload(paper, key, experiment)
+    problems = [*problems_of_networks(experiment, fabrics), *problems_of_settings(paper, experiment)]
+    for below, value, expected, names in problems:
+        raise fault(paper, f"{key}{below}", value, expected, names)
+
+
+def _check_workload(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
+    """Its workload has all parameters that it needs, and none that no run reads."""
+    workload, factors, parameters = (
+        workload_of(experiment["workload"]),
+        experiment["factors"],
+        experiment["parameters"],
+    )
+    for name in experiment["roles"]:
+        if name not in _ROLES:
+            raise fault(paper, f"{key}.roles", name, f"one of {', '.join(_ROLES)}", _ROLES)
+    known = workload.known()
+    for name in parameters:
+        if name not in known:
+            expected = f"a parameter that {workload.name} reads ({', '.join(sorted(known))})"
+            raise fault(paper, f"{key}.parameters", name, expected, known)
+    for name in sorted(workload.needs | (set() if workload.of_suite else {workload.size})):
+        if name not in parameters and name not in factors:
+            raise fault(paper, f"{key}.parameters", sorted(parameters), f"{name} among them", parameters)
+    if workload.of_suite:
+        for profile in [*factors.get("profile", []), *([parameters["profile"]] if "profile" in parameters else [])]:
+            if profile not in hibench.PROFILES:
+                expected = f"one of {', '.join(hibench.PROFILES)}"
+                raise fault(paper, f"{key}.parameters.profile", profile, expected, hibench.PROFILES)
+    if workload.on_yarn and "scale" not in experiment and (workload.of_suite or not experiment.get("whole_file")):
+        raise fault(paper, f"{key}.scale", None, "k, bytes and splits for this workload")
+    if not workload.on_yarn and "file_blocks" not in paper.raw.get("scale", {}):
+        raise fault(paper, "scale.file_blocks", None, f"blocks of a file by effort, for {experiment['id']}")
 
 
 def _check_values(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
@@ -236,7 +309,7 @@ def _check_drive(paper: Paper, key: str, experiment: Mapping[str, Any]) -> None:
 def _unread(paper: Paper, experiment: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     """(key, value, expected) of keys that no run of the experiment would read."""
     factors, workload = experiment["factors"], workload_of(experiment["workload"])
-    for name, factor in (("settings", "settings"), ("stores", "store")):
+    for factor, name in _NAMED:
         if name in experiment and factor not in factors:
             yield name, sorted(experiment[name]), f"nothing without a factor {factor}: no run would read it"
     hardware = experiment.get("hardware", {})
@@ -272,11 +345,3 @@ def _unbound(workload: Workload, experiment: Mapping[str, Any]) -> str:
     if any(store["kind"] != "hdfs" or "erasure_coding" in store for store in stores):
         return "nothing beside a store without replicas, where a writer has several connections"
     return ""
-
-
-def check_control(paper: Paper, key: str, control: Mapping[str, Any], experiment: Mapping[str, Any]) -> None:
-    """UserError for a control that no effort would make."""
-    efforts = experiment.get("efforts", CONTROL_EFFORTS)
-    if not set(efforts) & set(CONTROL_EFFORTS):
-        expected = f"an experiment that {' or '.join(CONTROL_EFFORTS)} effort makes, since controls are made there"
-        raise fault(paper, f"{key}.cell.experiment", control["cell"]["experiment"], expected)

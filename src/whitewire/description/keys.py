@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from whitewire.description import files
+from whitewire.description.reading import yaml_line
 from whitewire.estimands import ESTIMANDS
 from whitewire.estimands.base import NO_EFFECT, RANGE
 from whitewire.paths import GENERATED
@@ -87,14 +86,10 @@ def _tables(part: _Part, place: str) -> Iterator[Table]:
         yield _table(place, part)
     for name, inner in part.get("properties", {}).items():
         below = f"{place}: {name}" if place else name
-        yield from _tables(_without_keys_of_items(inner), below)
+        yield from _tables(inner, below)
         for kind in ("items", "additionalProperties"):
             if isinstance(inner.get(kind), Mapping):
                 yield from _tables(inner[kind], f"{below}, each")
-
-
-def _without_keys_of_items(part: _Part) -> _Part:
-    return part if "properties" in part else {}
 
 
 def _table(place: str, part: _Part, known: Mapping[str, Any] | None = None) -> Table:
@@ -119,12 +114,12 @@ def _tests() -> Iterator[Table]:
         own = _table(f"test: {estimand.name}", schema, _JUDGED)
         yield own
         for key in own.keys:
-            yield from _tables(_without_keys_of_items(key.part), f"{own.place}: {key.name}")
+            yield from _tables(key.part, f"{own.place}: {key.name}")
 
 
 def _row(schema: _Part, key: Key) -> str:
     star = " \\*" if key.needed else ""
-    shown = _cell(f"`{key.name}: {flow(example(schema, key.part))}`")
+    shown = _cell(f"`{key.name}: {yaml_line(example(schema, key.part))}`")
     below = key.part.get("items", key.part)
     if len(shown) > _LONG and "examples" not in key.part:
         name = below["$ref"].rsplit("/", 1)[1] if "$ref" in below else f"{key.place}: {key.name}".strip(": ")
@@ -158,12 +153,6 @@ def example(schema: _Part, part: _Part) -> Any:
     if "items" in part:
         return [example(schema, part["items"])]
     raise KeyError("examples")
-
-
-def flow(value: Any) -> str:
-    """A value as YAML in one line."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("...").strip()
 
 
 def _form(schema: _Part, part: _Part) -> str:

@@ -24,22 +24,26 @@ class Paper:
     path: Path
     candidate: int = 0
     """Index of the scale candidate, the k of each list that `raw` has."""
-    as_written: Mapping[str, Any] | None = None
-    """The YAML with its lists of k; None if `raw` is the whole YAML."""
+    _with_lists: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], path: Path, candidate: int = 0) -> Paper:
         """The paper at a scale candidate; the last k of a list that is shorter."""
         return cls(_at_candidate(raw, candidate), path, candidate, raw)
 
+    @property
+    def as_written(self) -> Mapping[str, Any]:
+        """The YAML with its lists of k."""
+        return self._with_lists or self.raw
+
     def on(self, candidate: int) -> Paper:
         """The same paper at another scale candidate."""
-        return self.of(self.as_written or self.raw, self.path, candidate)
+        return self.of(self.as_written, self.path, candidate)
 
     @property
     def candidate_count(self) -> int:
         """Number of scale candidates, at least 1."""
-        return max((len(ks) for _, ks in scale_candidates(self.as_written or self.raw)), default=1)
+        return max((len(ks) for _, ks in scale_candidates(self.as_written)), default=1)
 
     @property
     def id(self) -> str:

@@ -9,7 +9,16 @@ from typing import Any
 
 from whitewire import budget
 from whitewire.description.files import validate_by_schema
-from whitewire.description.names import CLAIM, check_budget, check_known, paper_names, paper_of, papers_listed, testbeds
+from whitewire.description.names import (
+    CLAIM,
+    check_budget,
+    check_known,
+    check_variables,
+    paper_names,
+    paper_of,
+    papers_listed,
+    testbeds,
+)
 from whitewire.description.reading import load_yaml
 from whitewire.paths import root, shown
 
@@ -21,37 +30,27 @@ def load_config(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
 
     `claim`: the claim that is measured alone, with its paper only; else empty.
     """
-    environ = os.environ if environ is None else environ
     path = root() / "config" / "config.yaml"
     config = load_yaml(path)
     validate_by_schema(config, "config", path)
-    for name in ("testbed", "effort"):
-        if environ.get(name.upper()):
-            config[name] = environ[name.upper()]
-            validate_by_schema(config, "config", f"{name.upper()}={config[name]}")
-    if environ.get("PAPERS"):
-        config["papers"] = papers_listed(environ["PAPERS"])
-        validate_by_schema(config, "config", f"PAPERS={environ['PAPERS']}")
-    source = f"PAPERS={environ['PAPERS']}" if environ.get("PAPERS") else shown(path)
+    given = {name: value for name, value in (os.environ if environ is None else environ).items() if value}
+    check_variables(given)
+    for name in ("testbed", "effort", "outliers", "budget"):
+        if name.upper() in given:
+            config[name] = given[name.upper()]
+    if "PAPERS" in given:
+        config["papers"] = papers_listed(given["PAPERS"])
+    if lanes := given.get("LANES"):
+        config["lanes"] = lanes if lanes == "auto" else int(lanes)
     for index, paper in enumerate(config["papers"]):
-        check_known(paper, paper_names(), f"{source}: papers[{index}]", "papers")
-    source = f"TESTBED={environ['TESTBED']}" if environ.get("TESTBED") else shown(path)
-    check_known(config["testbed"], testbeds(), f"{source}: testbed", "testbeds")
-    if environ.get("OUTLIERS"):
-        config["outliers"] = environ["OUTLIERS"]
-        validate_by_schema(config, "config", f"OUTLIERS={config['outliers']}")
+        check_known(paper, paper_names(), f"{shown(path)}: papers[{index}]", "papers")
+    check_known(config["testbed"], testbeds(), f"{shown(path)}: testbed", "testbeds")
     config.setdefault("outliers", "stop")
-    if lanes := environ.get("LANES"):
-        config["lanes"] = int(lanes) if lanes.isascii() and lanes.isdecimal() and len(lanes) < 6 else lanes
-        validate_by_schema(config, "config", f"LANES={lanes}")
     config.setdefault("lanes", 1)
-    source = shown(path)
-    if environ.get("BUDGET"):
-        config["budget"], source = environ["BUDGET"], f"BUDGET={environ['BUDGET']}"
-    config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], source)
-    config["claim"] = environ.get(CLAIM, "")
+    config["budget"] = _budget(config.get("budget", budget.NONE), config["effort"], shown(path))
+    config["claim"] = given.get(CLAIM, "")
     if config["claim"]:
-        config["papers"] = [paper_of(config["claim"], papers_listed(environ.get("PAPERS", "")))]
+        config["papers"] = [paper_of(config["claim"], papers_listed(given.get("PAPERS", "")))]
     return config
 
 

@@ -91,12 +91,11 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _number)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
 
 
-def load_yaml(path: Path | str) -> dict[str, Any]:
+def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, with finite numbers and printable texts only.
 
     UserError with one line for a file that cannot be read, is no mapping in YAML or exceeds the bounds above.
     """
-    path = Path(path)
     return parse_yaml(_text(path), shown(path))
 
 
@@ -192,6 +191,12 @@ def _unusable(part: Any, key: str) -> Iterator[tuple[str, str, str]]:
             yield key, quoted(part), "text without control characters"
     elif isinstance(part, int | float) and (why := fault_of_number(part)):
         yield key, str(part), why
+
+
+def yaml_line(value: Any) -> str:
+    """A value as YAML in one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+    return text.strip().removesuffix("...").strip()
 
 
 def kind_of(value: Any) -> str:

@@ -82,7 +82,7 @@ def _seconds(cell: PutCell) -> float:
     return float(np.median(maxmin.simulate([cell], 3, 1)[0].completion_time))
 
 
-def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | None = None) -> float:
+def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> float:
     """Expected seconds of a run; for progress, time left and time limits."""
     levels, effort = levels_of(paper, row), row["effort"]
     scale = scale_of(paper, row["experiment"], effort, levels, testbed)
@@ -97,7 +97,7 @@ def expected_seconds(paper: Paper, row: DesignRow, testbed: Mapping[str, Any] | 
 
 
 def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale: Scale,
-                 parameters: Mapping[str, Any], testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+                 parameters: Mapping[str, Any], testbed: Mapping[str, Any]) -> float:  # fmt: skip
     """Expected seconds of a job: startup overhead, and the longer of the times that a worker's link and drives need.
 
     On a shared segment, the time that the segment needs for all bytes counts for the link.
@@ -114,7 +114,7 @@ def _job_seconds(paper: Paper, row: DesignRow, levels: Mapping[str, Any], scale:
         workers, crossings = experiment["roles"].get("oss", 1), workload.crossings_of_mount
         drives = workers * OSTS_PER_OSS
     link = gbit_per_s(parameters["fabric"]) * 1e9 / 8 / scale.k
-    shared = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
+    shared = testbed.get("fabrics", {}).get(parameters["fabric"], {}).get("shared", False)
     seconds = size * (crossings if shared else on_busiest(crossings, 1, workers, parameters)) / link
     if drive := hardware_of(experiment, levels):
         slower = min(drive["rate_mb_per_s"], drive.get("read_rate_mb_per_s", math.inf))
@@ -144,9 +144,9 @@ def chosen_workers(parameters: Mapping[str, Any]) -> int | None:
 
 
 def _slowed(paper: Paper, row: DesignRow, levels: Mapping[str, Any], parameters: Mapping[str, Any],
-            testbed: Mapping[str, Any] | None) -> float:  # fmt: skip
+            testbed: Mapping[str, Any]) -> float:  # fmt: skip
     """Largest factor by which slow hosts, or its racks' over-subscribed uplinks, prolong a run."""
-    fabric = (testbed or {}).get("fabrics", {}).get(parameters["fabric"], {})
+    fabric = testbed.get("fabrics", {}).get(parameters["fabric"], {})
     uplinks, racks = 1.0, fabric.get("racks")
     if racks:
         workers = math.ceil(paper.roles(row["experiment"], levels).get("datanode", 1) / racks["count"])

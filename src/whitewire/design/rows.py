@@ -294,9 +294,14 @@ def levels_of(paper: Paper, row: DesignRow) -> dict[str, Any]:
     return levels
 
 
+def cell_of(paper: Paper, row: DesignRow) -> CellId:
+    """The cell of a run. Raises UserError as levels_of()."""
+    return cell_id(row["experiment"], levels_of(paper, row))
+
+
 def cells_of_rows(paper: Paper, rows: Iterable[DesignRow]) -> dict[str, CellId]:
     """The cell of each run, by its id. Raises UserError as levels_of()."""
-    return {row["run_id"]: cell_id(row["experiment"], levels_of(paper, row)) for row in rows}
+    return {row["run_id"]: cell_of(paper, row) for row in rows}
 
 
 def by_cell(cells: Mapping[str, CellId], of_runs: Mapping[str, str]) -> dict[CellId, str]:
@@ -315,9 +320,8 @@ def hosts_of_rows(paper: Paper, rows: Iterable[DesignRow], servers: bool) -> dic
     return most
 
 
-def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None:
+def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path) -> None:
     """Write design.csv and its manifest. Raises OSError."""
-    path = Path(path)
     output = io.StringIO()
     writer = csv.DictWriter(output, columns(paper), lineterminator="\n")
     writer.writeheader()
@@ -325,9 +329,8 @@ def write_csv(rows: Sequence[DesignRow], paper: Paper, path: Path | str) -> None
     write_files(path.parent, {path.name: output.getvalue().encode()})
 
 
-def read_csv(path: Path | str) -> list[DesignRow]:
+def read_csv(path: Path) -> list[DesignRow]:
     """Rows of design.csv, as text except for the whole numbers `order`, `replicate` and `seed`. Raises UserError."""
-    path = Path(path)
     if not path.exists():
         raise UserError(f"{path}: no such file; make it with `.venv/bin/whitewire design`") from None
     listed = manifest_faults(path.parent, [path.name]) if (path.parent / MANIFEST_FILE).exists() else None
@@ -360,7 +363,7 @@ def _whole_number(text: str, line: int, column: str) -> int:
     return int(text)
 
 
-def write_design(paper: str, testbed: str, effort: str, output: Path | str) -> None:
+def write_design(paper: str, testbed: str, effort: str, output: Path) -> None:
     """Run the design stage: read paper and testbed by name, and write design.csv to `output`."""
     description = load_testbed(testbed)
     loaded = load_paper(project.paper_path(paper), fabric_names(description))

@@ -118,7 +118,7 @@ def read_buffer(block_share: float) -> int:
     return max(4096, round(TESTDFSIO_BUFFER * block_share))
 
 
-def stripe_unit(full_scale: float, k: float = 1.0) -> int:
+def stripe_unit(full_scale: float, k: float) -> int:
     """The smallest stripe size of CephFS in bytes that is at least full_scale / k."""
     return max(1, math.ceil(full_scale / k / LEAST_STRIPE)) * LEAST_STRIPE
 

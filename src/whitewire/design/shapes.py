@@ -19,7 +19,7 @@ NOT_SHAPE = (*PLACES, "load_fabric")
 """Parameters that are not part of the shape, because claims compare them by name: places to which bytes go."""
 
 
-def _of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any]) -> dict[str, Any]:
     """Key → value of all properties of a cell's runs, except for networks and stores."""
     name, levels = cell
     experiment, scale = paper.experiments[name], scale_of(paper, name, effort, levels, testbed)
@@ -38,7 +38,7 @@ def _of(paper: Paper, cell: Cell, effort: str, testbed: Mapping[str, Any] | None
     }  # fmt: skip
 
 
-def _differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any] | None = None,
+def _differences(paper: Paper, one: Cell, other: Cell, effort: str, testbed: Mapping[str, Any],
                  compared: frozenset[str] = frozenset()) -> dict[str, tuple[Any, Any]]:  # fmt: skip
     """Key → both values, for differences between two cells that do not follow from their levels.
 

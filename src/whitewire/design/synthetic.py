@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from whitewire.description.paper import PLACES, Paper, against, tests_of
-from whitewire.design.rows import levels_of, make_design
+from whitewire.design.rows import cell_of, levels_of, make_design
 from whitewire.estimands import estimand_of
 from whitewire.factors import parameter
+from whitewire.levels import CellId, cell_ids
 from whitewire.records.run import DesignRow
 from whitewire.statistics import FEWEST
-from whitewire.text import canonical
 
 EFFORT, BLOCK = "quick", "quick-1"
 """Effort of the rows of all these studies, and their only block."""
@@ -134,10 +134,10 @@ def same_pairs(paper: Paper, effort: str = EFFORT) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def same(paper: Paper, groups: int, wanted: Collection[str] | None = None) -> Paper:
-    """A paper whose controls are `same_pairs`, with `groups` groups of runs; `wanted`: ids of controls, all if None."""
+def same(paper: Paper, groups: int) -> Paper:
+    """A paper whose controls are `same_pairs`, with `groups` groups of runs."""
     raw = copy.deepcopy(dict(paper.on(0).raw))
-    raw["controls"] = [each for each in same_pairs(paper) if wanted is None or each["id"] in wanted]
+    raw["controls"] = same_pairs(paper)
     raw.pop("looks", None)
     raw["replicates"] = {**raw["replicates"], EFFORT: {"claimed": RUNS * groups, "other": RUNS * groups}}
     raw["blocks"] = {**raw["blocks"], EFFORT: 1}
@@ -148,35 +148,29 @@ def same(paper: Paper, groups: int, wanted: Collection[str] | None = None) -> Pa
 
 def of_controls(paper: Paper, testbed: Mapping[str, Any]) -> list[DesignRow]:
     """Rows of a paper's controls and of the cells that they are compared with, in the order of running."""
-    cells = {(each["cell"]["experiment"], canonical(against(each))) for each in paper.controls}
-    rows = [
+    cells = cell_ids((each["cell"]["experiment"], against(each)) for each in paper.controls)
+    return in_order([
         row for row in make_design(paper, testbed, EFFORT, SEED)
-        if "control" in paper.experiments[row["experiment"]]
-        or (row["experiment"], canonical(levels_of(paper, row))) in cells
-    ]  # fmt: skip
-    return in_order(rows)
+        if "control" in paper.experiments[row["experiment"]] or cell_of(paper, row) in cells
+    ])  # fmt: skip
 
 
 def of_smoke(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
     """Rows with `runs` runs of each cell of smoke effort, scaled as at quick effort."""
-    cells = {
-        (row["experiment"], canonical(levels_of(paper, row))) for row in make_design(paper, testbed, "smoke", SEED)
-    }
-    rows = [
+    cells = {cell_of(paper, row) for row in make_design(paper, testbed, "smoke", SEED)}
+    return in_order([
         row for row in make_design(paper, testbed, EFFORT, SEED)
-        if (row["experiment"], canonical(levels_of(paper, row))) in cells and row["replicate"] <= runs
-    ]  # fmt: skip
-    return in_order(rows)
+        if row["replicate"] <= runs and cell_of(paper, row) in cells
+    ])  # fmt: skip
 
 
 def of_kinds(paper: Paper, testbed: Mapping[str, Any], runs: int) -> list[DesignRow]:
     """Rows with `runs` runs of one cell of smoke effort for each of _KINDS: the cell on the fastest links, with most
     clients, which needs most of the processors. Empty if a paper has no such cell."""
-    cells: dict[str, dict[str, list[DesignRow]]] = {}
+    cells: dict[str, dict[CellId, list[DesignRow]]] = {}
     for row in of_smoke(paper, testbed, RUNS):
         if row["workload"] in _KINDS:
-            cell = canonical([row["experiment"], levels_of(paper, row)])
-            cells.setdefault(row["workload"], {}).setdefault(cell, []).append(row)
+            cells.setdefault(row["workload"], {}).setdefault(cell_of(paper, row), []).append(row)
 
     def wants(rows: Sequence[DesignRow]) -> tuple[float, float]:
         levels = levels_of(paper, rows[0])

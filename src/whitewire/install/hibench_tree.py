@@ -23,9 +23,8 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 from whitewire import atomic
-from whitewire.description.testbed import HIBENCH
 from whitewire.errors import UserError
-from whitewire.paths import temporary
+from whitewire.paths import HIBENCH, temporary
 from whitewire.tools import hibench
 from whitewire.tools import hibench_report as parser
 from whitewire.tools.hibench_report import hibench_release

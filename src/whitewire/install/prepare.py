@@ -61,7 +61,7 @@ def prepare_cluster() -> None:
         values = hdfs_settings(testbed, 1 << 20, 3, 65536) | yarn_settings(testbed, bare.configuration)
         listing = replace(bare, class_lists=True)
         with hdfs.Hdfs(testbed, listing, values, drive, logs) as cluster:
-            jobs = yarn.Yarn(testbed, listing, cluster, drive, logs)
+            jobs = yarn.Yarn(cluster)
             jobs.start()
             _exercise(cluster.clients[0])
             _exercise_jobs(cluster.clients[0], jobs)

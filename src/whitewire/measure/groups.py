@@ -100,7 +100,7 @@ def _workers(paper: Paper, experiment: str, levels: Mapping[str, Any], parameter
 
 def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
     """Raise UserError if `tasks_per_worker` is more than a job's tasks, or a worker's memory, allow."""
-    memory = Memory(**testbed.get("yarn", {}))
+    memory = Memory.of(testbed)
     for name, experiment in paper.experiments.items():
         for levels in cells_of(experiment):
             parameters = paper.parameters(name, levels)
@@ -119,7 +119,7 @@ def check_slots(paper: Paper, testbed: Mapping[str, Any]) -> None:
 def unasked_waves(paper: Paper, experiment: str, testbed: Mapping[str, Any]) -> list[str]:
     """Jobs of an experiment without `tasks_per_worker` that run in waves all the same, because a worker's memory does
     not hold its even share of the tasks; a line each."""
-    spec, most, found = paper.experiments[experiment], Memory(**testbed.get("yarn", {})).most_slots, []
+    spec, most, found = paper.experiments[experiment], Memory.of(testbed).most_slots, []
     if not workload_of(spec["workload"]).native or "cluster" in testbed:
         return []
     for levels in cells_of(spec):

@@ -25,7 +25,7 @@ from whitewire.records.reasons import NO_DEVICE, Reason
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
 from whitewire.tools import Unreadable, perftest
 from whitewire.tools.ibv_devinfo import DevicePort, device_ports
-from whitewire.tools.perftest import MESSAGE_SIZES, list_interfaces, perftest_client, perftest_server, version_command
+from whitewire.tools.perftest import MESSAGE_SIZES, list_interfaces, perftest_command, version_command
 
 _ATTEMPTS = 5
 """Attempts at a test of one message size: perftest's clock calibration sometimes fails, mostly on a busy machine."""
@@ -206,8 +206,8 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
 def _once(source: Endpoint, destination: Endpoint, test: str, size: int, count: int, tcp_port: int, patience: float,
           stem: Path) -> perftest.Bandwidth | perftest.Latency:  # fmt: skip
     """Run one server and one client; returns the one row. Raises one of TEST_FAILURES, or TimeoutExpired."""
-    waits = perftest_server(test, size, count, tcp_port, **destination.arguments)
-    measures = perftest_client(destination.host.address, test, size, count, tcp_port, **source.arguments)
+    waits = perftest_command(test, size, count, tcp_port, **destination.arguments)
+    measures = [*perftest_command(test, size, count, tcp_port, **source.arguments), destination.host.address]
     server = destination.host.start(waits, stem.with_name(f"{stem.name}-server.txt"))
     try:
         _await(destination, server, tcp_port)

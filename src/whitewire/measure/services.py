@@ -66,8 +66,7 @@ def stack_of(testbed: Testbed, config: Mapping[str, Any], runs: Sequence[Run], l
     values |= {**transport.settings, **runs[0].daemon_settings}
     putting = max((run.parameters["clients"] for run in runs if on_datanodes(run.parameters)), default=0)
     below = Hdfs(testbed, installation, values, drive, logs, NAMENODE_IMAGE, putting)
-    above_hdfs = Yarn(testbed, installation, below, drive, logs) if jobs else None
-    return Stack(below, above_hdfs, above, suite)
+    return Stack(below, Yarn(below) if jobs else None, above, suite)
 
 
 def _hdfs_settings(testbed: Testbed, runs: Sequence[Run]) -> dict[str, Any]:

@@ -114,10 +114,10 @@ class Process:
     def log_end(self, lines: int = 12) -> str:
         return "\n".join(self.said().splitlines()[-lines:])
 
-    def said(self) -> str:
-        """The daemon's whole output so far."""
+    def said(self, since: int | None = None) -> str:
+        """The daemon's output so far: all of it, or that from a byte of its log on."""
         with self.log.open("rb") as log:
-            log.seek(self.position)
+            log.seek(self.position if since is None else since)
             return log.read().decode(errors="replace")
 
     def check(self) -> None:
@@ -247,12 +247,11 @@ class Host(ABC):
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
         """Start a daemon whose output goes to the file `log`; `stdin` as for subprocess.Popen."""
 
-    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
-                    timeout: float | None = None) -> Completed:  # fmt: skip
+    def run_outside(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
         """Like run(), but on the machine itself even if the host's commands run in a container image."""
-        return self.run(argv, env, stdin, timeout)
+        return self.run(argv, stdin=stdin, timeout=timeout)
 
-    def start_outside(self, argv: Argv, log: Path, name: str = "") -> Process:
+    def start_outside(self, argv: Argv, log: Path, name: str) -> Process:
         """Like start(), but on the machine itself even if the host's commands run in a container image."""
         return self.start(argv, log, name=name)
 
@@ -299,6 +298,15 @@ class Fabric:
     racks: int = 0
     uplink: float = 0.0
     unlike: tuple[tuple[str, float], ...] = ()
+
+
+def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
+    """(name, role) of every host, in the order of the roles: `client`, or `client1`, `client2`, …"""
+    return [
+        (role if count == 1 else f"{role}{number}", role)
+        for role, count in roles.items()
+        for number in range(1, count + 1)
+    ]
 
 
 class Testbed(ABC):
@@ -423,9 +431,8 @@ class Testbed(ABC):
         """`with testbed.sampler() as sampler:` samples links and processors until the block ends."""
         return Sampler(self, by_host)
 
-    def warm_memory(self, gib: float) -> float:
-        """Touch `gib` of memory once, where the first touch is slow. Returns the seconds taken."""
-        return 0.0
+    def warm_memory(self, gib: float) -> None:  # noqa: B027 - most testbeds have memory of their own
+        """Touch `gib` of memory once, where the first touch is slow."""
 
     def __enter__(self) -> Testbed:
         return self

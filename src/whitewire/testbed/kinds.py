@@ -30,7 +30,7 @@ class Backend:
 
 def _site(hosts: type[SshTestbed] | type[JobTestbed]) -> Backend:
     return Backend(
-        lambda config, roles, k, source, lane: hosts(config, roles, config.get("scale", 1), source, lane),
+        lambda config, roles, k, source, lane: hosts(config, roles, source, lane),
         lambda config, roles, k, source: hosts.whole(config, source),
     )
 
@@ -45,16 +45,15 @@ TESTBEDS = {
 }
 
 
-def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed",
-                 lane: int = 1) -> Testbed:  # fmt: skip
+def open_testbed(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str, lane: int) -> Testbed:
     """The testbed of a description, to be used as a context manager; messages call the description `source`.
 
-    `lane`: the lane whose hosts of a site it uses.
+    `k` divides the rates of emulated links; `lane`: the lane whose hosts of a site it uses.
     """
     return TESTBEDS[config["kind"]].open(config, roles, k, source, lane)
 
 
-def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str = "testbed") -> Testbed:
+def open_bare(config: Mapping[str, Any], roles: Mapping[str, int], k: float, source: str) -> Testbed:
     """All hosts of a testbed, for measuring links and drives only: they need neither Java nor Hadoop.
 
     `roles` and `k` apply to emulated hosts; the hosts of a site come from its description or its job.

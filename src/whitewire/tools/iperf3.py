@@ -100,7 +100,6 @@ class LinkResult:
     retransmits: float
     rtt: float
     seconds: float
-    streams: int
     sent: int = 0
     cpu: tuple[float, ...] = ()
 
@@ -137,13 +136,12 @@ def iperf3_result(raw: bytes) -> LinkResult:
         end = report["end"]
         if any(key.endswith("_bidir_reverse") for key in end):
             raise Unreadable("iperf3: found a test in both directions (--bidir), expected one direction")
-        received, streams = end["sum_received"], end["streams"]
+        received = end["sum_received"]
         result = LinkResult(
             goodput=_number(received, "bits_per_second") / 1e6,
             retransmits=_known(end["sum_sent"], "retransmits"),
-            rtt=_rtt(streams),
+            rtt=_rtt(end["streams"]),
             seconds=float(_number(received, "seconds")),
-            streams=len(streams),
             sent=int(_number({"bytes": 0, **end["sum_sent"]}, "bytes")),
             cpu=_cpu(end.get("cpu_utilization_percent", {})),
         )

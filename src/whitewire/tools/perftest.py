@@ -40,10 +40,11 @@ def iterations(test: str, size: int) -> int:
     return max(1000, min(10_000, 2**30 // size))
 
 
-def perftest_server(test: str, size: int, count: int, tcp_port: int, device: str, port: int,
-                    gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
-    """The server of a test. If its output is a file, it prints nothing before its end.
+def perftest_command(test: str, size: int, count: int, tcp_port: int, device: str, port: int,
+                     gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
+    """The server of a test, and followed by the server's address its client, which connects, measures and prints.
 
+    The device and its GID are each end's own. If a server's output is a file, it prints nothing before its end.
     `gid_index` is needed on Ethernet (RoCE), `rdma_cm` on iWARP, whose connections need rdma_cm.
     The output is text, because the JSON of release 4.5 (Debian 12) is invalid.
     """
@@ -56,12 +57,6 @@ def perftest_server(test: str, size: int, count: int, tcp_port: int, device: str
     if rdma_cm:
         argv.append("--rdma_cm")
     return argv
-
-
-def perftest_client(address: str, test: str, size: int, count: int, tcp_port: int, device: str, port: int,
-                    gid_index: int | None = None, rdma_cm: bool = False) -> list[str]:  # fmt: skip
-    """The client, which connects to the server's `address`, measures and prints; device and GID index are its own."""
-    return [*perftest_server(test, size, count, tcp_port, device, port, gid_index, rdma_cm), address]
 
 
 def version_command() -> list[str]:

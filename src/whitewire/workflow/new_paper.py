@@ -15,6 +15,7 @@ import yaml
 from whitewire import atomic, printed, quantities
 from whitewire.description.files import validate_by_schema
 from whitewire.description.names import unfit_name
+from whitewire.description.reading import yaml_line
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.errors import UserError
 from whitewire.paths import HOME, root, shown, temporary
@@ -237,13 +238,13 @@ def paper_text(answers: Answers) -> str:
     letter = _letter(answers)
     own = {
         "id": f"id: {answers['id']} # the name of this file and of paper/{answers['id']}.qmd\n",
-        **{key: f"{key}: {_flow(answers[key])}\n" for key in ("title", "publisher", "year")},
+        **{key: f"{key}: {yaml_line(answers[key])}\n" for key in ("title", "publisher", "year")},
         "source": as_yaml({"source": answers["source"]}) if answers.get("source") else "",
         "finding": f"finding: {letter}-C01\n",
         "headline": f"headline: {letter}-C01\n\n",
         "testbed": "testbed:\n  not_stated: []\n\n",
         "exhibits": as_yaml({"exhibits": answers["exhibits"]}) + "\n",
-        "values": "values:\n" + "".join(f"- {_flow(value)}\n" for value in _values(answers)) + "\n",
+        "values": "values:\n" + "".join(f"- {yaml_line(value)}\n" for value in _values(answers)) + "\n",
         "claims": as_yaml({"claims": list(_claims(answers))}) + "\n",
         **dict.fromkeys(("constants", "audit", "sweeps"), ""),
     }
@@ -397,11 +398,6 @@ def _asks(ratio: PrintedRatio, expected: str) -> dict[str, Any]:
     return {"relation": "within", "expected": expected, "relative": RELATIVE}
 
 
-def _flow(value: Any) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("...").strip()
-
-
 def as_yaml(value: Any) -> str:
     """A mapping as YAML: what holds no other mapping or list in one line."""
     return yaml.safe_dump(value, default_flow_style=None, width=10**6, sort_keys=False, allow_unicode=True)
@@ -454,7 +450,7 @@ def _limits(answers: Answers, template: str) -> str:
 def _quoted(text: str) -> str:
     """Text for the front matter: nothing in it is markup or code."""
     plain = " ".join(text.split()).replace("`", "'")
-    return _flow([re.sub(r"([\\*_{}\[\]#+!|<>~^$@])", r"\\\1", plain) + "\u200b"])[1:-1].replace("\u200b", "")
+    return yaml_line([re.sub(r"([\\*_{}\[\]#+!|<>~^$@])", r"\\\1", plain) + "\u200b"])[1:-1].replace("\u200b", "")
 
 
 # --- asking -----------------------------------------------------------------------------------------

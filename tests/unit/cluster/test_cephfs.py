@@ -77,8 +77,6 @@ def test_mount_options():
     argv = cephfs.MountOptions(2**20, 2**23).argv()
     assert "--client_oc_max_dirty=1048576" in argv
     assert "--client_readahead_max_bytes=8388608" in argv
-    with pytest.raises(UserError, match="max_dirty is -1 bytes"):
-        cephfs.MountOptions(-1, 0).argv()
 
 
 def test_configuration_names_every_daemon():

@@ -11,7 +11,8 @@ from tests.unit.measure.test_jobs import CPU, LIMITS, of, samples, sorted_run
 from whitewire import workloads
 from whitewire.cluster.built_hibench import BuiltHiBench, on_this_machine
 from whitewire.cluster.hibench import HiBench
-from whitewire.description.checks import _check_experiment, load_paper
+from whitewire.description.checks import load_paper
+from whitewire.description.experiment_checks import _check_names
 from whitewire.description.files import validate_by_schema
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
@@ -40,7 +41,7 @@ def paper_with(**change) -> Paper:
     raw = copy.deepcopy(loaded.raw)
     raw["experiments"], raw["claims"] = [copy.deepcopy(EXPERIMENT) | change], []
     found = Paper(raw, loaded.path)
-    _check_experiment(found, "experiments[0]", raw["experiments"][0], list(TESTBED["fabrics"]))
+    _check_names(found, "experiments[0]", raw["experiments"][0], list(TESTBED["fabrics"]))
     return found
 
 
@@ -65,7 +66,7 @@ def test_runs_of_hibench_are_not_those_of_hadoop():
 
     assert len(ids(TESTBED)) == 2
     assert not ids(TESTBED) & ids(TESTBED | {"hibench": {"home": "/opt/HiBench"}})
-    assert all(durations.expected_seconds(paper_with(), row) > 8 for row in
+    assert all(durations.expected_seconds(paper_with(), row, TESTBED) > 8 for row in
                make_design(paper_with(), TESTBED, "smoke", 1))  # fmt: skip
 
 

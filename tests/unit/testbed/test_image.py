@@ -67,7 +67,7 @@ def apptainer(top: Path, says: str = "") -> None:
 @pytest.fixture
 def testbed(site):
     layout = Layout.of(site)
-    return RemoteTestbed(site, [Here(PLACE, layout)], layout, 1, "x.yaml")
+    return RemoteTestbed(site, [Here(PLACE, layout)], layout, "x.yaml")
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_what_is_of_the_machine_is_asked_outside(host, tmp_path):
     host.put(b"content", f"{host.scratch}/file")
     assert host.get(f"{host.scratch}/file") == b"content"
     assert host.run_outside(["true"]).status == 0
-    host.start_outside(["true"], tmp_path / "log2").popen.wait(timeout=10)
+    host.start_outside(["true"], tmp_path / "log2", "true").popen.wait(timeout=10)
     host.clear_drives()
     assert abs(host.clock_offset()) < 5
     assert calls(tmp_path) == []
@@ -363,7 +363,7 @@ def test_a_host_is_asked_outside_and_inside(testbed, tmp_path):
     found = preflight.look(host)
     assert not found.silent and not found.unfit
     assert (found.image, found.apptainer) == (SHA, "apptainer version 1.5.3")
-    assert found.user and found.memory_gib > 0 and [folder.present for folder in found.folders] == [True, True]
+    assert found.memory_gib > 0 and [folder.present for folder in found.folders] == [True, True]
     assert len(calls(tmp_path)) == 1
     (tmp_path / "bin" / "apptainer").write_text("#!/bin/sh\nexit 127\n")
     assert preflight.look(host).unfit == "no apptainer (a folder that holds it: `path`)"
@@ -372,7 +372,7 @@ def test_a_host_is_asked_outside_and_inside(testbed, tmp_path):
 def test_the_image_is_sent_to_hosts_that_lack_it(site, tmp_path, capfd):
     site = site | {"image": {"copy": str(tmp_path / "hadoop.sif")}}
     layout = Layout.of(site)
-    testbed = RemoteTestbed(site, [Here(PLACE, layout)], layout, 1, "x.yaml")
+    testbed = RemoteTestbed(site, [Here(PLACE, layout)], layout, "x.yaml")
     target = tmp_path / "work" / f"image-{SHA[:12]}.sif"
     for _ in range(2):
         deployment.send_image(testbed)

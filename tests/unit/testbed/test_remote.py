@@ -8,7 +8,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tarfile
 import time
 from dataclasses import replace
@@ -27,7 +26,7 @@ from whitewire.description import transports
 from whitewire.description.files import validate_by_schema
 from whitewire.description.reading import load_yaml
 from whitewire.errors import UserError
-from whitewire.testbed.base import last_line
+from whitewire.testbed.base import host_names, last_line
 from whitewire.testbed.emulated.host import ENVIRONMENT
 from whitewire.testbed.site import (
     deployment,
@@ -166,7 +165,7 @@ def test_nodes_of_an_allocation_are_dealt_out_in_order():
 
 @given(st.dictionaries(st.sampled_from(["namenode", "datanode", "client", "mds"]), st.integers(1, 30), min_size=1))
 def test_names_of_hosts_are_distinct_and_begin_with_their_role(roles):
-    found = inventory.host_names(roles)
+    found = host_names(roles)
     assert len({name for name, _ in found}) == len(found) == sum(roles.values())
     assert all(name.startswith(role) for name, role in found)
 
@@ -671,7 +670,7 @@ NEEDS = preflight.Needs(
 
 def said(**changes):
     answers = {
-        "user": "me", "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
+        "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
         "memory": "MemTotal:       65536000 kB",
         "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
@@ -844,14 +843,14 @@ def test_ports_count_only_where_a_transport_needs_them_and_are_noted(monkeypatch
     config = {"fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
     config["transports"] = {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}
     without = seen(**ABLE | {"ports": ""})
-    site = SimpleNamespace(config=config, source="site.yaml", k=1, image=None, hosts=[without])
+    site = SimpleNamespace(config=config, source="site.yaml", image=None, hosts=[without])
     tcp, rsockets = transports.defined(config)
-    for needless in ({"transport": tcp}, {"bare": True}):
-        preflight.check_hosts(site, sys.stdout, **needless)
-    for needed in ({"transport": rsockets}, {}):
+    for bare, transport in ((False, tcp), (True, None)):
+        preflight.check_hosts(site, bare, transport)
+    for transport in (rsockets, None):
         with pytest.raises(UserError, match="1 of 1 hosts cannot be used: .*: no RDMA port on eno1, found none"):
-            preflight.check_hosts(site, sys.stdout, **needed)
-    assert "no RDMA port on eno1" in capsys.readouterr().out
+            preflight.check_hosts(site, False, transport)
+    assert "no RDMA port on eno1" in capsys.readouterr().err
 
 
 def test_a_library_that_is_not_there_is_found_by_the_loader_itself():
@@ -937,7 +936,7 @@ def test_only_some_roles_need_curl_and_fio_and_hosts_agree_on_javas_folder():
 
 def test_what_reports_memory_is_needed_where_a_sites_file_system_is_used():
     assert preflight.problems(seen(missing="fincore"), NEEDS) == []
-    needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}, 1).only)
+    needs = replace(NEEDS, only=preflight.Needs.of(example("ssh") | {"mount": {"path": "/lustre/me"}}).only)
     assert preflight.problems(seen(missing="fincore"), needs) == ["no fincore"]
 
 
@@ -945,10 +944,10 @@ def test_ports_are_those_of_the_role_and_of_our_own_cluster():
     busy = "00000000:268A"  # a DataNode's
     assert preflight.problems(seen(role="client", listening=busy), NEEDS) == []
     described = example("ssh") | {"cluster": {"kind": "existing", "configuration": "/etc/hadoop", "folder": "/b"}}
-    needs = replace(NEEDS, only=preflight.Needs.of(described, 1).only)
+    needs = replace(NEEDS, only=preflight.Needs.of(described).only)
     assert preflight.problems(seen(missing="curl", role="client"), needs) == ["no curl"]
-    assert preflight.Needs.of(described, 1).ports == {"namenode": [], "datanode": [5201]}
-    assert preflight.Needs.of(example("ssh"), 20).rates["10gbe"] == 500
+    assert preflight.Needs.of(described).ports == {"namenode": [], "datanode": [5201]}
+    assert preflight.Needs.of(example("ssh") | {"scale": 20}).rates["10gbe"] == 500
 
 
 RPC = "<property><name>mapreduce.jobhistory.address</name><value>h.example.org:10020</value></property>"

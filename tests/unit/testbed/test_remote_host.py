@@ -23,6 +23,9 @@ class Here(RemoteHost):
     def carry(self, command):
         return ["sh", "-c", command]
 
+    def popen(self, command, **options):
+        return self._popen(self.carry(command), **options)
+
 
 @pytest.fixture
 def host(tmp_path):
@@ -63,7 +66,7 @@ def test_a_host_opens_runs_commands_and_cleans_up(host, tmp_path):
 
 def test_local_files_go_although_a_scheduler_signals_all_processes_of_its_job(host, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    testbed = RemoteTestbed({}, [], host.layout, 1, "x.yaml")
+    testbed = RemoteTestbed({}, [], host.layout, "x.yaml")
     testbed._make_private()
     (testbed.private / "datanode1.said").touch()
     janitor = testbed._janitor
@@ -121,7 +124,7 @@ def test_hosts_that_are_open_hear_from_us_while_others_open(tmp_path, monkeypatc
         Here(PLACE, Layout.of(config)),
         Slow(replace(PLACE, name="datanode2"), Layout.of(config)),
     ]
-    testbed = RemoteTestbed(config, hosts, hosts[0].layout, 1, "x.yaml")
+    testbed = RemoteTestbed(config, hosts, hosts[0].layout, "x.yaml")
     monkeypatch.setattr(testbed, "_learn", lambda: None)
     monkeypatch.setattr(testbed, "fabric", lambda name: None)
     with testbed:

@@ -279,13 +279,13 @@ def test_where_there_is_no_command_ssh_is_used_with_its_configuration(kind, tmp_
 def test_the_nodes_of_a_job_play_the_roles(monkeypatch):
     monkeypatch.setenv("PBS_NODEFILE", str(DATA / "pbs-pro.txt"))
     config = description(load_testbed("emulated")["limits"], "pbs")
-    made = JobTestbed(config, {"namenode": 1, "datanode": 2}, 20)
+    made = JobTestbed(config, {"namenode": 1, "datanode": 2})
     assert [(host.name, host.target) for host in made.hosts] == [
         ("namenode", "node01.example.org"), ("datanode1", "node02.example.org"), ("datanode2", "node03.example.org")
     ]  # fmt: skip
     assert [host.name for host in JobTestbed.whole(config).hosts] == ["datanode1", "datanode2", "datanode3"]
     with pytest.raises(UserError, match=r"^PBS: found 3 nodes, expected 4 \(1 namenode, 3 datanode\)$"):
-        JobTestbed(config, {"namenode": 1, "datanode": 3}, 20)
+        JobTestbed(config, {"namenode": 1, "datanode": 3})
 
 
 @pytest.mark.parametrize(

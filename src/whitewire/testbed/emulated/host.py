@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whitewire.paths import KILLED_WITH_THIS, SYSTEM_PATH
@@ -26,6 +26,14 @@ echo ready
 exec sleep infinity
 """
 """Arguments: the host's name, its folder, the hosts file."""
+
+
+def run_inside(
+    command: Sequence[str], argv: Argv, stdin: bytes | None = None, timeout: float | None = None
+) -> Completed:
+    """Run the local command that carries `argv` into the sandbox, to its end."""
+    done = subprocess.run(command, env=ENVIRONMENT, input=stdin or b"", capture_output=True, timeout=timeout)
+    return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
 
 
 class EmulatedHost(Host):
@@ -77,17 +85,12 @@ class EmulatedHost(Host):
         stdin: bytes | None = None,
         timeout: float | None = None,
     ) -> Completed:
-        done = subprocess.run(
-            self.argv(argv, env), env=ENVIRONMENT, input=stdin if stdin is not None else b"",
-            capture_output=True, timeout=timeout,
-        )  # fmt: skip
-        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+        return run_inside(self.argv(argv, env), argv, stdin, timeout)
 
     def network(self, argv: Argv) -> Completed:
         """Run a command in the host's network namespace only, which is faster to enter than all of them."""
         enter = ["nsenter", "--target", str(self.holder), "--user", "--preserve-credentials", "--net", "--"]
-        done = subprocess.run([*enter, *argv], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True)
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
+        return run_inside([*enter, *argv], argv)
 
     def start(self, argv: Argv, log: Path, env: Mapping[str, str] | None = None, name: str = "",
               stdin: int = subprocess.DEVNULL) -> Process:  # fmt: skip
@@ -109,9 +112,7 @@ class EmulatedHost(Host):
 
     @property
     def drive_root(self) -> str:
-        """The folder that holds the host's drives."""
         return f"{self.folder}/drives"
 
     def drive(self, number: int) -> str:
-        """The folder of one of the host's drives (1, 2, …)."""
         return f"{self.drive_root}/{number}"

@@ -7,22 +7,14 @@ joins the racks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from whitewire.testbed.base import Argv, Completed
+from whitewire.testbed.emulated.host import EmulatedHost
 from whitewire.tools import link
 from whitewire.tools.link import Link
 
 
-class _Member(Protocol):
-    """The properties of a host that racks use."""
-
-    name: str
-    role: str
-    port: str
-
-
-def divided(hosts: Iterable[_Member], count: int) -> dict[str, str]:
+def divided(hosts: Iterable[EmulatedHost], count: int) -> dict[str, str]:
     """Host name → rack (`rack1`, …), for hosts in racks; racks differ by at most one host of each role."""
     roles: dict[str, list[str]] = {}
     for host in hosts:
@@ -38,7 +30,7 @@ def divided(hosts: Iterable[_Member], count: int) -> dict[str, str]:
 class Racks:
     """The racks of an emulated testbed, made on first use. `inside` runs a command in the switch's namespaces."""
 
-    def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[_Member]) -> None:
+    def __init__(self, inside: Callable[[Argv, bytes | None], Completed], hosts: Sequence[EmulatedHost]) -> None:
         self._inside, self._hosts = inside, hosts
         self._made = 0
         self.count = 0

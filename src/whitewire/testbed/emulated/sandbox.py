@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 from whitewire.errors import UserError
 from whitewire.paths import KILLED_WITH_THIS
 from whitewire.records.samples import MTU
-from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, piped, read_line
+from whitewire.testbed.base import Argv, Completed, Fabric, Testbed, host_names, piped, read_line
 from whitewire.testbed.each import on_each
 from whitewire.testbed.emulated import software
-from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost
+from whitewire.testbed.emulated.host import ALL_NAMESPACES, ENVIRONMENT, EmulatedHost, run_inside
 from whitewire.testbed.emulated.racks import divided
 from whitewire.testbed.emulated.software import ROOT
 from whitewire.testbed.emulated.switch import Switch
@@ -91,16 +91,12 @@ class EmulatedTestbed(Testbed):
     ) -> None:
         self.config, self.k, self.binds = config, k, dict(binds)
         self.hosts: list[EmulatedHost] = []
-        for role, count in roles.items():
-            for number in range(1, count + 1):
-                name = role if count == 1 else f"{role}{number}"
-                position = len(self.hosts) + 1
-                address = f"10.77.{position // 250}.{position % 250 + 1}"
-                self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
+        for position, (name, role) in enumerate(host_names(roles), start=1):
+            address = f"10.77.{position // 250}.{position % 250 + 1}"
+            self.hosts.append(EmulatedHost(name, role, address, f"{ROOT}/hosts/{name}"))
         self.init: subprocess.Popen[bytes] | None = None
         self.switch = Switch(config, self.hosts, self.inside)
         self.meter: Meter | None = None
-        self.congestion_control = ""
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -148,11 +144,8 @@ class EmulatedTestbed(Testbed):
 
     def inside(self, argv: Argv, stdin: bytes | None = None) -> Completed:
         """Run a command in the sandbox itself, on the switch's side of every link."""
-        done = subprocess.run(
-            ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--", *map(str, argv)],
-            env=ENVIRONMENT, input=stdin if stdin is not None else b"", capture_output=True,
-        )  # fmt: skip
-        return Completed(tuple(map(str, argv)), done.returncode, done.stdout, done.stderr)
+        enter = ["nsenter", "--target", str(self.init_pid), *ALL_NAMESPACES, "--wdns=/", "--"]
+        return run_inside([*enter, *map(str, argv)], argv, stdin)
 
     def share(self, path: str, content: bytes) -> None:
         """Write a file for all hosts, which share everything below ROOT."""
@@ -286,10 +279,8 @@ class EmulatedTestbed(Testbed):
         return {name: tcp_counters("".join((folder / file).read_text() for file in ("snmp", "netstat")))
                 for name, folder in folders.items()}  # fmt: skip
 
-    def warm_memory(self, gib: float) -> float:
-        """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter. Returns the seconds taken."""
-        start = time.monotonic()
+    def warm_memory(self, gib: float) -> None:
+        """Touch `gib` of the sandbox's memory, so that the order of runs doesn't matter."""
         path = f"{ROOT}/warm"
         self.inside(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={int(gib * 1024)}", "status=none"]).check()
         self.inside(["rm", path]).check()
-        return time.monotonic() - start

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 from whitewire.errors import UserError
 from whitewire.testbed.base import Argv, Completed
 from whitewire.testbed.emulated import turns
+from whitewire.testbed.emulated.host import EmulatedHost
 from whitewire.testbed.emulated.turns import show_shaper
 
 DEVICE = "segment"
@@ -42,13 +42,6 @@ def segment_unavailable() -> str:
     return f"no shared segment on this kernel ({said}); as root: modprobe -a ifb cls_u32 act_mirred sch_ingress"
 
 
-class Station(Protocol):
-    """The properties of a host that the segment uses: its interface's MAC address and its port on the bridge."""
-
-    mac: str
-    port: str
-
-
 class Segment:
     """The segment between the hosts of an emulated testbed, made on first use.
 
@@ -56,7 +49,7 @@ class Segment:
     servers have an IP address for each of their targets.
     """
 
-    def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[Station]) -> None:
+    def __init__(self, inside: Callable[[Argv, bytes], Completed], hosts: Sequence[EmulatedHost]) -> None:
         self._inside, self._hosts = inside, hosts
         self._made = self.joined = False
 

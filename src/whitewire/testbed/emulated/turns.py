@@ -16,7 +16,7 @@ def show_shaper(device: str) -> str:
 
 
 def shaper(device: str, senders: Sequence[Sequence[str]], rate: float, bursts: tuple[int, int], turn: int, queue: int,
-           command: str = "add") -> list[str]:  # fmt: skip
+           command: str) -> list[str]:  # fmt: skip
     """Lines that make (`add`) or set (`change`) the shaper.
 
     `senders`: for each sender the u32 matches of its packets, of which one suffices; packets that match no sender go

@@ -44,7 +44,7 @@ class Threads:
     A thread that ends between two readings counts with its values at the earlier one.
     """
 
-    def __init__(self, proc: str = "/proc") -> None:
+    def __init__(self, proc: str) -> None:
         self.proc = proc
         self._last: dict[tuple[str, str], tuple[int, int]] = {}
         self._ended = [0, 0]

@@ -31,6 +31,7 @@ from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.opening import NotReady, conversation
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.testbed.site.shell import JARS_SCRIPT
+from whitewire.text import by_value
 
 COPY_S = 600.0
 """Longest time to copy the software, or the image, to a host, in seconds."""
@@ -46,7 +47,7 @@ HEAP_FACTOR = 4.0
 """Ratio of daemons' heaps on separate machines to those of many hosts on one machine."""
 NOT_ON_THE_PATH = re.compile(r"(^|/)(tools|kms|httpfs|yarn/timelineservice|yarn/csi|hdds|ozone)/")
 """Parts of a Hadoop distribution that HDFS, YARN and MapReduce do not need."""
-OUR_OWN = re.compile(r"hadoop-mapreduce-(examples-.*|client-jobclient-.*-tests)\.jar$|.*-tests\.jar$")
+OUR_OWN = re.compile(r"hadoop-mapreduce-examples-.*\.jar$|-tests\.jar$")
 """Jars that the workloads replace; see Installation.workloads."""
 
 
@@ -119,13 +120,12 @@ def ensure_installation(testbed: RemoteHosts) -> Installation:
 def _java_home(testbed: RemoteHosts) -> str:
     """Java's folder, which must be the same on all hosts, because configuration files name it."""
     java = testbed.layout.java
-    found = testbed.on_all(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
-    homes = dict(zip([host.name for host in testbed.hosts], found, strict=True))
+    homes = testbed.by_name(lambda host: host.ask({"java_home": shell.JAVA_HOME}, java, inside=True)["java_home"])
     without = [str(host) for host in testbed.hosts if not homes[host.name]]
     if without:
         raise UserError(f"{testbed.source}: java: found no {java} on {', '.join(without)}")
     if len(set(homes.values())) > 1:
-        raise UserError(f"{testbed.source}: java: found {_by_value(homes)}, expected the same folder on all hosts")
+        raise UserError(f"{testbed.source}: java: found {by_value(homes)}, expected the same folder on all hosts")
     return next(iter(homes.values()))
 
 
@@ -145,7 +145,7 @@ def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
         )
     if len(set(found.values())) > 1:
         counts = {name: f"{len(jars.splitlines())} jars" for name, jars in found.items()}
-        raise UserError(f"{testbed.source}: hadoop: found {_by_value(counts)}, expected the same jars on all hosts")
+        raise UserError(f"{testbed.source}: hadoop: found {by_value(counts)}, expected the same jars on all hosts")
     return next(iter(found.values())).splitlines()
 
 
@@ -196,11 +196,3 @@ def _send(image: Image, local: Path, host: RemoteHost) -> None:
                 shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
             piped(popen.stdin).close()
             popen.wait()
-
-
-def _by_value(values: Mapping[str, str]) -> str:
-    """`a on host1, host2; b on host3`."""
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())

@@ -134,6 +134,11 @@ def _words(said: str) -> Sequence[str]:
     return [word for word in said.split() if re.fullmatch(r"[\w.-]{1,40}", word, re.ASCII)]
 
 
+def comment_text(text: str) -> str:
+    """A text made fit for a comment: printable ASCII in one line."""
+    return " ".join(re.sub(r"[^ -~]+", " ", text).split())
+
+
 def _line(said: str) -> str:
-    """A host's text made fit for a comment: printable ASCII in one line, at most 80 characters."""
-    return " ".join(re.sub(r"[^ -~]+", " ", said).split())[:80]
+    """A host's text made fit for a comment, at most 80 characters."""
+    return comment_text(said)[:80]

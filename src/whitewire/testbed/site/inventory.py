@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from whitewire.description.testbed import lane_hosts
 from whitewire.errors import UserError
+from whitewire.testbed.base import host_names
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,6 @@ class Place:
 
 ALL_LANES = 0
 """Stands for the hosts of all lanes, in place of a lane's number (1, 2, …)."""
-
-
-def host_names(roles: Mapping[str, int]) -> list[tuple[str, str]]:
-    """(name, role) of every host, in the order of the roles: `client`, or `client1`, `client2`, …"""
-    return [
-        (role if count == 1 else f"{role}{number}", role)
-        for role, count in roles.items()
-        for number in range(1, count + 1)
-    ]
 
 
 def offered(config: Mapping) -> dict[str, int]:

@@ -29,14 +29,13 @@ CLEAN_UP_S = 25.0
 class JobTestbed(RemoteTestbed):
     """The nodes of one lane of the job that this process runs in, assigned to `roles` in order; see RemoteTestbed."""
 
-    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
-                 lane: int = 1) -> None:  # fmt: skip
+    def __init__(self, config: Mapping, roles: Mapping[str, int], source: str = "testbed", lane: int = 1) -> None:
         scheduler, layout = SCHEDULERS[config["kind"]], Layout.of(config)
         listed = scheduler.nodes(config, os.environ)
         nodes = of_lane(machines(listed, scheduler.name), lane, lanes.count())
         places = of_nodes(config, roles, nodes, source, scheduler.name)
         hosts = [scheduler.host(place, layout, config, listed) for place in places]
-        super().__init__(config, hosts, layout, k, source)
+        super().__init__(config, hosts, layout, source)
 
     def keep_names(self, known: Mapping[str, str]) -> None:
         """Give nodes their names of an earlier job (node → name), and further nodes names not used there."""
@@ -47,7 +46,7 @@ class JobTestbed(RemoteTestbed):
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> JobTestbed:
         """All nodes of the job, whatever their roles will be."""
-        return cls(config, {"datanode": len(nodes_of(config))}, config.get("scale", 1), source, ALL_LANES)
+        return cls(config, {"datanode": len(nodes_of(config))}, source, ALL_LANES)
 
 
 def nodes_of(config: Mapping[str, Any]) -> list[str]:

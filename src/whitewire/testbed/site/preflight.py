@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import IPv6Address
-from typing import IO, TextIO, TypeVar
+from typing import IO, TypeVar
 
 from whitewire.description import transports
 from whitewire.description.transports import Transport
@@ -29,6 +29,7 @@ from whitewire.testbed.site.opening import NotReady, conversation, offset_of
 from whitewire.testbed.site.reason import cause, reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.testbed.site.shell import MACHINE_QUESTIONS, READ_TRANSPORTS
+from whitewire.text import by_value
 from whitewire.tools import Unreadable, history, link
 from whitewire.tools.iperf3 import unfit_iperf3
 from whitewire.tools.site_xml import parse_site_xml
@@ -97,7 +98,6 @@ class HostReport:
     place: Place
     silent: str = ""
     skew: float = 0.0
-    user: str = ""
     java: int = 0
     java_home: str = ""
     image: str = ""
@@ -128,6 +128,13 @@ class HostReport:
     history: str = ""
     """Why the history server cannot be found from the site's configuration; empty if it can."""
 
+    def on_fabric(self, name: str) -> tuple[Interface, str] | None:
+        """The interface and address by which it is on a fabric; None if it is not."""
+        try:
+            return resolve_interface(self.place, name, self.present)
+        except ValueError:
+            return None
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -151,8 +158,9 @@ class Needs:
     """Names of the hosts that have an address on a network, by both: see holders()."""
 
     @classmethod
-    def of(cls, config: Mapping, k: float, bare: bool = False) -> Needs:
+    def of(cls, config: Mapping, bare: bool = False) -> Needs:
         """The requirements of a description; `bare`: only those for measuring links and drives."""
+        k = config.get("scale", 1)
         rates = {name: fabric["rate_mbit_per_s"] / k for name, fabric in config["fabrics"].items()}
         if bare:
             ports = dict.fromkeys(("namenode", "datanode", "client"), (IPERF3_PORT,))
@@ -189,7 +197,6 @@ def _report(place: Place, skew: float, said: str) -> HostReport:
     return HostReport(
         place=place,
         skew=skew,
-        user=answers["user"],
         java=java_version(answers["java"]),
         java_home=answers["java_home"],
         image=answers.get("image", "").partition(" ")[0],
@@ -329,7 +336,7 @@ def _problems_of_transports(host: HostReport, needs: Needs) -> list[str]:
             f"only {host.locked:.0f} KiB of memory may be locked (ulimit -l), {LOCKED_KIB} needed: raise memlock in "
             "/etc/security/limits.d, or LimitMEMLOCK of sshd or of the scheduler's daemon"
         )
-    named = {name for fabric in host.place.links for name in _interface(host, fabric)}
+    named = {on[0].name for fabric in host.place.links if (on := host.on_fabric(fabric))}
     own = {name: port for name, port in host.ports.items() if named & set(port.interfaces)}
     if not own:
         found.append(f"no RDMA port on {', '.join(sorted(named))}, found {_ports(host) or 'none'}")
@@ -362,24 +369,15 @@ def _without_gid(host: HostReport, fabric: str) -> list[tuple[str, str]]:
 
 def _rdma_link(host: HostReport, fabric: str) -> list[tuple[Interface, str, Mapping[str, RdmaPort]]]:
     """Interface, address and RDMA ports of a host on a fabric, in a list; empty if it has no such port."""
-    try:
-        interface, address = resolve_interface(host.place, fabric, host.present)
-    except ValueError:
+    if (on := host.on_fabric(fabric)) is None:
         return []
+    interface, address = on
     ports = {name: port for name, port in host.ports.items() if interface.name in port.interfaces}
     return [(interface, address, ports)] if ports else []
 
 
 def _ports(host: HostReport) -> str:
     return ", ".join(f"{name} {port.state} on {' '.join(port.interfaces)}" for name, port in host.ports.items())
-
-
-def _interface(host: HostReport, fabric: str) -> list[str]:
-    """The interface by which a host is on a fabric, in a list; empty if it has none."""
-    try:
-        return [resolve_interface(host.place, fabric, host.present)[0].name]
-    except ValueError:
-        return []
 
 
 def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[str]:
@@ -420,26 +418,26 @@ def notes(hosts: Sequence[HostReport]) -> list[str]:
     found, talking = [], [host for host in hosts if not host.silent]
     unknown = {host.place.name: host.history for host in talking if host.history and host.place.role == "client"}
     if unknown:
-        found.append(f"cluster.configuration: jobs need the history server: {_grouped(unknown)}")
+        found.append(f"cluster.configuration: jobs need the history server: {by_value(unknown)}")
     if images := {host.place.name: f"{host.image[:12]} in {host.apptainer}" for host in talking if host.image}:
-        found.append(f"image: {_grouped(images)}")
+        found.append(f"image: {by_value(images)}")
     if ported := {host.place.name: _ports(host) for host in talking if host.ports}:
-        found.append(f"RDMA ports: {_grouped(ported)}")
+        found.append(f"RDMA ports: {by_value(ported)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
-        found.append(f"CPU governor other than performance: {_grouped(saving)}")
+        found.append(f"CPU governor other than performance: {by_value(saving)}")
     if shared := {host.place.name: paths for host in talking if (paths := _on_one_drive(host.folders[1:]))}:
-        found.append(f"data: folders on one drive are counted as several: {_grouped(shared)}")
+        found.append(f"data: folders on one drive are counted as several: {by_value(shared)}")
     if near := {host.place.name: paths for host in talking if (paths := _on_the_systems(host.folders[1:]))}:
-        found.append(f"data: on the drive of the system, which others use too: {_grouped(near)}")
+        found.append(f"data: on the drive of the system, which others use too: {by_value(near)}")
     if blind := [host.place.name for host in talking if not host.shapers]:
         found.append(f"no tc (package iproute2 or iproute-tc), so a shaper would not be seen: {', '.join(blind)}")
     for fabric in dict.fromkeys(name for host in talking for name in host.place.links):
         for what, values in (("MTU", _of_link(talking, fabric, "mtu")), ("offloads", _of_link(talking, fabric, "on"))):
             if len(set(values.values())) > 1:
-                found.append(f"{what} on {fabric} differs: {_grouped(values)}")
+                found.append(f"{what} on {fabric} differs: {by_value(values)}")
         if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
-            found.append(f"rate on {fabric} is unknown, so no run can prove it: {_grouped(unknown)}")
+            found.append(f"rate on {fabric} is unknown, so no run can prove it: {by_value(unknown)}")
     return found
 
 
@@ -461,32 +459,22 @@ def _on_the_systems(folders: Sequence[Folder]) -> str:
 
 def _rate_unknown(host: HostReport, fabric: str) -> str:
     """Why nothing on a host reports its link's rate; empty if something does, or the host is not on the fabric."""
+    if (on := host.on_fabric(fabric)) is None:
+        return ""
+    name = on[0].name
     try:
-        name = resolve_interface(host.place, fabric, host.present)[0].name
         shaped = math.isfinite(link.limit(host.shapers.get(name, "")))
     except Unreadable as fault:
         return str(fault)
-    except ValueError:
-        return ""
     return "" if shaped or name in host.speeds else f"{name} reports no speed"
 
 
 def _of_link(hosts: Sequence[HostReport], fabric: str, what: str) -> dict[str, str]:
     values = {}
     for host in hosts:
-        try:
-            interface, _ = resolve_interface(host.place, fabric, host.present)
-        except ValueError:
-            continue
-        values[host.place.name] = str(interface.mtu) if what == "mtu" else host.offloads.get(interface.name) or "none"
+        if on := host.on_fabric(fabric):
+            values[host.place.name] = str(on[0].mtu) if what == "mtu" else host.offloads.get(on[0].name) or "none"
     return values
-
-
-def _grouped(values: Mapping[str, str]) -> str:
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    return "; ".join(f"{value} on {', '.join(names)}" for value, names in groups.items())
 
 
 # --- the table ------------------------------------------------------------------------------------------
@@ -516,10 +504,9 @@ def _row(host: HostReport, wrong: Sequence[str]) -> tuple[str, ...]:
 
 def _shown_link(host: HostReport, fabric: str) -> str:
     """`10gbe=ens1f0:10000/9000`: interface, speed in Mbit/s (- if the driver reports none) and MTU."""
-    try:
-        interface, _ = resolve_interface(host.place, fabric, host.present)
-    except ValueError:
+    if (on := host.on_fabric(fabric)) is None:
         return f"{fabric}=?"
+    interface, _ = on
     return f"{fabric}={interface.name}:{host.speeds.get(interface.name, '-')}/{interface.mtu}"
 
 
@@ -607,19 +594,17 @@ def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for host in hosts:
         for fabric in host.place.links:
-            with contextlib.suppress(ValueError):
-                _, address = resolve_interface(host.place, fabric, host.present)
-                found.setdefault((fabric, address), []).append(host.place.name)
+            if on := host.on_fabric(fabric):
+                found.setdefault((fabric, on[1]), []).append(host.place.name)
     return found
 
 
-def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transport: Transport | None = None
-                ) -> list[HostReport]:  # fmt: skip
-    """Check all hosts and print the table. Raises a UserError that names unusable hosts.
+def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -> str:
+    """Check all hosts and print the table on standard error. Raises a UserError that names unusable hosts.
 
-    `bare`, `transport`: see Testbed.preflight().
+    Returns the SHA-256 of their image (empty: none). `bare`, `transport`: see Testbed.preflight().
     """
-    needs = Needs.of(testbed.config, testbed.k, bare)
+    needs = Needs.of(testbed.config, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
     send_image(testbed)
     ways = [] if bare else [transport] if transport else transports.defined(testbed.config)
@@ -633,7 +618,7 @@ def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transp
         alike=usual(reports),
         holders=holders(reports),
     )
-    print(table(reports, needs), end="", file=output)
+    print(table(reports, needs), end="", file=sys.stderr)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
     if wrong:
         alike: dict[str, list[str]] = {}
@@ -641,4 +626,4 @@ def check_hosts(testbed: RemoteHosts, output: TextIO, bare: bool = False, transp
             alike.setdefault(", ".join(found), []).append(name)
         named = "; ".join(f"{', '.join(names)}: {why}" for why, names in alike.items())
         raise UserError(f"{testbed.source}: {len(wrong)} of {len(reports)} hosts cannot be used: {named}")
-    return reports
+    return needs.image

@@ -6,17 +6,15 @@ Comments give the source of each value; `look:` marks values that only the user 
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from whitewire.description.capabilities import capabilities_of
+from whitewire.description.reading import yaml_line
 from whitewire.errors import UserError
-from whitewire.testbed.site.facts import Facts, Nic
+from whitewire.testbed.site.facts import Facts, Nic, comment_text
 from whitewire.testbed.site.listing.base import Listed
 from whitewire.testbed.site.preflight import FREE_GIB, LEAST_JAVA, ONLY, Folder, by_drive
 
@@ -97,7 +95,7 @@ def proposal(kind: str, site: Site, origin: str, kept: str, ssh_config: str = ""
     by_host = capabilities_of({"kind": kind}).lists_hosts
     parts = [
         _head(kind, site, origin),
-        *([f"ssh_config: {_flow(ssh_config)}\n"] if ssh_config else []),
+        *([f"ssh_config: {yaml_line(ssh_config)}\n"] if ssh_config else []),
         "\n" + _fabrics_text(site, fabrics, others, by_host=by_host),
         "\n" + _paths(site),
         "\n" + _programs(site),
@@ -196,13 +194,13 @@ def _fabrics_text(site: Site, fabrics: Mapping[str, Network], others: Iterable[s
     ]
     for name, network in fabrics.items():
         value = {"rate_mbit_per_s": network.rate or GUESS, "interface": network.interface}
-        lines.append(f"  {_flow(name)}: {_flow(value)} # {_comment(_of_network(site, network, by_host))}")
-    lines += [f"  # {_comment(other)}" for other in others]
+        lines.append(f"  {yaml_line(name)}: {yaml_line(value)} # {comment_text(_of_network(site, network, by_host))}")
+    lines += [f"  # {comment_text(other)}" for other in others]
     if with_rdma := site.where(lambda facts: facts.rdma):
         devices = dict.fromkeys(device for facts in site.facts.values() for device in facts.rdma)
         note = f"RDMA devices on {site.words(with_rdma)}: {', '.join(devices)}; `make testbed` measures them"
         lines += [
-            f"  # {_comment(note)}",
+            f"  # {comment_text(note)}",
             "  # Hadoop's own traffic over them: `transports` (docs/sites/transports.md)",
         ]
     return "\n".join(lines) + "\n"
@@ -251,26 +249,26 @@ def _paths(site: Site) -> str:
         note = "look: found no drive for data that is mounted alike on all hosts; this is the system's"
     elif shared := site.where(lambda facts: len(by_drive(_chosen(facts, found))) < len(found)):
         note = f"look: some are on one drive on {site.words(shared)}; keep one of each drive"
-    listed = f"# Drives of the hosts: {_comment(', '.join(disks))}\n" if disks else ""
+    listed = f"# Drives of the hosts: {comment_text(', '.join(disks))}\n" if disks else ""
     return (
         "# On every host, and local to each: no network file system.\n"
         f"work: {WORK} # made where it is missing; our software stays in it\n"
-        f"data: {_flow(found or [FALLBACK])} # {note}; they have to be there\n{listed}"
+        f"data: {yaml_line(found or [FALLBACK])} # {note}; they have to be there\n{listed}"
     )
 
 
 def _programs(site: Site) -> str:
     old = site.where(lambda facts: facts.java < LEAST_JAVA)
     java = f"look: none of {LEAST_JAVA} or newer on {site.words(old)}" if old else "default: java on the path"
-    lines = [f"# java: /opt/jdk-17/bin/java # {_comment(java)}"]
+    lines = [f"# java: /opt/jdk-17/bin/java # {comment_text(java)}"]
     needed = {name for facts in site.facts.values() for name in facts.missing}
     lacking = {name: site.words(site.where(lambda facts, name=name: name in facts.missing)) for name in sorted(needed)}
     note = "; ".join(f"{name}{_only(name)} is missing on {hosts}" for name, hosts in lacking.items())
-    lines.append(f"# path: [/opt/tools/bin] # {_comment(f'look: {note}' if note else 'where else commands are')}")
+    lines.append(f"# path: [/opt/tools/bin] # {comment_text(f'look: {note}' if note else 'where else commands are')}")
     if having := site.where(lambda facts: facts.apptainer):
         versions = ", ".join(dict.fromkeys(facts.apptainer for facts in site.facts.values() if facts.apptainer))
         note = f"{versions} on {site.words(having)}: all can run in an image; docs/sites/containers.md"
-        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {_comment(note)}")
+        lines.append(f"# image: {{path: /shared/hadoop.sif}} # {comment_text(note)}")
     return "\n".join(lines) + "\n"
 
 
@@ -286,14 +284,14 @@ def _room(site: Site) -> str:
     disk = int(max(FREE_GIB, min(MOST_GIB, free / 2)))
     least = f"free in each data folder; the least is {free:.0f} GiB"
     lines = [
-        f"memory: {_flow({'minimum_gib': max(1, memory)})} # of each host",
-        f"disk: {_flow({'minimum_gib': disk})} # {least}",
+        f"memory: {yaml_line({'minimum_gib': max(1, memory)})} # of each host",
+        f"disk: {yaml_line({'minimum_gib': disk})} # {least}",
     ]
     node = int(YARN_SHARE * memory) * 1024
     if node >= LEAST_YARN_MIB:
         lines += [
             "# MiB: the most that a NodeManager offers; what an ApplicationMaster and a task ask for; a task's heap.",
-            f"yarn: {_flow({'node_mib': node, **YARN})}",
+            f"yarn: {yaml_line({'node_mib': node, **YARN})}",
         ]
     return "\n".join(lines) + "\n"
 
@@ -325,7 +323,7 @@ def _hosts(site: Site, fabrics: Mapping[str, Network]) -> str:
         facts = site.facts[host.ssh]
         java = f"Java {facts.java}" if facts.java else "no Java"
         note = f"{facts.processors} processors, {facts.memory_gib:.0f} GiB, {java}"
-        lines.append(f"  - {_flow(entry)} # {note}")
+        lines.append(f"  - {yaml_line(entry)} # {note}")
     return "\n".join(lines) + "\n"
 
 
@@ -339,15 +337,4 @@ def _head(kind: str, site: Site, origin: str) -> str:
         lines.append("Machines: " + "; ".join(f"{count} x {name}" for name, count in machines.most_common(_NAMED)))
     if virtual := site.where(lambda facts: facts.virtual):
         lines.append(f"look: virtual machines: {site.words(virtual)}; docs/sites/first-day.md says what differs.")
-    return "".join(f"# {_comment(line)}\n" for line in lines) + f"kind: {kind}\n"
-
-
-def _comment(text: str) -> str:
-    """A text made fit for a comment: printable ASCII in one line."""
-    return " ".join(re.sub(r"[^ -~]+", " ", text).split())
-
-
-def _flow(value: Any) -> str:
-    """A value as one line of YAML."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return text.strip().removesuffix("...").strip()
+    return "".join(f"# {comment_text(line)}\n" for line in lines) + f"kind: {kind}\n"

@@ -17,7 +17,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,19 +48,17 @@ _Found = TypeVar("_Found")
 
 
 class RemoteTestbed(Testbed):
-    """Hosts of a site. `config` is a validated testbed file, `source` its name for messages; `k` divides its rates."""
+    """Hosts of a site. `config` is a validated testbed file, `source` its name for messages."""
 
     private: Path
     """A local folder for control sockets and other files, set once the testbed starts."""
 
-    def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, k: float,
-                 source: str) -> None:  # fmt: skip
-        self.config, self.k, self.source, self.layout = config, k, source, layout
+    def __init__(self, config: Mapping[str, Any], hosts: Sequence[RemoteHost], layout: Layout, source: str) -> None:
+        self.config, self.k, self.source, self.layout = config, config.get("scale", 1), source, layout
         self.image = image_of(config, source)
         self.hosts: list[RemoteHost] = list(hosts)
         for host in self.hosts:
             host.image = self.image
-        self.congestion_control = ""
         self.current = ""
         self._janitor: subprocess.Popen[bytes] | None = None
         self._installation: Installation | None = None
@@ -72,7 +69,7 @@ class RemoteTestbed(Testbed):
 
     def preflight(self, bare: bool = False, transport: Transport | None = None) -> str:
         """Print a table of all hosts, and start nothing. Raises a UserError that names unusable hosts."""
-        return check_hosts(self, sys.stderr, bare, transport)[0].image
+        return check_hosts(self, bare, transport)
 
     def __enter__(self) -> RemoteTestbed:
         try:
@@ -145,6 +142,10 @@ class RemoteTestbed(Testbed):
         """Results of `action` for all hosts, run concurrently."""
         return on_each(self.hosts, action, len(self.hosts))
 
+    def by_name(self, action: Callable[[RemoteHost], _Found]) -> dict[str, _Found]:
+        """The same results by host name."""
+        return dict(zip([host.name for host in self.hosts], self.on_all(action), strict=True))
+
     # -- network ------------------------------------------------------------------------------------------
 
     def fabric(self, name: str, port_buffer: int | None = None, mtu: int | None = None,
@@ -161,10 +162,9 @@ class RemoteTestbed(Testbed):
         full = float(fabrics[name]["rate_mbit_per_s"])
         wanted = Fabric(name, full / self.k, full, mtu=0)
         links = [self._link(host, name) for host in self.hosts]
-        peers, each = [*links[1:], links[0]], itertools.repeat(wanted)
-        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
-            faults = [fault for fault in pool.map(_fault_of_link, self.hosts, links, peers, each) if fault]
-        if faults:
+        hosts = list(zip(self.hosts, links, [*links[1:], links[0]], strict=True))
+        found = on_each(hosts, lambda host: _fault_of_link(*host, wanted), len(hosts))
+        if faults := [fault for fault in found if fault]:
             raise UserError(f"testbed: fabric {name}: {'; '.join(faults)}")
         for host, (interface, address) in zip(self.hosts, links, strict=True):
             host.address, host.interface = address, interface.name
@@ -189,10 +189,7 @@ class RemoteTestbed(Testbed):
             raise UserError("testbed: offloads cannot be switched here, only on an emulated testbed")
 
     def links(self) -> dict[str, Link]:
-        def of(host: RemoteHost) -> Link:
-            return link_of(host.ask(shell.LINK_NOW, host.interface), host.interface)
-
-        return dict(zip([host.name for host in self.hosts], self.on_all(of), strict=True))
+        return self.by_name(lambda host: link_of(host.ask(shell.LINK_NOW, host.interface), host.interface))
 
     # -- counters -----------------------------------------------------------------------------------------
 
@@ -201,7 +198,7 @@ class RemoteTestbed(Testbed):
             done = host.run_again(shell.script(shell.READINGS, host.interface), timeout=ASK_S).check()
             return _reading(done.stdout.decode())
 
-        return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
+        return self.by_name(read)
 
     def counters(self) -> dict[str, dict[str, int]]:
         return {name: {"egress": now.egress, "ingress": now.ingress} for name, now in self._readings().items()}
@@ -225,15 +222,10 @@ class RemoteTestbed(Testbed):
             done = host.run_again(shell.script(PORT_SCRIPT, host.interface), timeout=ASK_S).check()
             return port_counters(done.stdout.decode(errors="replace"))
 
-        return dict(zip([host.name for host in self.hosts], self.on_all(read), strict=True))
+        return self.by_name(read)
 
     def sampler(self, by_host: bool = False) -> RemoteSampler:
         return RemoteSampler(self, by_host)
-
-    @property
-    def processors(self) -> int:
-        """Processors of all machines; a machine that is several hosts counts once."""
-        return sum({host.boot_id: host.processors for host in self.hosts}.values())
 
     @property
     def reference(self) -> RemoteHost:
@@ -245,12 +237,11 @@ class RemoteTestbed(Testbed):
         return time.time() + self.reference.clock_offset()
 
     def clocks(self) -> dict[str, float]:
-        return dict(zip([host.name for host in self.hosts], self.on_all(lambda h: h.clock_offset()), strict=True))
+        return self.by_name(lambda host: host.clock_offset())
 
     # -- software and environment -------------------------------------------------------------------------
 
     def installation(self) -> Installation:
-        """Locations of Java and Hadoop on the hosts; copies the software there first if the site has none."""
         if self._installation is None:
             self._installation = ensure_installation(self)
         return self._installation
@@ -276,7 +267,7 @@ class RemoteTestbed(Testbed):
                 found["fabrics"][name] = {"interface": interface.name, "address": address, **said}
             return found
 
-        return dict(zip([host.name for host in self.hosts], self.on_all(one), strict=True))
+        return self.by_name(one)
 
 
 def _fault_of_link(host: RemoteHost, own: tuple[Interface, str], peer: tuple[Interface, str], fabric: Fabric) -> str:

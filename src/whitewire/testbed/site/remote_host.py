@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import subprocess
 import tempfile
 import time
@@ -133,7 +132,7 @@ class RemoteHost(Host):
         self.folder, self.scratch = layout.folder, f"{layout.folder}/tmp"
         self.watcher: subprocess.Popen[bytes] | None = None
         self.errors: IO[bytes] | None = None
-        self.boot_id, self.processors = "", 0
+        self.boot_id = ""
         self.image: Image | None = None
         """The image that its commands run in; None: they run on the machine itself."""
         self.present: list[Interface] = []
@@ -145,19 +144,12 @@ class RemoteHost(Host):
     # -- carrying -----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def carry(self, command: str) -> list[str]:
-        """The local command that runs `command` (sh) on the host and connects its standard streams."""
-
-    def carrier_environment(self) -> dict[str, str]:
-        """The environment of the local command."""
-        return dict(os.environ)
-
     def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command (sh) on the host, in a new local session, so that a terminal's Ctrl-C does not reach it."""
-        return self._popen(self.carry(command), **options)
+        """Start the local command that runs `command` (sh) on the host and connects its standard streams."""
 
     def _popen(self, argv: list[str], **options: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(argv, env=self.carrier_environment(), start_new_session=True, bufsize=0, **options)
+        """Start a local command, in a new session, so that a terminal's Ctrl-C does not reach it."""
+        return subprocess.Popen(argv, start_new_session=True, bufsize=0, **options)
 
     def popen_watcher(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start the watcher; on hosts whose commands share a connection, it opens that connection."""
@@ -180,7 +172,7 @@ class RemoteHost(Host):
     def learn(self) -> None:
         """Ask the host for the properties that shell.HOST_QUESTIONS lists."""
         answers = self.ask(HOST_QUESTIONS)
-        self.boot_id, self.processors = answers["boot_id"], int(answers["processors"] or 0)
+        self.boot_id = answers["boot_id"]
         self.present = interfaces_of(self, answers["addresses"])
         self.congestion_control = answers["congestion_control"]
 
@@ -249,9 +241,8 @@ class RemoteHost(Host):
     ) -> Completed:
         return self._run(argv, self.image, env, stdin, timeout)
 
-    def run_outside(self, argv: Argv, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
-                    timeout: float | None = None) -> Completed:  # fmt: skip
-        return self._run(argv, None, env, stdin, timeout)
+    def run_outside(self, argv: Argv, stdin: bytes | None = None, timeout: float | None = None) -> Completed:
+        return self._run(argv, None, stdin=stdin, timeout=timeout)
 
     def _run(self, argv: Argv, image: Image | None, env: Mapping[str, str] | None = None, stdin: bytes | None = None,
              timeout: float | None = None) -> Completed:  # fmt: skip
@@ -304,7 +295,7 @@ class RemoteHost(Host):
               stdin: int = subprocess.DEVNULL) -> RemoteProcess:  # fmt: skip
         return self._start(argv, self.image, log, env, name, stdin)
 
-    def start_outside(self, argv: Argv, log: Path, name: str = "") -> RemoteProcess:
+    def start_outside(self, argv: Argv, log: Path, name: str) -> RemoteProcess:
         return self._start(argv, None, log, name=name)
 
     def _start(self, argv: Argv, image: Image | None, log: Path, env: Mapping[str, str] | None = None, name: str = "",
@@ -355,7 +346,6 @@ class RemoteHost(Host):
         return drives[number - 1]
 
     def clear_drives(self) -> None:
-        """Remove all files of the run on the host's drives."""
         self.run_again(["find", *self.layout.drives, "-mindepth", "1", "-delete"]).check()
 
     def clock_offset(self) -> float:
@@ -394,7 +384,6 @@ class RemoteHosts(Protocol):
     config: Mapping[str, Any]
     source: str
     """The description's name for messages."""
-    k: float
     layout: Layout
     image: Image | None
     hosts: list[RemoteHost]
@@ -406,6 +395,9 @@ class RemoteHosts(Protocol):
 
     def on_all(self, action: Callable[[RemoteHost], Answer]) -> list[Answer]:
         """Results of an action on all hosts, run concurrently."""
+
+    def by_name(self, action: Callable[[RemoteHost], Answer]) -> dict[str, Answer]:
+        """The same results by host name."""
 
     def clocks(self) -> dict[str, float]:
         """Seconds that each host's clock is ahead of this machine's, by host name."""

@@ -232,8 +232,7 @@ drive() {
 file system."""
 
 MACHINE_QUESTIONS = {
-    "user": "id -un",
-    "memory": "grep -E '^(MemTotal|MemAvailable)' /proc/meminfo",
+    "memory": "grep ^MemTotal /proc/meminfo",
     "processors": "getconf _NPROCESSORS_ONLN",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
     "addresses": "ip -json address show",
@@ -271,7 +270,7 @@ MACHINE_QUESTIONS = {
 """Checks of a machine before anything is started. Arguments: $1, then the folder `work` and the data folders. For each
 folder: free KiB on its file system, whether it (or its nearest existing parent) is writable, whether it exists, its
 drive (`/`: that of the system), its path. `site`: the configuration of jobs on a site's own cluster, from the folder
-$SITE_QUESTIONS. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
+$SITE. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
 FIO_ENGINE = "fio-engine-libaio"
@@ -325,7 +324,6 @@ PRELOADING = {"preloaded": PRELOADED, "rsockets": RSOCKETS}
 HOST_QUESTIONS = {
     "boot_id": "cat /proc/sys/kernel/random/boot_id",
     "addresses": "ip -json address show",
-    "processors": "getconf _NPROCESSORS_ONLN",
     "congestion_control": "cat /proc/sys/net/ipv4/tcp_congestion_control",
 }
 """Properties of a host that are needed before it can be used."""
@@ -427,9 +425,9 @@ def marked(mark: str) -> str:
     return f"{MARKER}={mark.replace('.', '[.]')}"
 
 
-def script(text: str, *arguments: str, name: str = "whitewire") -> list[str]:
-    """The command that runs a script; `arguments`: its $1, $2, …, `name`: its $0."""
-    return ["sh", "-c", text, name, *map(str, arguments)]
+def script(text: str, *arguments: str) -> list[str]:
+    """The command that runs a script; `arguments`: its $1, $2, …"""
+    return ["sh", "-c", text, "whitewire", *arguments]
 
 
 def section(name: str) -> str:

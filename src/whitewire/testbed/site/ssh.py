@@ -127,10 +127,6 @@ class SshHost(RemoteHost):
         self.connections: list[Connection] = []
         self._lock = threading.Lock()
 
-    def carry(self, command: str) -> list[str]:
-        control = str(self.connections[0].path) if self.connections else "none"
-        return command_line(self.target, command, self.ssh_config, control)
-
     def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
         with self._lock:
             connection = self._free()
@@ -205,13 +201,12 @@ def configuration(config: Mapping[str, Any]) -> str | None:
 class SshTestbed(RemoteTestbed):
     """The machines of one lane of `config` (kind ssh) that `roles` requires; see RemoteTestbed."""
 
-    def __init__(self, config: Mapping, roles: Mapping[str, int], k: float, source: str = "testbed",
-                 lane: int = 1) -> None:  # fmt: skip
+    def __init__(self, config: Mapping, roles: Mapping[str, int], source: str = "testbed", lane: int = 1) -> None:
         layout, file = Layout.of(config), configuration(config)
         hosts = [SshHost(place, layout, file) for place in of_inventory(config, roles, source, lane)]
-        super().__init__(config, hosts, layout, k, source)
+        super().__init__(config, hosts, layout, source)
 
     @classmethod
     def whole(cls, config: Mapping, source: str = "testbed") -> SshTestbed:
         """All machines of the inventory."""
-        return cls(config, offered(config), config.get("scale", 1), source, ALL_LANES)
+        return cls(config, offered(config), source, ALL_LANES)

@@ -74,10 +74,11 @@ class JobHost(RemoteHost):
         self.scheduler, self.rank = scheduler, rank
 
     def carry(self, command: str) -> list[str]:
+        """The local command that runs `command` (sh) on the host."""
         return self.scheduler.command_line(self.target, self.rank, command, os.environ)
 
-    def carrier_environment(self) -> dict[str, str]:
-        return self.scheduler.environment(os.environ)
+    def popen(self, command: str, **options: Any) -> subprocess.Popen[bytes]:
+        return self._popen(self.carry(command), env=self.scheduler.environment(os.environ), **options)
 
 
 class BySsh(Scheduler):
