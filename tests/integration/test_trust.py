@@ -9,7 +9,7 @@ import pytest
 from tests.support.limits import wide
 from whitewire.analysis.trust import write_trust_tables
 from whitewire.design import synthetic
-from whitewire.measure import trust, trust_plan
+from whitewire.measure import trust, trust_links, trust_plan
 from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.trust import TRUST_FOLDER
 
@@ -28,8 +28,9 @@ def made(can_emulate, tmp_path_factory):
         own, offers = synthetic.paper_of_ratios, trust.offers
         patch.setattr(synthetic, "paper_of_ratios", lambda groups: own(groups, (2.0, 4.0), (1,)))
         patch.setattr(trust_plan, "LOADS", (0.0, 1.0))
-        patch.setattr(trust_plan, "RATES", (50.0, 200.0))
-        patch.setattr(trust_plan, "AT_ONCE", (1, 2))
+        for module in (trust_plan, trust_links):  # the plan, and the rounds
+            patch.setattr(module, "RATES", (50.0, 200.0))
+            patch.setattr(module, "AT_ONCE", (1, 2))
 
         def least(*arguments):
             return [replace(each, least=size, most=size) for each in offers(*arguments)

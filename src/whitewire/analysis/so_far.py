@@ -19,7 +19,7 @@ from whitewire.tidy import columns, tables
 
 
 def judge_so_far(paper: Paper, testbed: Mapping[str, Any], block: Path, designed: Mapping[str, str],
-                 unavailable: Mapping[CellId, str], only: str = "") -> interim.Interim:  # fmt: skip
+                 unavailable: Mapping[CellId, str], *, only: str = "") -> interim.Interim:  # fmt: skip
     """The interim analysis of a paper's claims (or of one, `only`) by the existing runs of this block and those beside
     it.
 

@@ -217,7 +217,7 @@ class _Site:
     def _run(self, *argv: str, timeout: float = START_SECONDS) -> Completed:
         host = self.place.host
         run = host.run if argv[0] == "fio" else host.run_outside  # an image shows neither mounts nor partitions
-        return run(argv, env={"LC_ALL": "C"}, timeout=timeout)
+        return run(argv, timeout=timeout)
 
     def _refuse(self, found: str, expected: str) -> None:
         place = self.place

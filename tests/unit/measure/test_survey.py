@@ -25,6 +25,7 @@ from whitewire.measure.engine import Work
 from whitewire.measure.survey_plan import Shape, Survey, plan_survey
 from whitewire.paths import HOME
 from whitewire.records import links as records
+from whitewire.records.checked import TESTBED_TABLES
 from whitewire.records.links import (
     DRIVES_FILE,
     LINKS_RECORD,
@@ -409,7 +410,7 @@ def test_the_largest_cluster_of_the_papers_gives_hosts_and_k(monkeypatch):
     assert shape.k == papers[1].raw["scale"]["k"]
     assert {"10gbe", "40gbe"} <= set(shape.fabrics)
     assert survey_plan.shape_of(papers, testbed, "quick", "mellanox-mapr").paper == "mellanox-mapr"
-    with pytest.raises(UserError, match="found no paper that runs anything"):
+    with pytest.raises(UserError, match="found no paper with runs at this effort"):
         survey_plan.shape_of([], testbed, "quick")
 
 
@@ -638,7 +639,7 @@ def test_check_of_links_that_travelled_asks_for_record_and_tables_alone(finished
     folder = tmp_path / "results" / "lab" / "links"
     shutil.copytree(finished, folder)
     for path in folder.iterdir():
-        if path.name not in (LINKS_RECORD, tidy._FOLDER):
+        if path.name not in (LINKS_RECORD, TESTBED_TABLES):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert checked(capsys, folder.parent)[0] == 2
     (tmp_path / "results.json").write_text("{}")
