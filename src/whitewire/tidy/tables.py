@@ -86,7 +86,10 @@ LINKS_COLUMNS: dict[str, tuple[str, ...]] = {
     "fit.csv": ("paper", "fit", "reason"),
 }  # fmt: skip
 """Tables of a testbed's links. The table that a paper has too is without its column `block`."""
-_REMEDY = "remove it, and it is measured again; or, if another version of Whitewire wrote it, take that version"
+_REMEDY = (
+    "remove the folder of its run, or of its block, and it is measured again; or, if another version of Whitewire "
+    "wrote it, take that version"
+)
 """For raw results that cannot be read."""
 
 
@@ -416,7 +419,10 @@ def _left(paper: Paper, read: Mapping[str, CheckedBlock], rows: Sequence[DesignR
 
 
 def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterable[Cells]:
-    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began."""
+    """Each claim's questions: since when, and when the first attempt at one of its runs in the block began.
+
+    A block without runs for the one claim that was asked for has no asked.json: a row per claim, without digest.
+    """
     noted = {name: asked_of_block(raw / name) for name in read}
     judged = _judged(paper, read, asked.judgements(list(noted.values())))
     for name, block in read.items():
@@ -425,7 +431,8 @@ def _asked(paper: Paper, raw: Path, read: Mapping[str, CheckedBlock]) -> Iterabl
         ]
         alone = asked.alone(noted[name])
         first = {claim["id"]: _first(claim["test"], begun) for claim in paper.claims}
-        for claim, digest, since in asked.since(noted[name]):
+        entries = list(asked.since(noted[name])) or [(claim["id"], "", "") for claim in paper.claims]
+        for claim, digest, since in entries:
             row = {"block": name, "claim": claim, "digest": digest, "asked_since": since,
                    "first_run": first.get(claim, "")}  # fmt: skip
             row |= {BY_ITSELF: flag(claim in alone)} if alone else {}

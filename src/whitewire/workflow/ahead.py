@@ -79,7 +79,10 @@ def _judged(results: Path, effort: str) -> pd.DataFrame | None:
     if runs.empty or effort_of(runs["block"].iloc[0]) != effort:
         return None
     table = results / "analysis" / "verdicts.csv"
-    return pd.read_csv(table) if table.is_file() else None
+    if not table.is_file():
+        return None
+    comparison.read_table(table, ("claim", "verdict", "minutes", "chance", "claim_command"))
+    return pd.read_csv(table)
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:

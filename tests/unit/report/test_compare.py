@@ -242,7 +242,11 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["machine", "hosts", "tcp", "x"]), json_values, max_size=4))
+host_seen = st.fixed_dictionaries(dict.fromkeys(("name", "role", "address"), st.text(max_size=8)))
+hosts_seen = st.lists(host_seen, max_size=3)
+
+
+@given(st.fixed_dictionaries({"hosts": hosts_seen}, optional=dict.fromkeys(("machine", "tcp", "x"), json_values)))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_facts_of_any_record_are_lines_of_text(record):
     found = comparison.facts([json.loads(json.dumps(record))])

@@ -129,8 +129,8 @@ def test_a_start_for_one_claim_is_for_its_runs_alone(two, tmp_path, monkeypatch)
     own = {"described": {name: papers[name]}, "budget": "30m"}
     made = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, claim="E-C02", **own)
     whole = plan.Plan([name], "nowhere", "quick", 1, {name: designs[name]}, **own)
-    rows = made.asked[name]
-    assert 0 < len(rows) < len(designs[name]) / 2 and whole.asked[name] == designs[name]
+    rows = made.lacking[name]
+    assert 0 < len(rows) < len(designs[name]) / 2 and whole.lacking[name] == designs[name]
     assert made.digest(name) == whole.digest(name), "the design is the same"
     assert (made.allowed, whole.allowed) == ("30m for E-C02", "30m"), "Snakemake sees that there is more to do"
     said = ahead.outlook_of(made, testbed)
