@@ -460,8 +460,8 @@ def ask() -> Answers:
     """The answers, asked one by one. An empty answer takes the value in brackets, or ends a list."""
     answers: Answers = {"id": _one("Id (lower case, digits and hyphens)", pattern="[a-z0-9][a-z0-9-]*")}
     answers |= {"title": _one("Title as published"), "publisher": _one("Publisher")}
-    year = _one("Year, or nothing", pattern=".*")
-    answers["year"] = int(year) if re.fullmatch(r"\d{4}", year) else None
+    year = _one("Year, or nothing", pattern=r"(\d{4})?")
+    answers["year"] = int(year) if year else None
     answers |= _asked_source()
     answers["exhibits"] = []
     name = _one("First exhibit (fig1, table1)", pattern="[a-z]+[0-9]+[a-z]?")
