@@ -38,7 +38,8 @@ rule links_network:
         " --part {params.part:q}"
         " --testbed {params.testbed:q}"
         " --results {params.results:q}"
-        " --effort {params.effort:q}" + LOGGED
+        " --effort {params.effort:q}"
+        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"
 
 
 use rule links_network as links_drives with:
@@ -103,4 +104,5 @@ rule links:
         "exec setpriv --pdeathsig KILL whitewire links"
         " --part record"
         " --testbed {params.testbed:q}"
-        " --results {params.results:q}" + LOGGED
+        " --results {params.results:q}"
+        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"

@@ -1,6 +1,6 @@
 # Stage 2: the measurements. One job per block, as many at once as there are lanes, which starts the cluster, makes the
 # missing runs and stops the cluster. Its journal (raw/<block>/runs/) is not a declared output, so Snakemake never
-# deletes a finished run.
+# deletes a finished run. `tee` outlives a scheduler's signal to all processes of a job, which measuring reports.
 
 
 rule measure:
@@ -44,7 +44,8 @@ rule measure:
         " --testbed {params.testbed:q}"
         " --design {input.design:q}"
         " --block {wildcards.block:q}"
-        " --output {output:q}" + LOGGED
+        " --output {output:q}"
+        " 2> >(trap '' HUP INT USR1 USR2 TERM; exec tee {log:q} >&2)"
 
 
 rule measured:
