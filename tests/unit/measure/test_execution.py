@@ -53,21 +53,10 @@ def test_a_sites_own_datanodes_get_no_clients():
     assert services.unavailable_runs(site | {"cluster": {}}, runs) == [(["datanode"], services.THEIR_DATANODES)]
 
 
-def client(name, role):
-    return SimpleNamespace(name=name, host=SimpleNamespace(role=role, name=name.removeprefix("client-")))
-
-
-CLIENTS = [*(client(f"client{number}", "client") for number in range(1, 5)),
-           *(client(f"client-datanode{number}", "datanode") for number in range(1, 4))]  # fmt: skip
-
-
-@pytest.mark.parametrize(("own", "names"), [
-    ({}, ["client1", "client2"]), ({"put_from": "client"}, ["client1", "client2"]),
-    ({"put_from": "datanode"}, ["client-datanode1", "client-datanode2"]),
-])  # fmt: skip
-def test_the_first_clients_of_their_kind_put(own, names):
-    run = Run({}, {}, {"clients": 2, **own}, {}, Scale(128, 0.02, 512, 1024), 5.0)
-    assert StackBench(SimpleNamespace(clients=CLIENTS), run).puts.names() == names
+CLIENTS = [
+    SimpleNamespace(name=f"client{n}", host=SimpleNamespace(name=f"client{n}", role="client")) for n in range(1, 5)
+]
+TESTBED = SimpleNamespace(by_role=lambda role: [each.host for each in CLIENTS if each.host.role == role])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +72,6 @@ def test_puts_write_in_the_packets_of_their_run(monkeypatch, packet, settings, e
 
     monkeypatch.setattr(puts, "put_together", together)
     run = Run({}, {}, {"clients": 3}, {}, Scale(128, 0.02, 524288, 1048576, packet), 5.0)
-    StackBench(SimpleNamespace(clients=CLIENTS), run).puts.put(["put1"], settings)
+    StackBench(SimpleNamespace(clients=CLIENTS, testbed=TESTBED), run).puts.put(["put1"], settings)
     assert (asked["dfs.blocksize"], asked["clients"], asked["files"]) == (524288, CLIENTS[:3], ["put1"])
     assert asked.get(SIZE) == expected

@@ -218,7 +218,12 @@ def test_what_an_ended_rendering_leaves(tmp_path: Path, number: signal.Signals) 
         program.chmod(0o755)
     verdicts = tmp_path / "results" / "emulex-2012" / "analysis" / "verdicts.csv"
     verdicts.parent.mkdir(parents=True)
-    verdicts.write_text(f"{','.join(module._VERDICT_COLUMNS)}\nemulex-2012,E-C01,Six times,emulated,,inconclusive,\n")
+    row = dict.fromkeys(module._VERDICT_COLUMNS, "") | {
+        "paper": "emulex-2012",
+        "claim": "E-C01",
+        "verdict": "inconclusive",
+    }
+    verdicts.write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
     (tmp_path / "elsewhere").mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "whitewire", "render", "--paper", "emulex-2012", "--results", str(tmp_path / "results")],
