@@ -5,8 +5,8 @@ rdma_columns <- c("fabric", "source", "destination", "source_port", "destination
 
 # One row a measured value; one with an empty metric and a reason for what gave none.
 read_rdma <- function() {
-  table <- read_stage("tidy", "rdma.csv", rdma_columns, "testbed")
-  for (column in c("message_bytes", "iterations", "value", "limit")) table[[column]] <- as_value(table[[column]])
+  table <- read_stage("tidy", "rdma.csv", rdma_columns, "testbed",
+                      numbers = c("message_bytes", "iterations", "value", "limit"))
   for (column in c("test", "metric", "why", "why_code")) table[[column]] <- as.character(table[[column]])
   table$no_device <- table$why_code %in% "no_rdma_device"
   table$operation <- factor(sub("^ib_([a-z]+)_.*$", "\\1", table$test), names(rdma_colours))

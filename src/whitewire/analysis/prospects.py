@@ -147,14 +147,14 @@ def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: s
     return round((_START_S + took + durations.all_overheads_seconds(paper, rows, testbed, OVERHEADS)) / 60)
 
 
-def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: pd.DataFrame | None, runs: int,
-                   pace: float = 1.0) -> Iterator[str]:  # fmt: skip
+def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: Sequence[Mapping[str, Any]] | None,
+                   runs: int, pace: float = 1.0) -> Iterator[str]:  # fmt: skip
     """One line per open claim that runs can judge: minutes to a verdict, and the chance of one.
 
-    `judged` is verdicts.csv, if the paper is measured; `runs`: runs of each cell that the budget has time for; `pace`:
-    seconds that runs take here per planned second.
+    `judged`: rows of verdicts.csv, if the paper is measured; `runs`: runs of each cell that the budget has time for;
+    `pace`: seconds that runs take here per planned second.
     """
-    known = {} if judged is None else {row["claim"]: row for row in judged.to_dict("records")}
+    known = {row["claim"]: row for row in judged or ()}
     for claim in paper.claims:
         if status_on(testbed) not in claim["routes"] or not (cells := estimand_of(claim["test"]).cells()):
             continue
@@ -163,7 +163,7 @@ def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged
             continue
         if row is not None and _positive(row["minutes"]):
             minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
-            command = f": {command}" if pd.notna(command := row["claim_command"]) else ""
+            command = f": {command}" if (command := row["claim_command"]) else ""
             yield f"  {claim['id']}: about {minutes} min to a verdict{said}{command}"
         elif row is None:
             took = _START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)

@@ -181,14 +181,12 @@ def check_inverse(paper: Paper, key: str, inverse: Mapping[str, Any]) -> None:
     """UserError for a curve of too few link rates or two fabrics of one, a metric that its runs lack, or no range."""
     if inverse["experiment"] not in paper.experiments:
         raise fault(paper, f"{key}.experiment", inverse["experiment"], "the id of an experiment", paper.experiments)
-    experiment = paper.experiments[inverse["experiment"]]
-    levels = dict(inverse.get("where", {})) | {inverse["factor"]: inverse["from"]}
-    check_levels(paper, f"{key}.where", experiment, levels, whole=True)
-    where, factor = inverse.get("where", {}), inverse["factor"]
+    experiment, where, factor = paper.experiments[inverse["experiment"]], inverse.get("where", {}), inverse["factor"]
+    check_levels(paper, f"{key}.where", experiment, {**where, factor: inverse["from"]}, whole=True)
     check_metric(paper, f"{key}.metric", inverse["experiment"], inverse["metric"], where)
     if factor in where:
         raise fault(paper, f"{key}.where", factor, f"factors other than {factor}")
-    cells = cells_of(paper.experiments[inverse["experiment"]])
+    cells = cells_of(experiment)
     names = dict.fromkeys(cell[factor] for cell in cells if where.items() <= cell.items())
     if len(names) < LEAST_RATES:
         raise fault(paper, f"{key}.experiment", inverse["experiment"],

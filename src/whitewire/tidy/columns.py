@@ -115,7 +115,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "level": "level of the factor, as the paper's YAML names it; empty where it does not vary",
         "seen": "what the system reported; empty where nothing reports it, which is a fault but on real links",
         "digest": "of what the claim asks: test with tolerances, routes, the emulation's known errors, "
-            "controls, interim analyses and version of the rule",
+            "controls, interim analyses and version of the rule; empty: not noted",
         "asked_since": "when that was noted, in UTC",
         "first_run": "when the first attempt at one of the block's runs that the claim needs began, in UTC",
         "of": "what is counted",

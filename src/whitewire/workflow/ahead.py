@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from whitewire import budget
 from whitewire.analysis.prospects import prospect_lines
 from whitewire.budget import time_in_words
@@ -23,6 +21,7 @@ from whitewire.records.journal import not_made
 from whitewire.records.reasons import BUDGET, OTHERS, Reason, failures
 from whitewire.records.run import DesignRow
 from whitewire.report import comparison
+from whitewire.report.one_claim import verdict_rows
 from whitewire.workflow import speed
 from whitewire.workflow.missing import START_UP_S, lacking, least, seconds_lacking
 from whitewire.workflow.outlook import outlook_lines
@@ -73,16 +72,13 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
     )
 
 
-def _judged(results: Path, effort: str) -> pd.DataFrame | None:
+def _judged(results: Path, effort: str) -> list[dict[str, Any]] | None:
     """A paper's verdicts; None if there are none, or only from runs of another effort. Raises UserError."""
     runs = comparison.read_table(results / "tidy" / "runs.csv", ("block",), needed=False)
     if runs.empty or effort_of(runs["block"].iloc[0]) != effort:
         return None
-    table = results / "analysis" / "verdicts.csv"
-    if not table.is_file():
-        return None
-    comparison.read_table(table, ("claim", "verdict", "minutes", "chance", "claim_command"))
-    return pd.read_csv(table)
+    columns = ("claim", "verdict", "minutes", "chance", "claim_command")
+    return list(verdict_rows(results / "analysis" / "verdicts.csv", columns)) or None
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:

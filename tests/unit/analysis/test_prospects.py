@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tests.support.papers import TESTBED, paper
@@ -95,13 +94,13 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     said = "% likely to be decided within the budget, if the paper's number is right"
     assert any(line.startswith("  E-C06: about") and said in line for line in before)
     assert list(prospect_lines(LOADED, TESTBED, "quick", None, 10, 20.0)) != before
-    judged = pd.DataFrame([OPEN | {"minutes": 4, "chance": 0.7, "claim_command": "make claim CLAIM=E-C06"}])
+    judged = [OPEN | {"minutes": 4, "chance": 0.7, "claim_command": "make claim CLAIM=E-C06"}]
     assert "  E-C06: about 4 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in list(
         prospect_lines(LOADED, TESTBED, "quick", judged, 10)
     )
     slow = list(prospect_lines(LOADED, TESTBED, "quick", judged, 10, 2.5))
     assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
-    judged["verdict"] = "reproduced"
+    judged[0]["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospect_lines(LOADED, TESTBED, "quick", judged, 10))
 
 

@@ -320,7 +320,7 @@ def test_a_finished_block_waits_for_a_lane_only_where_the_start_measures_it(
 
 def test_a_plan_knows_what_is_open_from_verdicts_of_its_own_effort_alone(tmp_path):
     own = kept.results(kept.project(tmp_path)) / kept.PAPER
-    assert not ahead._judged(own, "quick").empty
+    assert ahead._judged(own, "quick")
     assert ahead._judged(own, "full") is None
     (own / "tidy" / "runs.csv").unlink()
     assert ahead._judged(own, "quick") is None
