@@ -37,7 +37,7 @@ read_paper <- function(paper = paper_id()) {
 links_tables <- file.path("links", "tables")
 stage_folder <- function(stage, paper) if (paper == "testbed") links_tables else file.path(paper, stage)
 
-# A table with at least these columns, of which some are numbers or flags.
+# A table with at least these columns; those in `numbers` and `flags` are converted.
 read_stage <- function(stage, name, columns, paper = paper_id(), numbers = character(), flags = character()) {
   path <- file.path(results_dir(), stage_folder(stage, paper), name)
   table <- with_columns(remember(path, read_csv_or_none(path)), columns)

@@ -176,7 +176,7 @@ class Work:
 
 @contextmanager
 def hold_measurement(folder: Path, what: str) -> Iterator[None]:
-    """Lock a folder, which is made if missing; `what` names what is measured into it.
+    """Lock a folder, which is made if missing; the error says that another process measures `what`.
 
     The lock ends with the process, however that ends. Raises UserError while another one holds it.
     """

@@ -78,7 +78,7 @@ def _does(paper: Paper, row: DesignRow, testbed: Mapping[str, Any]) -> bool:
 
 
 def _too_busy(paper: Paper, row: DesignRow, busy: float) -> bool:
-    """Whether a run would be invalid for want of processors, of which it keeps `busy` busy."""
+    """Whether a run that keeps `busy` processors busy would be invalid."""
     return busy > MOST_BUSY * (os.cpu_count() or 1) and paper.experiments[row["experiment"]].get("cpu") != "report"
 
 
