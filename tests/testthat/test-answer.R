@@ -107,20 +107,20 @@ test_that("a claim of no effect is one of being the same", {
 
 test_that("an open claim says what would decide it", {
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 8, minutes = 4, claim_command = "make claim"), paste(
-    "n = 3: [too wide to say]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
+    "n = 3: [overlaps the bound]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
     "`make claim`)."
   ), fixed = TRUE)
-  reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3.27 to 4.43; more bytes a run are needed"
-  bytes <- "[too wide to say]{.badge .inconclusive}; more bytes a run are needed."
+  reason <- "3.9 (3 to 5; 3 runs a cell) overlaps the bounds 3.27 and 4.43, so the data cannot decide: 3.27 to 4.43; more bytes a run are needed"
+  bytes <- "[overlaps the bound]{.badge .inconclusive}; more bytes a run are needed."
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = reason, further_readings = "other 4"), bytes, fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = "3.9 (3 to 5; 3 runs)"), "no number of runs would decide.",
                fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, NA, NA, runs_needed = 1, minutes = 2, claim_command = "make claim"), paste(
-    "here 3.9, emulated, n = 3: [too few runs to say]{.badge .inconclusive}; about 1 more run of each cell would give",
+    "here 3.9, emulated, n = 3: [too few runs]{.badge .inconclusive}; about 1 more run of each cell would give",
     "an interval (some 2 min: `make claim`)."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 1000), paste(
-    "[too wide to say]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
+    "[overlaps the bound]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
     "no effort makes as many."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3.8, 4, reason = "3.9 (3.8 to 4) lies within; but the control P-K1 failed"),

@@ -45,10 +45,10 @@ test_that("claims that were asked before their runs are counted, and those witho
 
 test_that("a cell of the table has the first clause of a reason, and folds the rest", {
   of <- function(...) folded_reason(row(verdict = "inconclusive", low = 3, control = NA, ...))
-  reason <- "3.9 (3 to 5; 3 runs a cell) is too wide to say: 3 to 4; the budget ended before 2 more runs of its cells"
+  reason <- "3.9 (3 to 5; 3 runs a cell) overlaps the bounds 3 and 4, so the data cannot decide: 3 to 4; the budget ended before 2 more runs of its cells"
   with_verdicts(row(), {
     text <- of(reason = reason)
-    expect_match(text, "^3.9 \\(3 to 5; 3 runs a cell\\) is too wide to say: 3 to 4[.] About 2 more runs of each cell would decide[.] ")
+    expect_match(text, "^3.9 \\(3 to 5; 3 runs a cell\\) overlaps the bounds 3 and 4, so the data cannot decide: 3 to 4[.] About 2 more runs of each cell would decide[.] ")
     expect_match(text, "[The budget ended before 2 more runs of its cells. These runs take about 4", fixed = TRUE)
     expect_match(text, "]{.rest}", fixed = TRUE)
     alone <- of(reason = "missing", runs_needed = NA, minutes = NA, claim_command = NA, chance = NA)
@@ -115,11 +115,11 @@ test_that("a brief has findings, why a claim is open, consistent claims by id, a
     text <- gsub("\u00a0", " ", brief_tables())
     for (line in c(
       "| `#box[*P1*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
-      "| 6.2 (3 to 7.9) | [too wide to say]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
+      "| 6.2 (3 to 7.9) | [overlaps the bound]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
       "| `#box[*P7*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 | [inconsistent]{.badge .inconsistent} arithmetic |",
       "**1 claim is consistent** with the paper's own numbers: `#box[P4]`{=typst}.",
       "[not measured yet]{.badge .inconclusive} n = 0; 2 more runs a cell for an interval |",
-      "[too wide to say]{.badge .inconclusive} n = 3; but P-K01 failed |",
+      "[overlaps the bound]{.badge .inconclusive} n = 3; but P-K01 failed |",
       "| `#box[*P3*]`{=typst} s; `#box[*P5*]`{=typst} s | missing: x |"
     )) {
       expect_match(text, line, fixed = TRUE)

@@ -108,9 +108,9 @@ open_words <- function(row) {
   if (is.na(row$estimate)) {
     "not measured yet"
   } else if (is.na(row$low) || is.na(row$high)) {
-    "too few runs to say"
+    "too few runs"
   } else if (inside(as_value(row$expected_low)) || inside(as_value(row$expected_high))) {
-    "too wide to say"
+    "overlaps the bound"
   } else {
     "open"
   }

@@ -84,6 +84,12 @@ class Target:
             return low >= most - slack
         return high < least - slack or low > most + slack
 
+    def bounds_within(self, low: float, high: float) -> list[float]:
+        """The bounds that low..high overlaps: at least one where the relation neither holds nor fails."""
+        slack = self._bounds[-1]
+        return [bound for bound in (self.lower, self.upper)
+                if bound is not None and low - slack <= bound <= high + slack]  # fmt: skip
+
     @property
     def _bounds(self) -> tuple[float, float, float]:
         """Lower and upper bound, infinite where open, and how far rounding may move an interval's end."""
@@ -233,14 +239,16 @@ def _compared(target: Target, evidence: Evidence) -> Verdict:
         if none is not None and ((sign > 0 and low > none) or (sign < 0 and high < none)):
             return Verdict(DIRECTION, f"{interval} has the claimed sign but not the claimed size: {wanted}")
         return Verdict(NOT_REPRODUCED, f"{interval} excludes the claim: {wanted}")
-    too_wide = f"{interval} is too wide to say: {wanted}"
+    bounds = target.bounds_within(evidence.low, evidence.high)
+    named = f"bound{'s' if len(bounds) > 1 else ''} {' and '.join(map(number, bounds))}"
+    overlaps = f"{interval} overlaps the {named}, so the data cannot decide: {wanted}"
     if evidence.least and not _clear(target, evidence.least):
         ends = " to ".join(map(number, evidence.least))
-        reason = f"{too_wide}; however many runs, {ends} would be left, {evidence.left_by}"
+        reason = f"{overlaps}; however many runs, {ends} would be left, {evidence.left_by}"
         if evidence.overheads_to_come:  # they may narrow it
             return Verdict(INCONCLUSIVE, reason, MOST_RUNS)
         return Verdict(INCONCLUSIVE, reason, runs_help=False)
-    return Verdict(INCONCLUSIVE, too_wide, _runs_needed(target, evidence))
+    return Verdict(INCONCLUSIVE, overlaps, _runs_needed(target, evidence))
 
 
 def _clear(target: Target, interval: tuple[float, float] | None) -> bool:

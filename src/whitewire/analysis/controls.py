@@ -229,5 +229,5 @@ def _outcome(row: dict[str, Any], p: float | None) -> tuple[str, str]:
     if p < ALPHA:
         return _FAILED, f"{seen} where {right} is right"
     if row["low"] < row["expected"] / (1 + _AGREES) or row["high"] > row["expected"] * (1 + _AGREES):
-        return OPEN, f"{seen} where {right} is right: the interval is too wide to exclude a fault of {_AGREES:.0%}"
+        return OPEN, f"{seen} where {right} is right: the interval does not exclude a fault of {_AGREES:.0%}"
     return HELD, f"{seen} where {right} is right"

@@ -167,6 +167,22 @@ def test_an_interval_that_moves_across_the_bounds_goes_through_the_verdicts_in_o
     assert seen == [out, between, inside, between, out]
 
 
+@pytest.mark.parametrize(
+    ("target", "low", "high", "said"),
+    [
+        (LEVEL, 0.8, 1.05, "the bound 0.9"),
+        (LEVEL, 1.05, 1.2, "the bound 1.1"),
+        (LEVEL, 0.8, 1.2, "the bounds 0.9 and 1.1"),
+        (LEVEL, 1 / 3, 0.9 - 1e-10, "the bound 0.9"),  # within rounding
+        (Target("above", 1, 1, None, 1), 0.9, 1.1, "the bound 1"),
+    ],
+)
+def test_an_open_claim_names_the_bounds_that_its_interval_overlaps(target, low, high, said):
+    verdict = decide(target, runs((low * high) ** 0.5, low, high))
+    assert verdict.verdict == c.INCONCLUSIVE
+    assert f"overlaps {said}, so the data cannot decide: " in verdict.reason
+
+
 @pytest.mark.parametrize("n", [3, 6])
 def test_a_difference_at_the_bound_is_rarely_called_equivalent(n):
     rng = np.random.default_rng(3)

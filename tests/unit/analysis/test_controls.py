@@ -97,7 +97,7 @@ def test_an_interval_that_reaches_0_is_too_wide_to_show_a_fault(monkeypatch, est
     monkeypatch.setattr("whitewire.estimands.ratio.Ratio.evaluate", lambda *_: found)
     (control,) = controls.judge(paper, runs_of(paper, {("put-grid", "1gbe", 3, 6): 100}))
     assert (control.row["outcome"], control.row["t"]) == (controls.OPEN, None)
-    assert control.row["reason"].endswith("the interval is too wide to exclude a fault of 10%")
+    assert control.row["reason"].endswith("the interval does not exclude a fault of 10%")
 
 
 def test_smoke_has_no_controls():

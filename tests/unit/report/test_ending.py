@@ -205,11 +205,11 @@ def test_a_start_for_one_claim_ends_with_its_sentence(one):
 
 
 def test_an_open_claim_says_why_and_what_may_decide_it(one):
-    reason = "5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5"
+    reason = "5.4 (3.9 to 7.5) overlaps the bound 4.5, so the data cannot decide: 3.5 to 4.5"
     judged(one, "E-C02", "inconclusive", OPEN, reason=reason, command=COMMAND)
     assert list(ending.lines()) == [
         "E-C02: claimed 4 times; reference 6.24; here 5.4 (3.9 to 7.5), 3 runs a cell: inconclusive",
-        "why: 5.4 (3.9 to 7.5) is too wide to say: 3.5 to 4.5",
+        "why: 5.4 (3.9 to 7.5) overlaps the bound 4.5, so the data cannot decide: 3.5 to 4.5",
         f"about 4 more minutes may decide it: {COMMAND}",
     ]
 
