@@ -19,7 +19,7 @@ from whitewire.errors import CannotMake
 from whitewire.measure import schedule
 from whitewire.measure.limits_exceeded import Carried
 from whitewire.records.samples import ETHERNET, HEADERS
-from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Testbed, last_line
+from whitewire.testbed.base import FRAME_SHARE, Completed, Fabric, Host, Process, Testbed, last_line
 from whitewire.testbed.drives import put_drives
 from whitewire.testbed.each import on_each
 from whitewire.testbed.site.inventory import same_machine
@@ -91,8 +91,10 @@ def _of_hosts(carried: Carried, hosts: Sequence[Host]) -> Carried:
 @contextlib.contextmanager
 def servers(hosts: Sequence[Host], folder: Path) -> Iterator[None]:
     """An iperf3 server on each host, at its address on the fabric in use."""
-    started = [host.start(iperf3_server(host.address), folder / f"server-{host.name}.txt") for host in hosts]
+    started: list[Process] = []
     try:
+        for host in hosts:
+            started.append(host.start(iperf3_server(host.address), folder / f"server-{host.name}.txt"))
         for server in started:
             server.wait_ready("Server listening", timeout=20)
         yield
