@@ -10,13 +10,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
 
 from whitewire import __version__
-from whitewire.paths import HOME
+from whitewire.errors import UserError
+from whitewire.paths import HOME, shown
 from whitewire.testbed.base import Host, Testbed
 from whitewire.testbed.each import on_each
 
@@ -37,6 +39,20 @@ class Commit(TypedDict):
     commit: str
     modified: bool
     software: str
+
+
+def check_image(found: str, source: str, folder: Path, machines: Iterable[Mapping[str, Any]]) -> None:
+    """Raise UserError if `machines` of earlier measurements in `folder` had a container image, but none this SHA-256.
+
+    `machines`: hosts as Testbed.describe() gives them; `source`: the testbed's file, for the message.
+    """
+    known = sorted({host["image"].partition(" ")[0] for host in machines if host.get("image")})
+    if known and found not in known:
+        expected = " or ".join(f"{digest[:12]}…" for digest in known)
+        raise UserError(
+            f"{source}: image: found SHA-256 {found[:12]}…, expected {expected}, which measured {shown(folder)}; "
+            "put that image back, or remove that folder, and all in it is measured again"
+        )
 
 
 @cache

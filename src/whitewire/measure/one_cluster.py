@@ -13,7 +13,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import without_servers
 from whitewire.description.transports import TCP, Transport, transport_of
 from whitewire.errors import CannotMake
-from whitewire.measure import groups, services
+from whitewire.measure import environment, groups, services
 from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Carried
@@ -102,7 +102,8 @@ class OneCluster:
         with contextlib.nullcontext() if transport.name == TCP else cannot_make(logs):
             image = testbed.preflight(transport=transport)
         if any(map(self.campaign.journal.has, self.campaign.designed)):
-            services.check_image(image, self.source, self.campaign.journal.folder)
+            folder = self.campaign.journal.folder
+            environment.check_image(image, self.source, folder, services.machines_of(folder))
 
     def _start(self, up: contextlib.ExitStack, testbed: Testbed, shared: str, runs: Sequence[Run], logs: Path
                ) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip

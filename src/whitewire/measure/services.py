@@ -19,13 +19,12 @@ from whitewire.cluster.yarn import Yarn, application_master_settings, yarn_setti
 from whitewire.description import transports
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.transports import Transport, transport_of
-from whitewire.errors import CannotMake, UserError
+from whitewire.errors import CannotMake
 from whitewire.factors import on_datanodes, parameter
 from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
-from whitewire.paths import shown
 from whitewire.records.checked import EnvironmentRecord
 from whitewire.records.schema import load_json
 from whitewire.testbed.base import Testbed
@@ -164,17 +163,10 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
     atomic.write(path, atomic.as_json(record, default=str))
 
 
-def check_image(found: str, source: str, folder: Path) -> None:
-    """Raise UserError if the block in `folder` has environments with a container image, but none with this SHA-256."""
+def machines_of(folder: Path) -> list[dict[str, Any]]:
+    """Descriptions of a site's hosts from all environments of a block."""
     records: list[EnvironmentRecord] = [load_json(each, EnvironmentRecord) for each in folder.glob("environment*.json")]
-    hosts = [host for record in records for host in record.get("machines", {}).values()]
-    known = sorted({host["image"].partition(" ")[0] for host in hosts if host.get("image")})
-    if known and found not in known:
-        expected = " or ".join(f"{digest[:12]}…" for digest in known)
-        raise UserError(
-            f"{source}: image: found SHA-256 {found[:12]}…, expected {expected}, which the block's finished runs had; "
-            f"put that image back, or remove {shown(folder)}, and its runs are measured again"
-        )
+    return [host for record in records for host in record.get("machines", {}).values()]
 
 
 def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:

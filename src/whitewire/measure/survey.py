@@ -152,12 +152,18 @@ def _announce(survey: Survey) -> None:
 
 @contextmanager
 def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
-    """Bring hosts up and record them; not needed to report that a testbed has no RDMA ports."""
+    """Bring hosts up and record them; not needed to report that a testbed has no RDMA ports.
+
+    Raises UserError if their image is not that of the parts that are measured already.
+    """
     if set(parts) == {"rdma"} and not survey.testbed.capabilities.has_rdma:
         yield
         return
     preflight(survey.config, bare=True)
-    survey.testbed.preflight(bare=True)
+    image = survey.testbed.preflight(bare=True)
+    if (survey.folder / records.HOSTS).exists():
+        known = read_hosts(survey.folder)["facts"]
+        environment.check_image(image, survey.source, survey.folder, known.values())
     with survey.testbed:
         survey.work.progress.say("hosts are up")
         _record_hosts(survey)

@@ -193,7 +193,7 @@ def test_an_image_replaced_at_its_place_ends_the_start_of_a_block_with_runs(tmp_
     with pytest.raises(UserError, match=found) as said:
         look(new)
     assert said.type is UserError, "the whole start ends, also over RDMA"
-    assert f"put that image back, or remove {tmp_path}, and" in str(said.value)
+    assert f"which measured {tmp_path}; put that image back, or remove that folder" in str(said.value)
 
 
 @pytest.mark.parametrize("error", [CannotMake, CommandFailed])

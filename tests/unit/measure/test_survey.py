@@ -163,15 +163,20 @@ def test_each_part_is_measured_and_kept_and_has_a_rule():
 
 
 def test_a_fabric_whose_servers_do_not_start_is_left_out_and_the_others_are_measured(tmp_path, monkeypatch):
-    start = Replaying.start
+    start, stopped = Replaying.start, []
 
     def occupied(self, argv, log):
+        server = start(self, argv, log)
         if self.testbed.now.name == "1gbe":
-            raise ProcessDied("iperf3 ended with status 1; its log ends: Address already in use")
-        return start(self, argv, log)
+            if self.name == self.testbed.hosts[-1].name:
+                raise ProcessDied("iperf3 ended with status 1; its log ends: Address already in use")
+            server.stop = lambda: stopped.append(self.name)
+        return server
 
     monkeypatch.setattr(Replaying, "start", occupied)
-    made(tmp_path / "links", Replayed())
+    hosts = Replayed()
+    made(tmp_path / "links", hosts)
+    assert {*stopped} == {host.name for host in hosts.hosts[:-1]}, "servers beside the one that does not start"
     left = records.read_links_unchecked(tmp_path / "links")["left_out"]
     assert any(why.startswith("1gbe: iperf3 ended with status 1") for why in left)
     assert {row["fabric"] for row in rows_of(tmp_path / "links", "pairs.csv")} == {"10gbe"}
@@ -380,6 +385,28 @@ def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
         assert hosts[-1].asked == [] and (folder / "network.json").read_text() == before
         survey.finish(folder)
         assert not links_faults(folder)
+
+
+def test_parts_in_another_image_than_those_before_are_refused(tmp_path):
+    class InImage(Replayed):
+        def __init__(self, digest):
+            super().__init__(count=3)
+            self.digest = digest
+
+        def preflight(self, bare=False):
+            return self.digest
+
+        def describe(self):
+            image = f"{self.digest}  /shared/hadoop.sif"
+            return {name: {**facts, "image": image} for name, facts in super().describe().items()}
+
+    folder, old, other = tmp_path / "links", "9c1b" * 16, InImage("3f2a" * 16)
+    made(folder, InImage(old), parts=["network"])
+    with pytest.raises(UserError, match="lab.yaml: image: found SHA-256 3f2a3f2a3f2a…, expected 9c1b9c1b9c1b…, which"):
+        made(folder, other, parts=["rdma", "drives"])
+    assert (other.entered, other.asked) == (0, [])
+    made(folder, InImage(old), parts=["rdma", "drives"])
+    survey.finish(folder)
 
 
 def test_a_part_on_other_hosts_is_not_taken_for_one_on_the_same(tmp_path):
