@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any
 
-from whitewire.description import transports
 from whitewire.description.paper import Paper
-from whitewire.description.transports import TRANSPORT_NEEDED
 from whitewire.design.rows import counts
 from whitewire.estimands import estimand_of
 from whitewire.levels import Cell, CellId, cell_id
@@ -17,13 +15,13 @@ from whitewire.levels import Cell, CellId, cell_id
 class CellsOfRuns:
     """The cells of a paper that are made here.
 
-    `efforts`: those of the runs; `unavailable`: why this machine cannot make a cell; `fabrics` and `ways`: the
-    testbed's networks and transports (None: every paper's).
+    `efforts`: those of the runs; `unavailable`: why this machine could not make a cell; `impossible`: why the testbed
+    never can, by experiment and levels (empty: it can).
     """
 
     def __init__(self, paper: Paper, efforts: Collection[str], unavailable: Mapping[CellId, str] | None,
-                 fabrics: Collection[str] | None, ways: Collection[str] | None) -> None:  # fmt: skip
-        self._paper, self._efforts, self._fabrics, self._ways = paper, set(efforts), fabrics, ways
+                 impossible: Callable[[str, Mapping[str, Any]], str]) -> None:  # fmt: skip
+        self._paper, self._efforts, self._impossible = paper, set(efforts), impossible
         self._unavailable = unavailable or {}
 
     def cells(self, experiment: str, levels: Mapping[str, Any]) -> list[Cell]:
@@ -41,14 +39,8 @@ class CellsOfRuns:
 
     def _not_here(self, experiment: str, levels: Mapping[str, Any]) -> str:
         """Why this machine cannot make the runs of a cell; empty when it can."""
-        parameters = self._paper.parameters(experiment, levels)
-        fabric, transport = parameters.get("fabric"), parameters.get("transport")
-        if transport and self._ways is not None and transport not in self._ways:
-            return TRANSPORT_NEEDED if transport == transports.RDMA else f"this testbed has no transport {transport}"
-        if fabric and self._fabrics is not None and fabric not in self._fabrics:
-            return f"this testbed has no network {fabric}"
         own = cell_id(experiment, levels)
-        if why := self._unavailable.get(own):
+        if why := self._impossible(experiment, levels) or self._unavailable.get(own):
             return why
         # Of a cell that the effort does not make nobody has tried whether it can be made: but its file system cannot be
         # had where no cell on it can.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, TypeVar
@@ -19,8 +19,7 @@ from whitewire.analysis.guards import rejection_of_metric
 from whitewire.analysis.run_lanes import RunLanes
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import is_emulated
-from whitewire.description.transports import transport_levels
-from whitewire.design.rows import effort_of
+from whitewire.design.rows import effort_of, why_impossible
 from whitewire.design.scale import Scale, scale_of
 from whitewire.estimands.evidence import Sample
 from whitewire.levels import Cell, CellId, cell_name, level_text
@@ -55,26 +54,25 @@ def once(method: Callable[..., _Found]) -> Callable[..., _Found]:
 class Runs:
     """The table tidy/runs.csv, indexed by cell.
 
-    `seed` starts resampling; `k` is the testbed's scale, `fabrics` its networks and `ways` its transports (None: every
-    paper's). `overheads` is the table tidy/floors.csv; without it overheads count as exact. `scaling` says how a run of
-    a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once: every
+    `seed` starts resampling; `k` is the testbed's scale; `impossible` says why it cannot make a cell (None: it can
+    make all). `overheads` is the table tidy/floors.csv; without it overheads count as exact. `scaling` says how a run
+    of a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once: every
     interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor overhead
     runs are to come, so this analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,
                  unavailable: Mapping[CellId, str] | None = None,
-                 fabrics: Collection[str] | None = None,
+                 impossible: Callable[[str, Mapping[str, Any]], str] | None = None,
                  overheads: pd.DataFrame | None = None,
                  scaling: Scaling | None = None,
                  analyses: Sequence[int] = (),
-                 ended: bool = False,
-                 ways: Collection[str] | None = None) -> None:  # fmt: skip
+                 ended: bool = False) -> None:  # fmt: skip
         self.analyses, self.ended = tuple(analyses), ended
         self.answers: dict[tuple[str, str], Any] = {}
         """Results by method and arguments; see once()."""
-        self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, fabrics=fabrics,
-                              overheads=overheads, scaling=scaling, analyses=analyses, ways=ways)  # fmt: skip
+        self._again = partial(type(self), paper=paper, seed=seed, k=k, unavailable=unavailable, impossible=impossible,
+                              overheads=overheads, scaling=scaling, analyses=analyses)  # fmt: skip
         self.overheads = net.OverheadErrors(overheads)
         self.paper, self.seed, self.k = paper, seed, k
         self.scaling = scaling
@@ -92,7 +90,7 @@ class Runs:
         self.lanes = RunLanes(table, paper)
         self.table = table = self.lanes.table
         self.efforts = {effort_of(str(block)) for block in table["block"]} if "block" in table else set()
-        self.here = CellsOfRuns(paper, self.efforts, unavailable, fabrics, ways)
+        self.here = CellsOfRuns(paper, self.efforts, unavailable, impossible or (lambda *_: ""))
         self.groups = dict(tuple(table.groupby(["experiment", "metric"], sort=False))) if len(table) else {}
         attempts = [name for name in ("run_id", "attempt") if name in table]
         # A run that failed has a row without a metric: it counts for every metric that it would have had.
@@ -303,8 +301,8 @@ def on_testbed(
     """
     k = paper.raw["scale"]["k"] if is_emulated(testbed) and paper.experiments else 1
     scaling = partial(_scaling, paper, effort, testbed) if effort else None
-    fabrics, ways = testbed["fabrics"], transport_levels(testbed)
-    return Runs(table, paper, seed, k, unavailable, fabrics, overheads, scaling, paper.analyses(effort), ended, ways)
+    impossible = partial(why_impossible, paper, testbed=testbed)
+    return Runs(table, paper, seed, k, unavailable, impossible, overheads, scaling, paper.analyses(effort), ended)
 
 
 def _scaling(paper: Paper, effort: str, testbed: Mapping[str, Any], name: str, levels: Mapping[str, Any]) -> Scale:

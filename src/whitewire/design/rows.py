@@ -26,7 +26,7 @@ from whitewire.description.capabilities import capabilities_of
 from whitewire.description.checks import load_paper
 from whitewire.description.paper import Paper, cells_of, hardware_of, ratio_of, tests_of, without_servers
 from whitewire.description.testbed import fabric_names, load_testbed
-from whitewire.description.transports import find_transport, transport_of
+from whitewire.description.transports import TRANSPORT_NEEDED, find_transport, transport_of
 from whitewire.design.scale import scale_of
 from whitewire.errors import UserError
 from whitewire.estimands import estimand_of
@@ -111,7 +111,7 @@ def make_design(paper: Paper, testbed: Mapping[str, Any], effort: str, seed: int
     headline, served = headline_cells(paper), served_cells(paper)
     spare = 0
     for experiment, levels, count in counts(paper, effort):
-        if not possible(paper, experiment, levels, testbed):
+        if why_impossible(paper, experiment["id"], levels, testbed):
             continue
         each, rest = divmod(count, len(names))
         # The remainder is distributed over the blocks in turn, so that no block gets all the extra runs.
@@ -167,26 +167,33 @@ def counts(paper: Paper, effort: str) -> Iterable[tuple[Mapping[str, Any], dict[
             yield experiment, levels, max(count, least)
 
 
-def possible(
-    paper: Paper, experiment: Mapping[str, Any], levels: Mapping[str, Any], testbed: Mapping[str, Any]
-) -> bool:
-    """Whether a testbed has a cell's networks and transport, and can set its factors.
+def why_impossible(paper: Paper, experiment: str, levels: Mapping[str, Any], testbed: Mapping[str, Any]) -> str:
+    """Why a testbed cannot make a cell: it lacks a network or transport, or cannot set a factor. Empty if it can.
 
     A site's switches, offloads and drives cannot be set. If transports are compared, it must have at least two of them.
     """
-    parameters = paper.parameters(experiment["id"], levels)
-    named = {parameters[name] for name in FABRICS if name in parameters}
+    parameters = paper.parameters(experiment, levels)
+    if level := _lacking_transport(testbed, parameters, paper.experiments[experiment]["factors"].get("transport", ())):
+        return TRANSPORT_NEEDED if level == transports.RDMA else f"this testbed has no transport {level}"
+    named = [parameters[name] for name in FABRICS if name in parameters]
     if "fabric" in levels:
-        named.add(levels["fabric"])  # in a control: the network whose name it has
-    if not all(name in testbed["fabrics"] for name in named):
-        return False
-    if not find_transport(testbed, parameters.get("transport", transports.TCP)):
-        return False
-    compared = experiment["factors"].get("transport", ())
-    if compared and sum(find_transport(testbed, level) is not None for level in compared) < 2:
-        return False
-    set_here = (FACTORS[name] for name in {*levels, *parameters} if name in FACTORS)
-    return all(capabilities_of(testbed).has(factor.needs) for factor in set_here)
+        named.append(levels["fabric"])  # in a control: the network whose name it has
+    for name in named:
+        if name not in testbed["fabrics"]:
+            return f"this testbed has no network {name}"
+    for name in {**levels, **parameters}:
+        if name in FACTORS and not capabilities_of(testbed).has(FACTORS[name].needs):
+            return f"this testbed cannot set {name}"
+    return ""
+
+
+def _lacking_transport(testbed: Mapping[str, Any], parameters: Mapping[str, Any], compared: Sequence[str]) -> str:
+    """The transport of a cell that a testbed lacks, or one of those `compared` if it has fewer than two of them."""
+    own = parameters.get("transport", transports.TCP)
+    if not find_transport(testbed, own):
+        return own
+    absent = [level for level in compared if not find_transport(testbed, level)]
+    return absent[0] if absent and len(compared) - len(absent) < 2 else ""
 
 
 def _row(

@@ -63,7 +63,7 @@ def _check_local_puts(paper: Paper, experiment: Mapping[str, Any], testbed: Mapp
 def _check(paper: Paper, experiment: Mapping[str, Any], effort: str, testbed: Mapping[str, Any], key: str) -> None:
     made: dict[str, dict[str, Any]] = {}
     for levels in cells_of(experiment):
-        if not rows.possible(paper, experiment, levels, testbed):
+        if rows.why_impossible(paper, experiment["id"], levels, testbed):
             continue
         scale = scale_of(paper, experiment["id"], effort, levels, testbed)
         _check_block(paper, experiment, levels, scale, f"{key}.block_size_bytes", effort)

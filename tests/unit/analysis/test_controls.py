@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support import quick_yaml
 from whitewire.analysis import analyse, claims, controls
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, on_testbed
 from whitewire.description import project, testbed
 from whitewire.description.checks import load_paper
 from whitewire.description.names import paper_names
@@ -158,10 +158,10 @@ def test_a_control_without_runs_or_that_shows_nothing_is_open():
 
 def test_a_network_that_the_testbed_lacks_is_said():
     paper = with_controls(same(5, "1gbe", "0.5gbe", expected=0.5))
-    runs = Runs(runs_of(paper, {("put-grid", "1gbe", 3, 6): 100}).table, paper, fabrics={"1gbe", "10gbe"})
+    site = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
+    runs = on_testbed(paper, site, "", runs_of(paper, {("put-grid", "1gbe", 3, 6): 100}).table)
     (judged,) = controls.judge(paper, runs)
     assert judged.row["reason"] == "no control possible: this testbed has no network 0.5gbe"
-    site = {"kind": "ssh", "fabrics": {"1gbe": {}, "10gbe": {}}}
     assert "E-K05" not in {row["experiment"] for row in make_design(paper, site, "quick", 1)}
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.papers import paper, runs
+from tests.support.papers import TESTBED, paper, runs
 from whitewire.analysis import analyse, claims, controls, interim, judging, one_claim
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import Runs, on_testbed
 from whitewire.description.paper import cells_of, ratio_of
 from whitewire.estimands import estimand_of
 from whitewire.text import canonical
@@ -167,7 +167,7 @@ def test_open_controls_keep_their_cells(complete):
 
 def test_where_no_run_helps_a_claim_is_done(complete):
     none = complete[:0].assign(block=pd.Series(dtype=str))
-    known = Runs(none, LOADED, analyses=PLANNED, fabrics=["1gbe"])
+    known = on_testbed(LOADED, {**TESTBED, "fabrics": {"1gbe": {}}}, "", none)
     found = interim.judge_interim(LOADED, known, "emulated")
     assert found.decided["E-C06"] == claims.NOT_TESTABLE and not cells_of_claim("E-C06") <= found.cells
 

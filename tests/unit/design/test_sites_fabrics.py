@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from whitewire.analysis.runs import Runs
+from whitewire.analysis.runs import on_testbed
 from whitewire.description import capabilities, checks, paper
 from whitewire.description.capabilities import CAPABILITIES
 from whitewire.description.project import paper_path
@@ -21,6 +21,9 @@ from whitewire.workflow.checked_paper import checked_paper
 
 PAPERS = ("emulex-2012", "mellanox-mapr", "chelsio-iwarp", "xyratex-lustre-2011", "qubole-2015", "hibench",
           "cisco-ucs-2015")  # fmt: skip
+NO_RUNS = pd.DataFrame(
+    columns=["experiment", "metric", "valid", "value", "unit", "full_scale_value", "full_scale_unit"]
+)
 SITE = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")
 
 
@@ -49,13 +52,19 @@ def test_a_factor_is_varied_where_the_kind_of_testbed_can_set_it(monkeypatch):
 
 def test_a_claim_on_a_network_that_the_site_lacks_is_not_testable_there():
     loaded = checks.load_paper(paper_path("mellanox-mapr"), fabric_names(SITE))
-    runs = Runs(pd.DataFrame(columns=["experiment", "metric", "valid", "value", "unit", "full_scale_value",
-                                      "full_scale_unit"]), loaded, fabrics=SITE["fabrics"])  # fmt: skip
     test = next(
         test for claim in loaded.claims for test in paper.tests_of(claim)
         if any(levels.get("fabric") == "40gbe" for _, levels in estimand_of(test).cells())
     )  # fmt: skip
-    assert runs.here.why_missing(test) == "this testbed has no network 40gbe"
+    assert on_testbed(loaded, SITE, "", NO_RUNS).here.why_missing(test) == "this testbed has no network 40gbe"
+
+
+def test_a_claim_on_a_factor_that_a_site_cannot_set_is_not_testable_there():
+    with_40gbe = {**SITE, "fabrics": {**SITE["fabrics"], "40gbe": {"rate_mbit_per_s": 40000, "interface": "ens2"}}}
+    loaded = checks.load_paper(paper_path("mellanox-mapr"), fabric_names(with_40gbe))
+    here = on_testbed(loaded, with_40gbe, "", NO_RUNS).here
+    why = {claim["id"]: here.why_missing(claim["test"]) for claim in loaded.claims}
+    assert why["M-C12"] == "this testbed cannot set offloads" and not why["M-C02"]
 
 
 def test_a_network_that_no_testbed_has_is_a_mistake(tmp_path):
