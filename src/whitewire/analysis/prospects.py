@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import pandas as pd
@@ -11,12 +12,14 @@ import scipy
 
 from whitewire import budget, statistics
 from whitewire.analysis import claims
+from whitewire.analysis.cells_here import CellsOfRuns
+from whitewire.analysis.one_claim import made_at
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
-from whitewire.design.rows import cell_of, claimed_cells, compared_cells, counts, make_design
+from whitewire.design.rows import cell_of, claimed_cells, compared_cells, counts, make_design, why_impossible
 from whitewire.estimands import estimand_of
-from whitewire.levels import Cell, cell_id, cell_ids
+from whitewire.levels import Cell, CellId, cell_id, cell_ids
 from whitewire.paths import MAKE_PAPERS, asked_testbed, start_command
 from whitewire.records.run import DesignRow
 from whitewire.text import canonical
@@ -148,13 +151,17 @@ def minutes_to_first_interim(paper: Paper, testbed: Mapping[str, Any], effort: s
 
 
 def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged: Sequence[Mapping[str, Any]] | None,
-                   runs: int, pace: float = 1.0) -> Iterator[str]:  # fmt: skip
+                   runs: int, pace: float = 1.0, unavailable: Mapping[CellId, str] | None = None
+                   ) -> Iterator[str]:  # fmt: skip
     """One line per open claim that runs can judge: minutes to a verdict, and the chance of one.
 
-    `judged`: rows of verdicts.csv, if the paper is measured; `runs`: runs of each cell that the budget has time for;
-    `pace`: seconds that runs take here per planned second.
+    Claims that no run of the effort can judge here come last, with the reason. `judged`: rows of verdicts.csv, if the
+    paper is measured; `runs`: runs of each cell that the budget has time for; `pace`: seconds that runs take here per
+    planned second; `unavailable`: why this machine cannot make a cell.
     """
     known = {row["claim"]: row for row in judged or ()}
+    here = CellsOfRuns(paper, [effort], unavailable, partial(why_impossible, paper, testbed=testbed))
+    without: dict[str, list[str]] = {}
     for claim in paper.claims:
         if status_on(testbed) not in claim["routes"] or not (cells := estimand_of(claim["test"]).cells()):
             continue
@@ -165,11 +172,24 @@ def prospect_lines(paper: Paper, testbed: Mapping[str, Any], effort: str, judged
             minutes, said = max(1, round(pace * row["minutes"])), _likely(row["chance"])
             command = f": {command}" if (command := row["claim_command"]) else ""
             yield f"  {claim['id']}: about {minutes} min to a verdict{said}{command}"
+        elif row is None and (why := _why_without(paper, here, effort, claim)):
+            without.setdefault(why, []).append(claim["id"])
         elif row is None:
             took = _START_S + pace * statistics.FEWEST * seconds(paper, testbed, effort, cells)
             found = chance_if_right(paper, claim["test"], runs)
             said = "" if found is None else f"{_likely(found)} to be decided within the budget, {USUAL}"
             yield f"  {claim['id']}: about {max(1, round(took / 60))} min to a first interval{said}"
+    yield from (f"  {', '.join(names)}: {why}" for why, names in without.items())
+
+
+def _why_without(paper: Paper, here: CellsOfRuns, effort: str, claim: Mapping[str, Any]) -> str:
+    """Why no run of an effort can judge a claim here; empty if one can."""
+    if why := here.why_missing(claim["test"]):
+        return f"{claims.NOT_TESTABLE}: {why}"
+    makes = made_at(paper, claim["id"])
+    if effort in makes:
+        return ""
+    return f"effort {effort} does not make all cells" + (f"; EFFORT={makes[0]} does" if makes else "")
 
 
 def _likely(chance: float | None) -> str:

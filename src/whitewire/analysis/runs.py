@@ -56,9 +56,9 @@ class Runs:
 
     `seed` starts resampling; `k` is the testbed's scale; `impossible` says why it cannot make a cell (None: it can
     make all). `overheads` is the table tidy/floors.csv; without it overheads count as exact. `scaling` says how a run
-    of a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once: every
-    interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor overhead
-    runs are to come, so this analysis spends what is left of the level.
+    of a cell was scaled. `analyses` are the numbers of runs after which the claims are analysed, if more than once:
+    every interval and p-value that a verdict rests on takes its level from them, here. `ended`: neither runs nor
+    overhead runs are to come, so this analysis spends what is left of the level.
     """
 
     def __init__(self, table: pd.DataFrame, paper: Paper, seed: int = 1, k: float = 1.0,

@@ -14,7 +14,9 @@ from whitewire.budget import time_in_words
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import effort_of, hosts_of_rows
+from whitewire.design.rows import counts, effort_of, hosts_of_rows
+from whitewire.levels import CellId, cell_id
+from whitewire.measure.services import no_mount
 from whitewire.paths import root, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
@@ -68,8 +70,17 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
     analyses = paper.analyses(plan.effort)
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
     yield from prospect_lines(
-        paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2
-    )
+        paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2,
+        _without_mount(paper, testbed, plan.effort),
+    )  # fmt: skip
+
+
+def _without_mount(paper: Paper, testbed: Mapping[str, Any], effort: str) -> dict[CellId, str]:
+    """Cells on a parallel file system that this testbed lacks, and why."""
+    stores = ((experiment["id"], levels) for experiment, levels, _ in counts(paper, effort))
+    mounted = [cell_id(*cell) for cell in stores if paper.store(*cell)["kind"] == "cephfs"]
+    why = no_mount(testbed) if mounted else ""
+    return dict.fromkeys(mounted, why) if why else {}
 
 
 def _judged(results: Path, effort: str) -> list[dict[str, Any]] | None:

@@ -7,7 +7,13 @@ import pytest
 
 from tests.support.papers import TESTBED, paper
 from whitewire.analysis import prospects
+from whitewire.analysis.one_claim import own_cells
 from whitewire.analysis.prospects import prospect_lines
+from whitewire.description.checks import load_paper
+from whitewire.description.project import paper_path
+from whitewire.description.reading import load_yaml
+from whitewire.description.testbed import fabric_names
+from whitewire.paths import HOME
 
 LOADED = paper()
 CLAIM = next(claim for claim in LOADED.claims if claim["id"] == "E-C06")
@@ -102,6 +108,20 @@ def test_a_plan_names_every_claim_that_is_not_decided():
     assert "  E-C06: about 10 min to a verdict, 70 % likely: make claim CLAIM=E-C06" in slow
     judged[0]["verdict"] = "reproduced"
     assert not any("E-C06" in line for line in prospect_lines(LOADED, TESTBED, "quick", judged, 10))
+
+
+def test_a_plan_promises_nothing_of_claims_that_no_run_here_can_judge():
+    site = load_yaml(HOME / "config" / "testbeds" / "ssh.example.yaml")  # 1GbE and 10GbE, no RDMA
+    loaded = load_paper(paper_path("chelsio-iwarp"), fabric_names(site))
+    quick, smoke = (list(prospect_lines(loaded, site, effort, None, 10)) for effort in ("quick", "smoke"))
+    assert quick[0].startswith("  C-C06: about") and quick[1].startswith(
+        "  C-C01, C-C04: not testable here: it needs a"
+    )
+    assert quick[2:] == ["  C-C05: not testable here: this testbed has no network 400gbe"]
+    assert smoke[-1] == "  C-C06: effort smoke does not make all cells; EFFORT=quick does"
+    mount = {"unavailable": dict.fromkeys(own_cells(LOADED, "E-C06"), "no mount")}
+    (line,) = (line for line in prospect_lines(LOADED, TESTBED, "quick", None, 10, **mount) if "E-C06" in line)
+    assert line.endswith(": not testable here: no mount")
 
 
 def test_no_effort_is_named_that_makes_no_such_runs():
