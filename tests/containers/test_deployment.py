@@ -175,7 +175,7 @@ def test_an_image_that_is_missing_is_reported_before_anything_runs(project):
     assert done.returncode == 2
     said = [line for line in done.stderr.splitlines() if line.startswith("whitewire: error: ")]
     assert said == [
-        "whitewire: error: .cache/containers/publish.sif: no such image; make it with `snakemake containers`"
+        "whitewire: error: .cache/containers/publish.sif: no such image; make it with `.venv/bin/snakemake containers`"
     ]
     assert "Traceback" not in done.stderr and not log
 

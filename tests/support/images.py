@@ -24,9 +24,10 @@ def digest(path: Path) -> str:
 
 
 def processes(site: Site) -> list[str]:
-    """Processes that Apptainer has on any host of a site, by their command."""
-    found = site.testbed.inside(["sh", "-c", "cat /proc/[0-9]*/comm"]).stdout.decode().split("\n")
-    return [name for name in found if "squashfuse" in name or name.startswith(("starter", "Apptainer", "apptainer"))]
+    """Processes that Apptainer has on any host of a site: state, number, parent's number, seconds, command."""
+    argv = ["ps", "-eo", "comm=,stat=,pid=,ppid=,etimes=,args="]
+    found = site.testbed.inside(argv).stdout.decode().splitlines()
+    return [line for line in found if line.startswith(("squashfuse", "starter", "Apptainer", "apptainer"))]
 
 
 def said(*argv: str) -> str:

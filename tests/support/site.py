@@ -340,10 +340,14 @@ class SlurmSite(ScheduledSite):
         """All processes of a node end at once; its network stays."""
         own = Path(f"/proc/{host.holder}/ns/net").readlink()
         spared = {host.holder, self.holder}
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error, OSError):
-                if process.pid not in spared and Path(f"/proc/{process.pid}/ns/net").readlink() == own:
-                    process.kill()
+        killed = True
+        while killed:  # one may start another meanwhile
+            killed = False
+            for process in psutil.process_iter():
+                with contextlib.suppress(psutil.Error, OSError):
+                    if process.pid not in spared and Path(f"/proc/{process.pid}/ns/net").readlink() == own:
+                        process.kill()
+                        killed = True
         self.crashed.append(host)
 
     def revive(self) -> None:

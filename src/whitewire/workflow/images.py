@@ -41,7 +41,8 @@ class Images:
             file = f"{IMAGES}/{name}.sif"
             if self.used and not Path(file).is_file():
                 # Snakemake would wrap an ordinary exception in its own words.
-                print(f"whitewire: error: {file}: no such image; make it with `snakemake containers`", file=sys.stderr)
+                made = "make it with `.venv/bin/snakemake containers`"
+                print(f"whitewire: error: {file}: no such image; {made}", file=sys.stderr)
                 raise SystemExit(2)
             return file
 

@@ -92,7 +92,7 @@ def image_of(config: Mapping[str, Any], source: str) -> Image | None:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{source}: image.copy: {local}: {error.strerror}, expected an image's file; "
-                        "`snakemake containers` makes ours") from None  # fmt: skip
+                        "`.venv/bin/snakemake containers` makes ours") from None  # fmt: skip
     return Image(f"{folders[0]}/image-{digest[:12]}.sif", folders, local, digest)
 
 
