@@ -64,7 +64,7 @@ def print_plan() -> None:
 def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tuple[float, float]) -> Iterator[str]:
     """What would decide each open claim here."""
     paper, rows = plan.described[name], plan.designs[name]
-    if not rows:
+    if not paper.experiments:
         return
     judged = _judged(root() / "results" / plan.testbed / name, plan.effort)
     analyses = paper.analyses(plan.effort)
