@@ -1,7 +1,8 @@
 """The stage `links`: measures links, drives, RDMA ports and transports of a testbed by themselves, before any paper.
 
 It needs neither Java nor Hadoop. Finished parts stay: an interrupted survey goes on, and a complete one is made again
-only when the testbed's description has changed. Its records: records/links.py.
+only when the testbed's description has changed. A command for one part that has to remove finished ones measures them
+too, because Snakemake does not start them again. Its records: records/links.py.
 """
 
 from __future__ import annotations
@@ -72,11 +73,12 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
     with hold_measurement(folder, "these links"), within_its_job(config):
         why = dict(records.damaged(folder)).get(folder / records.PLAN)
         kept = None if why else kept_plan(folder, plan, exactly=bool(within))
+        if kept and kept.get("transports", []) != plan.get("transports", []):
+            kept = _with_transports(folder, kept, plan)
+        before = _finished(folder, kept or plan)
         if kept is None:
             _clear(folder)
             atomic.write(folder / records.PLAN, atomic.as_json(plan))
-        elif kept.get("transports", []) != plan.get("transports", []):
-            kept = _with_transports(folder, kept, plan)
         hosts.keep_names(_known(folder))
         made = Survey(hosts, config, kept or plan, shape, folder, source, Work("links", seconds))
         if why:
@@ -84,7 +86,7 @@ def survey(testbed: str, results: Path, effort: str = "quick", within: str = "",
         if (folder / LINKS_RECORD).exists() and not links_faults(folder):
             made.work.progress.say("nothing to measure: all is measured, and the testbed's file has not changed")
             return
-        make(made, parts)
+        make(made, parts, before)
 
 
 def _seconds_of(within: str, effort: str, local: bool) -> float:
@@ -112,6 +114,19 @@ def _with_transports(folder: Path, kept: SurveyPlan, plan: SurveyPlan) -> Survey
     return made
 
 
+def _finished(folder: Path, plan: SurveyPlan) -> list[OfLinks]:
+    """The finished parts of an earlier survey that Snakemake does not start again.
+
+    It starts all after another description or effort, which are parameters of its rules. Hosts and k are none: a
+    scheduler's job has its hosts only once it runs, and other papers are no reason to measure complete links again.
+    """
+    with suppress(Broken):
+        old = read_plan(folder)
+        if (old["description"], old["effort"]) != (plan["description"], plan["effort"]):
+            return []
+    return [part for part in OF_LINKS if (folder / records.part_file(part)).exists()]
+
+
 def _clear(folder: Path) -> None:
     """Remove what an earlier survey left."""
     for path in folder.iterdir():
@@ -121,11 +136,16 @@ def _clear(folder: Path) -> None:
             path.unlink()
 
 
-def make(survey: Survey, parts: Sequence[OfLinks] = OF_LINKS) -> None:
-    """Measure what is missing of some parts; with all parts, finish the record. Raises UserError for unusable hosts."""
+def make(survey: Survey, parts: Sequence[OfLinks] = OF_LINKS, before: Sequence[OfLinks] = ()) -> None:
+    """Measure what is missing of some parts, and of those finished `before`; with all parts, finish the record.
+
+    Raises UserError for unusable hosts.
+    """
     _remove_damaged(survey)
-    planned = records.parts_of(survey.folder)
-    lacking = [part for part in parts if part in planned and not records.is_made(survey.folder, part)]
+    planned = [part for part in records.parts_of(survey.folder) if part in {*parts, *before}]
+    lacking = [part for part in planned if not records.is_made(survey.folder, part)]
+    if lost := [part for part in lacking if part not in parts]:
+        survey.work.progress.say(f"{', '.join(lost)}: of other hosts, of another k or damaged: measured again")
     if lacking:
         if "network" in lacking:
             _announce(survey)

@@ -387,6 +387,34 @@ def test_a_part_that_is_removed_is_measured_again_alone(tmp_path, monkeypatch):
         assert not links_faults(folder)
 
 
+@pytest.mark.parametrize("how", ["other hosts", "damaged"])
+def test_a_part_that_removes_finished_ones_measures_them_too(tmp_path, monkeypatch, capsys, how):
+    """As in a start of Snakemake, which has seen network.json and starts the other parts alone."""
+    folder, count = tmp_path / "links", 4 if how == "other hosts" else 5
+    with configured(monkeypatch, tmp_path, CONFIG):
+        survey.survey("lab", tmp_path, "quick", parts=["network"])
+    if how == "damaged":
+        path = next((folder / "pairs" / "1gbe").glob("*.json"))
+        path.write_text(path.read_text()[:-9])
+    capsys.readouterr()
+    with configured(monkeypatch, tmp_path, CONFIG, count=count):
+        for part in ("drives", "rdma"):
+            survey.survey("lab", tmp_path, "quick", parts=[part])
+    assert capsys.readouterr().err.count("network: of other hosts, of another k or damaged: measured again") == 1
+    survey.finish(folder)
+    pairs = {(row["source"], row["destination"]) for row in records.pair_rows(folder) if row["metric"] == "goodput"}
+    assert len(pairs) == count * (count - 1) and not links_faults(folder)
+
+
+def test_after_another_description_each_part_is_left_to_its_own_rule(tmp_path, monkeypatch):
+    config, folder = copy.deepcopy(CONFIG), tmp_path / "links"
+    with configured(monkeypatch, tmp_path, config) as hosts:
+        survey.survey("lab", tmp_path, "quick")
+        config["fabrics"]["10gbe"]["rate_mbit_per_s"] = 9000
+        survey.survey("lab", tmp_path, "quick", parts=["rdma"])
+        assert hosts[-1].asked == [] and not (folder / "network.json").exists()
+
+
 def test_parts_in_another_image_than_those_before_are_refused(tmp_path):
     class InImage(Replayed):
         def __init__(self, digest):
