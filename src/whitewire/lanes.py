@@ -164,7 +164,7 @@ def room(idle: float, working: int) -> bool:
 def _expected(lanes: Lanes) -> bool:
     """Whether a paper of the campaign has not had a lane yet.
 
-    Further blocks of a paper do not count: each waits until the one before it has ended.
+    Further blocks of a paper do not count: each begins when the one before it has ended (Plan.in_turn).
     """
     begun = ""
     with suppress(FileNotFoundError):
@@ -179,20 +179,6 @@ def _paper(block: str) -> str:
 def _first_free(lanes: Lanes, file: IO[bytes]) -> int:
     """Lock the first free lane and return its number; 0 if none is free."""
     return next((number for number in lanes.numbers if locked(file, number)), 0)
-
-
-@contextmanager
-def after_others(path: Path) -> Iterator[None]:
-    """Hold this file once no other lane does: blocks of one paper choose their k one after the other.
-
-    Does nothing on a site, where k is given.
-    """
-    if shared() is None:
-        yield
-        return
-    with path.open("a+b") as file:
-        _wait_for(file)
-        yield
 
 
 @contextmanager

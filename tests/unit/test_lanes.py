@@ -104,19 +104,6 @@ def test_lanes_of_another_machine_are_not_these(of_two, monkeypatch):
     assert lanes.count() == 1
 
 
-def test_blocks_of_one_paper_come_one_after_the_other(of_two, tmp_path):
-    with lanes.after_others(tmp_path / ".lane"):
-        other = subprocess.Popen([sys.executable, "-c", f"""
-from pathlib import Path
-from whitewire import lanes
-with lanes.after_others(Path({str(tmp_path / ".lane")!r})):
-    print("held", flush=True)
-"""], stdout=subprocess.PIPE)  # fmt: skip
-        os.set_blocking(other.stdout.fileno(), False)
-        assert not holds(other, 1.0)
-    assert other.wait(10) == 0
-
-
 def test_a_cell_that_was_short_has_all_processors_at_its_next_run_and_no_longer(monkeypatch):
     run = SimpleNamespace(row={"experiment": "grid"}, levels={"fabric": "1gbe"})
     monkeypatch.setattr(weights.scale_candidate, "busy_processors", lambda of: 0.4)
@@ -136,8 +123,6 @@ def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, 
     assert holds(hold(weights.ALL), 10)
     with lanes.lane() as first, lanes.lane() as second:
         assert (first, second) == (1, 2)
-    with lanes.after_others(tmp_path / "k"), lanes.after_others(tmp_path / "k"):
-        pass
 
 
 def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tmp_path, monkeypatch):

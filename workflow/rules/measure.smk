@@ -3,6 +3,13 @@
 # deletes a finished run. `tee` outlives a scheduler's signal to all processes of a job, which measuring reports.
 
 
+# Blocks of a paper that are measured one after the other share a resource of which there is one. A block that began and
+# then waited would keep its lane from the next paper.
+IN_TURN = {f"block_of_{paper}": paper for paper in plan.papers if plan.in_turn}
+for resource in IN_TURN:
+    workflow.register_resource(resource, 1)
+
+
 rule measure:
     """From the rows of one block to raw results.
 
@@ -28,6 +35,10 @@ rule measure:
         plan.images.of("hadoop")
     threads: plan.threads(workflow.cores)
     resources:
+        **{
+            resource: lambda wildcards, paper=paper: int(wildcards.paper == paper)
+            for resource, paper in IN_TURN.items()
+        },
         measuring=plan.share,
         # Requirements of a Slurm job (profiles/slurm), which a run on this machine ignores.
         mpi="srun",

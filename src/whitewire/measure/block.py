@@ -78,7 +78,7 @@ def measure_block(paper: str, testbed: str, design_path: Path, block: str, outpu
     if not rows:
         raise UserError(f"{design_path}: block: found no run of {block!r}, expected at least one")
     folder = Path(output).parent
-    with hold_measurement(folder, "this block"), lanes.after_others(folder.parent / ".lane"), within_its_job(settings):
+    with hold_measurement(folder, "this block"), within_its_job(settings):
         Block(
             loaded, settings, block, rows, folder,
             source=paths.shown(project.testbed_path(testbed)),

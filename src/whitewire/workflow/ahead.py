@@ -104,11 +104,9 @@ def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:
     blocks = [_by_block(plan, name, rows, testbed, (low, high)) for name, rows in left.items()]
     papers = [_sums(each) for each in blocks]
     within = budget.seconds_of(plan.budget)
-    # Where lanes share processors, a paper's blocks are measured one after the other, because they choose one k, and
-    # lanes that no other block needs make rounds of the same one.
-    shared = capabilities_of(testbed).shares_processors
-    times = papers if shared else [each for own in blocks for each in own]
-    count = max(plan.lanes, plan.in_all[0]) if shared else plan.lanes
+    # Lanes that share processors make rounds of a block that no other block needs them for.
+    times = papers if plan.in_turn else [each for own in blocks for each in own]
+    count = max(plan.lanes, plan.in_all[0]) if plan.in_turn else plan.lanes
     shortest, soonest = min(low for low, _ in papers), _side_by_side([low for low, _ in times], plan.lanes)
     shorter, longer = (_side_by_side(each, plan.lanes) for each in zip(*times, strict=True))
     ends = (min(within, each) for each in (shorter * plan.lanes / count, longer))

@@ -69,6 +69,8 @@ class Plan:
     """The claim that is measured alone; empty for all claims."""
     lanes: int = 1
     """Number of blocks that are measured side by side."""
+    in_turn: bool = False
+    """Whether a paper's blocks are measured one after the other: where lanes share processors, they choose one k."""
     in_all: tuple[int, int] = (1, 1)
     """Number of lanes, including those for rounds of one block, and the largest possible number."""
     waiting: Mapping[str, float] = field(default_factory=dict, repr=False)
@@ -108,12 +110,14 @@ class Plan:
         handed_on = Budget.read(os.environ[BUDGET_VARIABLE]).expected if goes_on else None
         waiting = handed_on if handed_on is not None else missing.waiting(described, lacking, testbed)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed) if waiting else 0.0)
+        in_turn = can.shares_processors
+        at_once = {block.partition("/")[0] for block in waiting} if in_turn else waiting
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs,
             Images("apptainer" in deployment, "hibench" in testbed and _of_suite(designs), not can.local),
             digest(testbed), JobNeeds(needs), described=described, left_out=left_out,
             watch=parent_of_containers(deployment), begins=begins, budget=config["budget"], claim=config["claim"],
-            lanes=max(1, min(in_all[0], len(waiting))), in_all=in_all, waiting=waiting,
+            lanes=max(1, min(in_all[0], len(at_once))), in_turn=in_turn, in_all=in_all, waiting=waiting,
             whole=partial(seconds_by_block, described, lacking, testbed), goes_on=goes_on,
         )  # fmt: skip
 

@@ -34,7 +34,8 @@ def two():
 def planned(two, **more):
     testbed, papers, designs = two
     waiting = missing.waiting(papers, missing.by_block(designs, "nowhere"), testbed)
-    return plan.Plan(list(papers), "nowhere", "quick", 1, designs, described=papers, waiting=waiting, **more)
+    own = {"described": papers, "in_turn": True, "waiting": waiting}
+    return plan.Plan(list(papers), "nowhere", "quick", 1, designs, **own, **more)
 
 
 def below(folder, monkeypatch):
@@ -48,6 +49,17 @@ def test_the_shortest_paper_is_measured_first(two):
     assert list(made.waiting) == ["chelsio-iwarp/quick-1", "emulex-2012/quick-1"]
     assert made.turn("chelsio-iwarp", "quick-1") > made.turn("emulex-2012", "quick-1") > 0
     assert made.turn("hibench", "quick-1") == 0
+
+
+@pytest.mark.parametrize("names, lanes", [("chelsio-iwarp", 1), ("chelsio-iwarp emulex-2012", 2)])
+def test_as_many_blocks_are_measured_at_once_as_papers_where_lanes_share_processors(
+    names, lanes, tmp_path, monkeypatch
+):
+    below(tmp_path, monkeypatch)
+    for variable, value in {"PAPERS": names, "EFFORT": "full", "LANES": "2", "TESTBED": "emulated"}.items():
+        monkeypatch.setenv(variable, value)
+    made = plan.Plan.load()
+    assert len(made.waiting) > lanes == made.lanes and made.in_turn
 
 
 def test_reports_are_made_beside_several_lanes_and_never_beside_a_single_one(two):
