@@ -32,8 +32,8 @@ TEST_FAILURES = (CommandFailed, ProcessDied, Unreadable, OSError)
 
 
 def why_failed(fault: Exception) -> str:
-    """Why a test has no result, as a cell of its row."""
-    return " ".join(str(fault).split())[:300]
+    """Why a test has no result, as a cell of its row, which is never empty."""
+    return (" ".join(str(fault).split()) or type(fault).__name__)[:300]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import atomic
-from whitewire.measure.engine import LOST, TEST_FAILURES
+from whitewire.measure.engine import LOST, TEST_FAILURES, why_failed
 from whitewire.records.links import RDMA_COLUMNS
 from whitewire.records.reasons import NO_DEVICE, Reason
 from whitewire.testbed.base import CommandFailed, Host, Process, last_line
@@ -122,7 +122,7 @@ def find_endpoint(host: Host) -> Endpoint:
         ports = device_ports(listed.stdout)
         chosen = choose(ports, host.address, _link_address(host))
     except (CommandFailed, Unreadable, OSError, subprocess.SubprocessError) as fault:
-        raise NoRdma(f"{host.name}: {_line(fault)}") from None
+        raise NoRdma(f"{host.name}: {why_failed(fault)}") from None
     if chosen is None:
         raise NoRdma(f"no RDMA port of {host.name} has the address {host.address}, "
                      f"only found {', '.join(port.name for port in ports)}")  # fmt: skip
@@ -142,10 +142,6 @@ def _link_address(host: Host) -> str:
     except (ValueError, AttributeError, TypeError):
         raise Unreadable(f"ip -json address: not whole JSON ({len(done.stdout)} bytes)") from None
     return ""
-
-
-def _line(fault: BaseException) -> str:
-    return " ".join(str(fault).split()) or type(fault).__name__
 
 
 # --- measuring --------------------------------------------------------------------------------------
@@ -188,7 +184,7 @@ def _pair(source: Endpoint, destination: Endpoint, base: Mapping, folder: Path, 
                 why = f"{test} did not end in {patience:.0f} s"
                 break
             except TEST_FAILURES as fault:
-                why = _line(fault)
+                why = why_failed(fault)
                 continue
             for metric, (name, unit) in _METRICS[type(found)].items():
                 value = _number(getattr(found, name))

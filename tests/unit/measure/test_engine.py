@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whitewire.measure import engine
-from whitewire.measure.engine import LOST, TIME_UP, Attempts, Deadline, Left, Unit, Work, make_units
+from whitewire.measure.engine import LOST, TIME_UP, Attempts, Deadline, Left, Unit, Work, make_units, why_failed
 from whitewire.records import manifest
 from whitewire.records.manifest import manifest_faults
 from whitewire.records.schema import load_json
@@ -25,6 +25,11 @@ def test_no_unit_begins_after_the_deadline(monkeypatch, tmp_path):
     assert list(late) == units[3:]
     assert [json.loads(path.read_text()) for path in sorted(tmp_path.glob("deep/*"))] == [[1], [2], [3]]
     assert make_units(late, Deadline()) == () and now[0] == 40
+
+
+def test_why_a_test_failed_is_one_line_that_is_never_empty_nor_long():
+    assert why_failed(OSError("no\n\troute")) == "no route" and why_failed(TimeoutError()) == "TimeoutError"
+    assert len(why_failed(OSError("a" * 999))) == 300
 
 
 def test_an_earlier_deadline_is_never_later():
