@@ -265,6 +265,10 @@ def test_answers_that_cannot_be_read(parts):
         parse_facts(0.0, said(1, **parts))
 
 
+def test_memory_is_what_the_job_may_use():
+    assert parse_facts(0.0, said(1, memory="MemTotal:       131869216 kB\nmax\n34359738368")).memory_gib == 32
+
+
 def test_answers_that_are_cut_short():
     with pytest.raises(ValueError, match="^no answer about apptainer, missing$"):
         parse_facts(0.0, said(1).partition(f"{shell.SECTION}apptainer")[0])
@@ -272,7 +276,7 @@ def test_answers_that_are_cut_short():
 
 HOSTILE = st.lists(st.sampled_from([
     "ens1f0 10000", "ens1f0 99999999999999999999", "a: b", "- x", "# look: y", "\x1b[31m", "\u2028kind: slurm",
-    "\x85evil: 1", "'", '"', "{}", "kB", "MemTotal: 131869216 kB", "MemTotal: 999999999999999999 kB", "17",
+    "\x85evil: 1", "'", '"', "{}", "kB", "MemTotal: 131869216 kB", "MemTotal: 999999999999999999 kB", "17", "max",
     "10 /dev/sda sda /x y", "99999999 /dev/sda sda /d'a\"t{a}#", "99999999 /dev/sda sda /d\u2028ata", "sda 100000000 1",
     'version "17.0.1"', " dev x#y",
 ]), max_size=4).map("\n".join)  # fmt: skip

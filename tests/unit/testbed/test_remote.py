@@ -672,7 +672,7 @@ def said(**changes):
     answers = {
         "java": 'openjdk version "17.0.9" 2023-10-17', "java_home": "/usr/lib/jvm/java-17",
         "memory": "MemTotal:       65536000 kB",
-        "processors": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
+        "processors": "16", "usable": "16", "governors": "     16 performance", "addresses": json.dumps(ADDRESSES[:2]),
         "speeds": "eno1 10000\nlo -1", "shapers": "eno1 qdisc mq 0: root", "iperf3": "iperf 3.16 (cJSON 1.7.15)",
         "offloads": "eno1 tso gso gro\nlo", "missing": "", "programs": "",
         "listening": "0100007F:2328\n00000000:0016\n00000000000000000000000001000000:1F90\n"
@@ -716,6 +716,14 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(java="sh: 1: java: not found"), "no Java"),
         (lambda: seen(java='java version "1.8.0_392"'), "Java 8, 17 is needed"),
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
+        (
+            lambda: seen(memory="MemTotal:       65536000 kB\nmax\n2147483648\n9223372036854771712"),
+            "2.0 of 62.5 GiB of memory may be used (Slurm: --mem=0), 8 needed",
+        ),
+        (
+            lambda: seen(usable="7"),
+            "7 of 16 processors may be used: ask for whole nodes (Slurm: --exclusive)",
+        ),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
         (lambda: seen(programs="fio-engine-libaio"), "no fio-engine-libaio"),
@@ -739,6 +747,51 @@ def test_a_good_host_has_no_problem():
 )
 def test_problems_are_named_with_what_is_found_and_needed(report, problem):
     assert preflight.problems(report(), NEEDS) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("changes", "noted"),
+    [
+        ({}, []),
+        ({"usable": ""}, []),  # a host without nproc
+        ({"usable": "8"}, ["8 of 16 processors"]),  # --hint=nomultithread
+        (
+            {"usable": "14", "memory": "MemTotal: 65536000 kB\n34359738368"},
+            ["14 of 16 processors, 32.0 of 62.5 GiB"],
+        ),
+    ],
+)
+def test_a_job_that_has_most_of_its_node_is_noted(changes, noted):
+    found = seen(**changes)
+    assert preflight.problems(found, NEEDS) == []
+    assert preflight.notes([found]) == [f"not all of the machine may be used: {each} on datanode1" for each in noted]
+
+
+@pytest.mark.parametrize("name", [name for name in ("sh", "dash", "bash") if shutil.which(name)])
+@pytest.mark.parametrize(
+    ("own", "limits", "gib"),
+    [
+        ("0::/slurm/job_7/step_0", {"slurm/job_7/memory.max": "1073741824", "slurm/memory.max": "max"}, 1),
+        ("0::/\n4:cpu,memory:/job_7", {"memory/memory.limit_in_bytes": "9223372036854771712",
+                                       "memory/job_7/memory.limit_in_bytes": "2147483648"}, 2),
+        ("0::/", {}, None),
+    ],
+)  # fmt: skip
+def test_a_host_reports_what_may_be_used_of_it(tmp_path, name, own, limits, gib):
+    """Limits of the cgroup and its parents; the processors of its affinity, whatever OMP_NUM_THREADS is."""
+    (tmp_path / "own").write_text(f"{own}\n")
+    for file, limit in limits.items():
+        (tmp_path / "cgroup" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cgroup" / file).write_text(f"{limit}\n")
+    asked = shell.asking({each: shell.MACHINE_QUESTIONS[each] for each in ("memory", "usable")})
+    asked = asked.replace("/proc/self/cgroup", f"{tmp_path}/own").replace("/sys/fs/cgroup", f"{tmp_path}/cgroup")
+    command = shell.environment([name, "-c", asked], {}, paths.SYSTEM_PATH)
+    one = str(min(os.sched_getaffinity(0)))
+    done = sh(["env", "OMP_NUM_THREADS=8", "taskset", "--cpu-list", one, "sh", "-c", command])
+    answers = shell.answers(done.stdout.decode())
+    installed, memory = preflight.memory_of(answers["memory"])
+    assert installed > 2 and memory == (gib or installed)
+    assert answers["usable"] == "1"
 
 
 def test_a_machine_under_two_names_is_found_by_its_address():

@@ -40,8 +40,8 @@ class Nic:
 
 @dataclass(frozen=True)
 class Facts:
-    """A host's properties. `default`: interface of its default route; `fallback`: free GiB in /var/tmp; `disks`: a
-    description of each; `folders`: writable ones on local drives."""
+    """A host's properties. `default`: interface of its default route; `memory_gib`: what may be used;
+    `fallback`: free GiB in /var/tmp; `disks`: a description of each; `folders`: writable ones on local drives."""
 
     nics: tuple[Nic, ...] = ()
     default: str = ""
@@ -69,7 +69,7 @@ def parse_facts(_skew: float, said: str) -> Facts:
         nics=tuple(_nics(answers)),
         default=default[1] if default else "",
         rdma=tuple(_words(answers["rdma"])),
-        memory_gib=memory_of(answers["memory"]),
+        memory_gib=memory_of(answers["memory"])[1],
         processors=int(answers["processors"]) if re.fullmatch("[0-9]{1,6}", answers["processors"]) else 0,
         virtual=bool(answers["virtual"]),
         machine=_line(answers["machine"]),

@@ -106,7 +106,11 @@ class HostReport:
     unfit: str = ""
     """Why its image cannot be used; then nothing is known about the software in it."""
     memory_gib: float = 0.0
+    """Memory that may be used; `installed_gib`: that of the machine."""
+    installed_gib: float = 0.0
     processors: int = 0
+    usable: int = 0
+    """Processors that may be used, of all the machine's `processors`."""
     governors: Mapping[str, int] = field(default_factory=dict)
     present: Sequence[Interface] = ()
     speeds: Mapping[str, int] = field(default_factory=dict)
@@ -190,6 +194,7 @@ def _report(place: Place, skew: float, said: str) -> HostReport:
     lacking = [name for name in shell.PREFLIGHT if name not in answers]
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
+    installed, memory = memory_of(answers["memory"])
     try:
         present = interfaces(json.loads(answers["addresses"]))
     except ValueError:
@@ -202,8 +207,10 @@ def _report(place: Place, skew: float, said: str) -> HostReport:
         image=answers.get("image", "").partition(" ")[0],
         apptainer=answers.get("apptainer", ""),
         unfit=unfit,
-        memory_gib=memory_of(answers["memory"]),
+        memory_gib=memory,
+        installed_gib=installed,
         processors=int(answers["processors"]) if answers["processors"].isdigit() else 0,
+        usable=int(answers["usable"]) if answers["usable"].isdigit() else 0,
         governors={name: int(count) for count, name in map(str.split, answers["governors"].splitlines())},
         present=present,
         speeds={name: speed for name, text in by_interface(answers["speeds"]).items() if (speed := link.speed(text))},
@@ -270,9 +277,12 @@ def listening(sockets: Sequence[str]) -> frozenset[int]:
     return frozenset(int(port, 16) for address, port in pairs if not OF_THE_HOST.fullmatch(address))
 
 
-def memory_of(said: str) -> float:
+def memory_of(said: str) -> tuple[float, float]:
+    """GiB of a machine's memory, and of that which may be used, from the answer `memory` of MACHINE_QUESTIONS."""
     found = re.search(r"MemTotal:\s+(\d+) kB", said)
-    return int(found[1]) * 1024 / GIB if found else 0.0
+    installed = int(found[1]) * 1024 / GIB if found else 0.0
+    limits = [int(limit) / GIB for limit in re.findall("^[0-9]{1,20}$", said, re.MULTILINE)]
+    return installed, min([installed, *limits])
 
 
 def _folder(line: str) -> Folder:
@@ -302,7 +312,12 @@ def problems(host: HostReport, needs: Needs) -> list[str]:
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of the installed memory
-        found.append(f"{host.memory_gib:.1f} GiB of memory, {needs.memory_gib:g} needed")
+        limited = f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB of memory may be used (Slurm: --mem=0)"
+        own = f"{host.memory_gib:.1f} GiB of memory"
+        found.append(f"{limited if host.memory_gib < host.installed_gib else own}, {needs.memory_gib:g} needed")
+    if 0 < 2 * host.usable < host.processors:  # half of them are all cores, each without its second thread
+        of_all = f"{host.usable} of {host.processors} processors may be used"
+        found.append(f"{of_all}: ask for whole nodes (Slurm: --exclusive)")
     needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]
     inside_too = (*shell.PROGRAMS, shell.FIO_ENGINE)
     if missing := [f"{name}{inside}" if name in inside_too else name for name in needed]:
@@ -423,6 +438,8 @@ def notes(hosts: Sequence[HostReport]) -> list[str]:
         found.append(f"image: {by_value(images)}")
     if ported := {host.place.name: _ports(host) for host in talking if host.ports}:
         found.append(f"RDMA ports: {by_value(ported)}")
+    if partly := {host.place.name: share for host in talking if (share := _share(host))}:
+        found.append(f"not all of the machine may be used: {by_value(partly)}")
     saving = {host.place.name: ", ".join(host.governors) for host in talking if set(host.governors) - {"performance"}}
     if saving:
         found.append(f"CPU governor other than performance: {by_value(saving)}")
@@ -439,6 +456,14 @@ def notes(hosts: Sequence[HostReport]) -> list[str]:
         if unknown := {h.place.name: why for h in talking if (why := _rate_unknown(h, fabric))}:
             found.append(f"rate on {fabric} is unknown, so no run can prove it: {by_value(unknown)}")
     return found
+
+
+def _share(host: HostReport) -> str:
+    """The processors and memory that may be used, of all that the machine has; empty if that is all."""
+    found = [f"{host.usable} of {host.processors} processors"] if 0 < host.usable < host.processors else []
+    if host.memory_gib < host.installed_gib:
+        found.append(f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB")
+    return ", ".join(found)
 
 
 def by_drive(folders: Iterable[Folder]) -> dict[str, list[str]]:

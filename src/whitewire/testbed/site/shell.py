@@ -232,8 +232,17 @@ drive() {
 file system."""
 
 MACHINE_QUESTIONS = {
-    "memory": "grep ^MemTotal /proc/meminfo",
+    "memory": """grep ^MemTotal /proc/meminfo
+    while IFS=: read -r _ kind path; do
+        case ,$kind, in
+            ,,) top=/sys/fs/cgroup limit=memory.max ;;
+            *,memory,*) top=/sys/fs/cgroup/memory limit=memory.limit_in_bytes ;;
+            *) continue ;;
+        esac
+        while cat "$top$path/$limit"; [ "$path" ]; do path=${path%/*}; done
+    done < /proc/self/cgroup""",
     "processors": "getconf _NPROCESSORS_ONLN",
+    "usable": "nproc",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
     "addresses": "ip -json address show",
     "speeds": """for path in /sys/class/net/*; do
@@ -269,8 +278,10 @@ MACHINE_QUESTIONS = {
 }
 """Checks of a machine before anything is started. Arguments: $1, then the folder `work` and the data folders. For each
 folder: free KiB on its file system, whether it (or its nearest existing parent) is writable, whether it exists, its
-drive (`/`: that of the system), its path. `site`: the configuration of jobs on a site's own cluster, from the folder
-$SITE. `listening`: addresses and ports in hexadecimal, as the kernel prints them (proc_net_tcp(5))."""
+drive (`/`: that of the system), its path. `memory`: the machine's, then the limits in bytes of our cgroup and of its
+parents (versions 2 and 1). `processors`: the machine's, `usable`: those that we may use. `site`: the configuration of
+jobs on a site's own cluster, from the folder $SITE. `listening`: addresses and ports in hexadecimal, as the kernel
+prints them (proc_net_tcp(5))."""
 
 PROGRAMS = ("iperf3", "curl", "fio")
 FIO_ENGINE = "fio-engine-libaio"
