@@ -144,6 +144,17 @@ def test_after_a_holder_that_was_ended_the_next_one_starts(free, number):
     assert not (free / "whitewire-tmp").exists()
 
 
+def test_a_holder_outlives_the_hangup_of_a_terminal_below_nohup(free):
+    script = "echo begun; read -r _; echo went on"
+    argv = ["nohup", "scripts/exclusive", "sh", "-c", script]
+    with subprocess.Popen(argv, cwd=free, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:  # fmt: skip
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate("\n", timeout=20)[0] == "went on\n"
+    assert process.returncode == 0
+
+
 def test_what_a_holder_starts_needs_no_lock(free):
     done = run(free, "scripts/exclusive", ".venv/bin/whitewire", "crate", "results/none")
     assert done.returncode == 2 and "none" in done.stderr and "under way" not in done.stderr

@@ -160,3 +160,8 @@ def test_the_guard_passes_on_the_exit_status():
     assert status("sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
     assert "nonesuch: No such file" in status("nonesuch").stderr
     assert status().returncode == 1
+
+
+def test_the_guard_outlives_the_hangup_of_a_terminal_below_nohup():
+    argv = ["nohup", str(GUARD), "sh", "-c", "kill -HUP $PPID; sleep 0.2; exit 3"]
+    assert subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=20).returncode == 3
