@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from whitewire.errors import UserError
 from whitewire.paths import boot_id
 
 LANES_VARIABLE = "WHITEWIRE_LANES"
@@ -108,7 +109,10 @@ def most() -> int:
 
 @contextmanager
 def lane(block: str = "") -> Iterator[int]:
-    """Wait for a free lane and hold it for `block`; yields its number, from 1 (1 if the campaign has no lanes)."""
+    """Wait for a free lane and hold it for `block`; yields its number, from 1 (1 if the campaign has no lanes).
+
+    Raises UserError.
+    """
     lanes = Lanes.read()
     if lanes is None:
         yield 1
@@ -177,8 +181,19 @@ def _paper(block: str) -> str:
 
 
 def _first_free(lanes: Lanes, file: IO[bytes]) -> int:
-    """Lock the first free lane and return its number; 0 if none is free."""
-    return next((number for number in lanes.numbers if locked(file, number)), 0)
+    """Lock the first free lane and return its number; 0 if none is free.
+
+    Raises UserError on a file system without locks where two blocks would get the same hosts.
+    """
+    try:
+        return next((number for number in lanes.numbers if _lock(file, number)), 0)
+    except OSError as error:
+        if lanes.processors:  # lanes of this machine have hosts of their own, whatever their number
+            return 1
+        raise UserError(
+            f"{file.name}: found a file system without locks ({error.strerror}), where two blocks could use the same "
+            "hosts: write `lanes: 1` into the testbed's file, or move the repository to a file system with locks"
+        ) from None
 
 
 @contextmanager
@@ -221,11 +236,20 @@ def _wait_for(file: IO[bytes]) -> None:
 
 
 def locked(file: IO[bytes], place: int) -> bool:
-    """Lock one byte of an open file; False if another process has locked it (fcntl(2), open file description locks)."""
+    """Lock one byte of an open file; False if another process has locked it.
+
+    True on a file system without locks: lanes of this machine then run short of processors, and such runs do not count.
+    """
+    try:
+        return _lock(file, place)
+    except OSError:
+        return True
+
+
+def _lock(file: IO[bytes], place: int) -> bool:
+    """Like locked(), but raises OSError without locks (fcntl(2), open file description locks)."""
     try:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
     except (BlockingIOError, PermissionError):
         return False
-    except OSError:  # a file system without locks
-        return True
     return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from whitewire import lanes
+from whitewire.errors import UserError
 from whitewire.lanes import LANES_VARIABLE, Lanes
 from whitewire.measure import weights
 
@@ -123,6 +126,24 @@ def test_lanes_whose_hosts_are_their_own_wait_for_nobody(tmp_path, monkeypatch, 
     assert holds(hold(weights.ALL), 10)
     with lanes.lane() as first, lanes.lane() as second:
         assert (first, second) == (1, 2)
+
+
+@pytest.mark.parametrize("on_a_site", [True, False])
+def test_without_locks_no_two_blocks_get_the_same_hosts(tmp_path, monkeypatch, on_a_site):
+    """Lustre without flock, NFS without lockd."""
+
+    def refused(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(lanes.fcntl, "fcntl", refused)
+    monkeypatch.setenv(LANES_VARIABLE, Lanes.of(2, tmp_path, on_a_site=on_a_site).text())
+    if on_a_site:
+        said = re.escape(f"{tmp_path}/lanes.lock: found a file system without locks (No locks available)")
+        with pytest.raises(UserError, match=f"^{said}.* `lanes: 1` "), lanes.lane():
+            pass
+    else:
+        with lanes.lane() as number, lanes.processors(1):
+            assert number == 1
 
 
 def test_a_block_that_has_begun_gets_further_lanes_when_all_others_have_begun(tmp_path, monkeypatch):
