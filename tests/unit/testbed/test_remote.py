@@ -536,6 +536,12 @@ def test_unpacking_is_whole_or_not_at_all(tmp_path):
         assert (target / "hadoop/a.jar").read_bytes() == b"content"
         assert [path.name for path in (tmp_path / "work").iterdir()] == ["software"]
         assert list(run.iterdir()) == []
+    with (target / "whitewire.jar").open("rb") as in_use:  # by a measurement beside this one
+        shutil.rmtree(target / "hadoop")
+        (target / "whitewire.jar").write_bytes(b"cut")
+        assert sh(unpack, input=content).returncode == 0
+        assert {path.read_bytes() for path in target.rglob("*.jar")} == {b"content"}
+        assert in_use.read() == b"cut" and list(run.iterdir()) == []
     with tarfile.open(fileobj=BytesIO(content)) as tar:
         assert {(member.name, member.mode) for member in tar} == {("hadoop/a.jar", 0o644), ("whitewire.jar", 0o644)}
 

@@ -6,12 +6,13 @@ import subprocess
 import tempfile
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from whitewire.testbed.base import CommandFailed
-from whitewire.testbed.site import shell
+from whitewire.testbed.site import deployment, shell
 from whitewire.testbed.site.inventory import Place
 from whitewire.testbed.site.remote import RemoteTestbed
 from whitewire.testbed.site.remote_host import _CARRIED, Layout, RemoteHost
@@ -62,6 +63,21 @@ def test_a_host_opens_runs_commands_and_cleans_up(host, tmp_path):
     assert host.closed(15)
     host.beat()  # the thread that beats may be on its way
     assert list((tmp_path / "work").iterdir()) == list((tmp_path / "data").iterdir()) == []
+
+
+def test_software_that_lost_a_file_is_copied_again(host, tmp_path, capfd):
+    """As to systemd-tmpfiles, which removes files that nothing has used for some weeks, one by one."""
+    (tmp_path / "jar").write_bytes(b"content")
+    files = {f"hadoop/{name}.jar": tmp_path / "jar" for name in "ab"}
+    folder = tmp_path / "work" / "software-1"
+    testbed = SimpleNamespace(hosts=[host], on_all=lambda act: [act(host)], source="x.yaml")
+    host.open(tmp_path)
+    for lost, copies in (("a", 1), (None, 1), (None, 0)):
+        deployment._copy(testbed, files, str(folder))
+        assert sorted(path.name for path in folder.rglob("*.jar")) == ["a.jar", "b.jar"]
+        assert capfd.readouterr().err.count("MB to copy") == copies
+        if lost:
+            (folder / "hadoop" / f"{lost}.jar").unlink()
 
 
 def test_local_files_go_although_a_scheduler_signals_all_processes_of_its_job(host, tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 """Java, Hadoop and the image on remote hosts: the hosts' own where the description names them, else copies.
 
 Each host gets a copy once, and later runs reuse it: `<work>/software-<digest>` with one version of the jars, and
-`<work>/image-<digest>.sif`. Both may be removed by hand while no run is in progress.
+`<work>/image-<digest>.sif`. Both may be removed by hand while no run is in progress. Cleaners of temporary files remove
+single files that are old (systemd-tmpfiles(8)); the software is then copied again.
 """
 
 from __future__ import annotations
@@ -150,8 +151,14 @@ def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
 
 
 def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
-    """Copy the files to the hosts that lack them."""
-    lacking = testbed.on_all(lambda host: host.run_again(["test", "-d", folder]).status != 0)
+    """Copy the files to the hosts that lack one of them."""
+    wanted = {f"{path.stat().st_size} {name}" for name, path in files.items()}
+
+    def lacks(host: RemoteHost) -> bool:
+        found = host.run_again(["find", folder, "-type", "f", "-printf", r"%s %P\n"]).stdout
+        return not wanted <= {*found.decode(errors="replace").splitlines()}
+
+    lacking = testbed.on_all(lacks)
     hosts = [host for host, lacks in zip(testbed.hosts, lacking, strict=True) if lacks]
     if not hosts:
         return
@@ -164,7 +171,7 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
 
     progress, faults = Progress("software", []), []
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        progress.say(f"{len(content) / 1e6:.0f} MB to copy, hosts without this version: {len(hosts)}")
+        progress.say(f"{len(content) / 1e6:.0f} MB to copy, hosts without all of this version: {len(hosts)}")
         for number, fault in enumerate(pool.map(one, hosts), 1):
             faults += [fault] if fault else []
             progress.say(f"copied to {number - len(faults)} of {len(hosts)}")

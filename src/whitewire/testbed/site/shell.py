@@ -402,12 +402,17 @@ if ! { mkdir "$part" && tar -x -f - -C "$part" && [ "$(find "$part" -type f | wc
     rm -rf -- "$part"
     exit 1
 fi
-mv -T -- "$part" "$1" 2>/dev/null || rm -rf -- "$part"
-[ -d "$1" ]
+mv -T -- "$part" "$1" 2>/dev/null || ( cd "$part" && find . -type f | while read -r file; do
+    mkdir -p "$1/${file%/*}" && mv -f -- "$file" "$1/$file" || exit 1
+done )
+result=$?
+rm -rf -- "$part"
+exit $result
 """
 """Unpack a tar archive of $2 files from standard input to the folder $1, completely or not at all, even if two do it
-concurrently. The files are counted, because tar does not notice that an archive ends between two files. $3: the run's
-folder, on the same file system, whose removal also removes a partial copy if this is killed."""
+concurrently. The files are counted, because tar does not notice that an archive ends between two files. Of a folder
+that is there, each file is replaced in one step, so what runs from it misses none. $3: the run's folder, on the same
+file system, whose removal also removes a partial copy if this is killed."""
 
 RECEIVE = (
     """
