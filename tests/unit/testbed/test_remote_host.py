@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -93,6 +94,20 @@ def test_local_files_go_although_a_scheduler_signals_all_processes_of_its_job(ho
         os.killpg(janitor.pid, number)
     testbed.__exit__(None, None, None)
     assert janitor.returncode == 0 and not testbed.private.exists()
+
+
+@pytest.mark.parametrize(("length", "used"), [(54, True), (55, False)])
+def test_control_sockets_fit_below_the_folder_of_temporary_files(monkeypatch, length, used):
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        base = f"{top}/".ljust(length, "x")
+        os.mkdir(base)
+        monkeypatch.setattr(tempfile, "tempdir", base)
+        testbed = RemoteTestbed({}, [], Layout("", "", (), "", ""), "")
+        testbed._make_private()
+        assert str(testbed.private.parent) == (base if used else "/tmp")
+        with socket.socket(socket.AF_UNIX) as control:
+            control.bind(f"{testbed.private}/datanode100.10.{'x' * 16}")
+        testbed.__exit__(None, None, None)
 
 
 def test_a_command_that_takes_too_long_is_ended(host, tmp_path):

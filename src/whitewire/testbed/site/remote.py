@@ -42,8 +42,9 @@ from whitewire.tools.tcp import lost_segments, tcp_counters
 
 CLOSE_S = 15.0
 """Longest time for all watchers to clean up, in seconds."""
-PLAIN_FOLDER = re.compile(r"[\w./-]{1,60}")
-"""A folder fit for control sockets, whose paths are limited to some 100 characters, none of them special to ssh."""
+PLAIN_FOLDER = re.compile(r"[\w./-]{1,54}")
+"""A folder fit for control sockets: nothing in it is special to ssh, and a socket's path fits into 107 characters
+(unix(7)) with `/whitewire-XXXXXXXX` (19), `/datanode100.10` (15) and what ssh appends while it binds it (17)."""
 _Found = TypeVar("_Found")
 
 
