@@ -382,6 +382,36 @@ def test_the_image_is_sent_to_hosts_that_lack_it(site, tmp_path, capfd):
     assert preflight.look(testbed.hosts[0]).image == SHA
 
 
+@pytest.mark.parametrize(
+    ("cat", "said"),
+    [
+        ("echo 'cat: write error: No space left on device' >&2; exit 1", "cat: write error: No space left on device"),
+        ("exec sleep 60", "took longer than 1 s"),
+    ],
+)
+def test_why_an_image_was_not_copied_is_said(site, tmp_path, monkeypatch, cat, said):
+    monkeypatch.setattr(deployment, "_COPY_S", 0.1)
+    monkeypatch.setattr(deployment, "_LEAST_RATE", len(CONTENT))  # it may take a second
+    (tmp_path / "bin" / "cat").write_text(f"#!/bin/sh\n{cat}\n")
+    (tmp_path / "bin" / "cat").chmod(0o755)
+    site = site | {"image": {"copy": str(tmp_path / "hadoop.sif")}}
+    layout = Layout.of(site)
+    testbed = RemoteTestbed(site, [Here(PLACE, layout)], layout, "x.yaml")
+    (why,) = deployment.send_image(testbed)
+    assert why == said
+    assert not Path(testbed.image.file).exists()
+    report = preflight._without_image(seen({"image": ""}), why)
+    assert preflight.problems(report, NEEDS) == [f"image not copied: {said}"]
+    assert preflight._without_image(seen(), why) == seen(), "the file is there"
+
+
+def test_room_for_the_image_is_needed_where_it_is_not_yet():
+    needs = replace(NEEDS, image_gib=1.25)
+    tight = {"folders": "1048576 yes yes / /work\n99999999 yes yes sdb /data1"}
+    assert preflight.problems(seen(**tight), needs) == []
+    assert "1.0 GiB free in /work, 1.75 needed" in preflight.problems(seen({"image": ""}, **tight), needs)
+
+
 def test_an_image_that_is_cut_off_on_its_way_is_not_taken(tmp_path):
     done = subprocess.run(shell.script(shell.RECEIVE, str(tmp_path / "w" / "i.sif"), "10"), input=b"half",
                           capture_output=True)  # fmt: skip

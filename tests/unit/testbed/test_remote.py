@@ -898,7 +898,7 @@ def test_ports_count_only_where_a_transport_needs_them_and_are_noted(monkeypatch
     note = "RDMA ports: mlx5_0/1 ACTIVE on eno1 eno1.100, mlx5_1/1 DOWN on eno2 on datanode1"
     assert note in preflight.notes([seen(**ABLE)])
     monkeypatch.setattr(preflight, "look", lambda report, **_: report)
-    monkeypatch.setattr(preflight, "send_image", lambda testbed: None)
+    monkeypatch.setattr(preflight, "send_image", lambda testbed: [""] * len(testbed.hosts))
     config = {"fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
     config["transports"] = {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}
     without = seen(**ABLE | {"ports": ""})

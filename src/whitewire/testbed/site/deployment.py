@@ -12,6 +12,7 @@ import hashlib
 import io
 import re
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import time
@@ -30,12 +31,13 @@ from whitewire.testbed.installation import JVM_FLAGS, Installation
 from whitewire.testbed.site import shell
 from whitewire.testbed.site.image import Image
 from whitewire.testbed.site.opening import NotReady, conversation
+from whitewire.testbed.site.reason import reason
 from whitewire.testbed.site.remote_host import RemoteHost, RemoteHosts
 from whitewire.testbed.site.shell import JARS_SCRIPT
 from whitewire.text import by_value
 
-COPY_S = 600.0
-"""Longest time to copy the software, or the image, to a host, in seconds."""
+_COPY_S, _LEAST_RATE = 600.0, 250_000
+"""Longest time in seconds to copy software, or an image, to a host; large ones get as long as at this rate (B/s)."""
 _ANSWER_S = 10.0
 """Longest time for a host to answer whether it has the image, in seconds."""
 _AT_ONCE = 4
@@ -150,6 +152,11 @@ def _site_jars(testbed: RemoteHosts, folder: str) -> list[str]:
     return next(iter(found.values())).splitlines()
 
 
+def _longest(size: int) -> float:
+    """Longest time to copy `size` bytes to a host, in seconds."""
+    return max(_COPY_S, size / _LEAST_RATE)
+
+
 def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
     """Copy the files to the hosts that lack one of them."""
     wanted = {f"{path.stat().st_size} {name}" for name, path in files.items()}
@@ -166,7 +173,11 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
 
     def one(host: RemoteHost) -> str:
         argv = shell.script(shell.UNPACK, folder, str(len(files)), host.folder)
-        done = host.run_outside(argv, stdin=content, timeout=COPY_S)
+        longest = _longest(len(content))
+        try:
+            done = host.run_outside(argv, stdin=content, timeout=longest)
+        except subprocess.TimeoutExpired:
+            return f"{host}: took longer than {longest:.0f} s"
         return "" if done.status == 0 else f"{host}: {done.stderr.decode(errors='replace').strip()[-200:]}"
 
     progress, faults = Progress("software", []), []
@@ -179,27 +190,34 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
         raise UserError(f"{testbed.source}: work: software cannot be copied to {folder}: {'; '.join(faults)}")
 
 
-def send_image(testbed: RemoteHosts) -> None:
-    """Copy the image to the hosts that lack it, before they are opened.
+def send_image(testbed: RemoteHosts) -> list[str]:
+    """Copy the image to the hosts that lack it, before they are opened; return for each host why that failed (or "").
 
     Faults of hosts that cannot be reached or written to are left to the preflight check.
     """
     image = testbed.image
-    if image is not None and image.local is not None:
-        on_each(testbed.hosts, partial(_send, image, image.local), _AT_ONCE)
+    if image is None or image.local is None:
+        return [""] * len(testbed.hosts)
+    return on_each(testbed.hosts, partial(_send, image, image.local), _AT_ONCE)
 
 
-def _send(image: Image, local: Path, host: RemoteHost) -> None:
+def _send(image: Image, local: Path, host: RemoteHost) -> str:
     size = local.stat().st_size
+    begin, longest = time.monotonic(), _longest(size)
     command = shell.environment(shell.script(shell.RECEIVE, image.file, str(size)), {}, host.layout.path)
     with (
         tempfile.TemporaryFile() as errors,
         contextlib.suppress(NotReady, OSError),  # the host cannot be reached or written to
-        conversation(partial(host.popen, command), errors, _ANSWER_S, COPY_S) as popen,
+        conversation(partial(host.popen, command), errors, _ANSWER_S, longest) as popen,
     ):
-        if read_line(piped(popen.stdout), time.monotonic() + _ANSWER_S) == b"send\n":
-            Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
-            with local.open("rb") as content:
-                shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
-            piped(popen.stdin).close()
-            popen.wait()
+        if read_line(piped(popen.stdout), time.monotonic() + _ANSWER_S) != b"send\n":
+            return ""
+        Progress("image", []).say(f"{size / 1e6:.0f} MB to {host}")
+        with local.open("rb") as content, contextlib.suppress(BrokenPipeError):  # its end says why
+            shutil.copyfileobj(content, piped(popen.stdin), 1 << 20)
+        piped(popen.stdin).close()
+        if popen.wait() != 0:
+            errors.seek(0)
+            late = f"took longer than {longest:.0f} s" if time.monotonic() - begin >= longest else ""
+            return late or reason(errors.read()) or "the connection was closed"
+    return ""

@@ -154,6 +154,8 @@ class Needs:
     java: bool = True
     image: str = ""
     """SHA-256 of the image, the same on all hosts; empty: none."""
+    image_gib: float = 0.0
+    """Size of the image that is copied to hosts without it."""
     rdma: bool = False
     """Whether a transport needs an RDMA port on one of the networks."""
     alike: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -323,8 +325,9 @@ def problems(host: HostReport, needs: Needs) -> list[str]:
     if missing := [f"{name}{inside}" if name in inside_too else name for name in needed]:
         found.append(f"no {', '.join(missing)}")
     found += filter(None, [host.iperf3])
+    of_work = WORK_GIB + (0.0 if host.image else needs.image_gib)
     for number, folder in enumerate(host.folders):
-        found += _problems_of_folder(folder, WORK_GIB if number == 0 else needs.free_gib, is_work=number == 0)
+        found += _problems_of_folder(folder, of_work if number == 0 else needs.free_gib, is_work=number == 0)
     for fabric, rate in needs.rates.items():
         found += _problems_of_link(host, fabric, rate)
     found += _twins(host, needs)
@@ -402,7 +405,7 @@ def _problems_of_folder(folder: Folder, needed: float, is_work: bool) -> list[st
     if not folder.writable:
         return [f"{folder.path} is not writable"]
     if folder.free_gib < needed:
-        return [f"{folder.free_gib:.1f} GiB free in {folder.path}, {needed:g} needed"]
+        return [f"{folder.free_gib:.1f} GiB free in {folder.path}, {round(needed, 2):g} needed"]
     return []
 
 
@@ -624,6 +627,11 @@ def holders(hosts: Sequence[HostReport]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
+def _without_image(report: HostReport, why: str) -> HostReport:
+    """A host's report with the reason why the image was not copied to it, if there is one and the file is not there."""
+    return replace(report, unfit=f"image not copied: {why}") if why and not (report.silent or report.image) else report
+
+
 def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -> str:
     """Check all hosts and print the table on standard error. Raises a UserError that names unusable hosts.
 
@@ -631,10 +639,12 @@ def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -
     """
     needs = Needs.of(testbed.config, bare)
     site = testbed.config.get("cluster", {}).get("configuration", "")
-    send_image(testbed)
+    failed = send_image(testbed)
     ways = [] if bare else [transport] if transport else transports.defined(testbed.config)
     reports = on_each(testbed.hosts, partial(look, site=site, ways=ways), len(testbed.hosts))
+    reports = [_without_image(*each) for each in zip(reports, failed, strict=True)]
     digest = testbed.image.digest if testbed.image else ""
+    local = testbed.image.local if testbed.image else None
     needs = replace(
         needs,
         java_home=most_common(report.java_home for report in reports),
@@ -642,6 +652,7 @@ def check_hosts(testbed: RemoteHosts, bare: bool, transport: Transport | None) -
         rdma=any(way.kind == transports.RDMA for way in ways),
         alike=usual(reports),
         holders=holders(reports),
+        image_gib=local.stat().st_size / GIB if local else 0.0,
     )
     print(table(reports, needs), end="", file=sys.stderr)
     wrong = {f"{r.place.name} ({r.place.target})": found for r in reports if (found := problems(r, needs))}
