@@ -91,6 +91,7 @@ def test_the_nodes_of_a_pbs_job(project, capsys, monkeypatch):
 def test_a_job_is_known_by_its_variable(kind):
     assert of_job({"HOME": "/", SCHEDULERS[kind].variable: "17"}) == kind
     assert of_job({"HOME": "/", SCHEDULERS[kind].variable: ""}) == ""
+    assert of_job({"FLUX_URI": "local:///run/flux", SCHEDULERS[kind].variable: "17"}) == "flux", "inside of that job"
 
 
 @pytest.mark.parametrize(("kind", "name"), [("ssh", "ssh"), ("slurm", "slurm"), ("pbs", "slurm")])

@@ -25,5 +25,9 @@ SCHEDULERS: dict[str, Scheduler] = {
 
 
 def of_job(environ: Mapping[str, str]) -> str:
-    """The kind of testbed to whose job this environment belongs; empty outside of jobs."""
-    return next((kind for kind, scheduler in SCHEDULERS.items() if environ.get(scheduler.variable)), "")
+    """The kind of testbed to whose job this environment belongs; empty outside of jobs.
+
+    An instance of Flux may run inside of another scheduler's job.
+    """
+    found = [kind for kind, scheduler in SCHEDULERS.items() if environ.get(scheduler.variable)]
+    return "flux" if "flux" in found else next(iter(found), "")
