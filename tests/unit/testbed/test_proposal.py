@@ -13,7 +13,7 @@ from whitewire.errors import UserError
 from whitewire.paths import HOME
 from whitewire.testbed.site import proposal, shell
 from whitewire.testbed.site.facts import parse_facts
-from whitewire.testbed.site.listing.base import Listed
+from whitewire.testbed.site.listing.base import Listed, role_of
 from whitewire.testbed.site.proposal import Site
 from whitewire.testbed.site.shell import SITE_QUESTIONS
 from whitewire.workflow import new_site
@@ -233,6 +233,15 @@ def test_roles_that_the_list_says_stay():
     roles = ["client", "", "namenode", "", "datanode"]
     hosts = [Listed(f"n{n}", "", role) for n, role in enumerate(roles)]
     assert proposal.roles(hosts) == ["client", "datanode", "namenode", "datanode", "datanode"]
+
+
+@pytest.mark.parametrize("names", [
+    [f"client0{n}" for n in range(5)], ["master", *(f"datanode0{n}" for n in range(4))],
+    ["namenode", *(f"client0{n}" for n in range(4))], ["datanode1", "namenode", "d", "datanode2", "datanode3"],
+])  # fmt: skip
+def test_names_that_leave_a_role_out_are_no_roles(names):
+    hosts = [Listed(name, "", role_of(name)) for name in names]
+    assert proposal.roles(hosts) == ["namenode", "datanode", "datanode", "datanode", "client"]
 
 
 def test_too_few_hosts_and_one_machine_under_two_names(made):

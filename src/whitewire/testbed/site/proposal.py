@@ -300,13 +300,18 @@ def _room(site: Site) -> str:
 
 
 def roles(hosts: Sequence[Listed]) -> list[str]:
-    """A role for each host: the list's, else the first host is the NameNode and the last ones are clients."""
-    given = [host.role for host in hosts]
+    """A role for each host: the list's, where it leads to all three roles; else by position alone."""
+    named = _completed([host.role for host in hosts])
+    return named if {*named} == {"namenode", "datanode", "client"} else _completed([""] * len(hosts))
+
+
+def _completed(given: list[str]) -> list[str]:
+    """Roles for hosts without one: the first is the NameNode and the last ones are clients, unless there are some."""
     free = [number for number, role in enumerate(given) if not role]
     if "namenode" not in given and free:
         given[free.pop(0)] = "namenode"
     if "client" not in given:
-        count = _CLIENTS if len(hosts) >= MANY else 1
+        count = _CLIENTS if len(given) >= MANY else 1
         for number in free[max(1, len(free) - count) :]:
             given[number] = "client"
     return [role or "datanode" for role in given]
