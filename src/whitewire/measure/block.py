@@ -247,9 +247,10 @@ class Block:
     def _make_missing(self, lane: int) -> Campaign:
         """Make what is missing at the present k. Raises TooHeavy, UserError."""
         plan, overheads = self.plan, valid_overheads(self.journal.folder)
-        not_asked = [row["run_id"] for row in self._not_asked()]
+        not_asked = [plan.run(row) for row in self._not_asked()]
+        others = {run.row["run_id"] for run in not_asked}
         missing = [plan.run(row) for row in self.rows
-                   if not self.journal.has(row["run_id"]) and row["run_id"] not in not_asked]  # fmt: skip
+                   if not self.journal.has(row["run_id"]) and row["run_id"] not in others]  # fmt: skip
         clusters = groups.clusters(plan.paper, missing, self.config)
         ordered = [seconds for key, runs in clusters.items() for seconds in plan.expected(key, runs, overheads)]
         # Blocks of several papers that are measured side by side may have the same name.
@@ -258,6 +259,8 @@ class Block:
         left = self.deadline.left()
         within = f" within {time_in_words(left)}" if math.isfinite(left) else ""
         campaign.progress.say(f"{len(self.rows)} runs, {len(missing)} to make{within}")
+        # Before the first cluster, so that no interim analysis waits for them.
+        campaign.leave_out(services.unavailable_runs(self.config, [*missing, *not_asked]))
         if missing:
             self._make(campaign, clusters)
         return campaign
@@ -274,10 +277,6 @@ class Block:
         campaign.keep(ASKED_FILE, lambda: ledger.note(folder, time.time(), RULE_VERSION, digests, alone, continues))
         with campaign.progress.going():
             preflight(self.config)
-            # Before the first cluster, so that no interim analysis waits for them.
-            missing = [run for runs in clusters.values() for run in runs]
-            not_asked = map(self.plan.run, self._not_asked())
-            campaign.leave_out(services.unavailable_runs(self.config, [*missing, *not_asked]))
             cluster, number = self._one_cluster(campaign), 0
             failures = []
             for place, (key, runs) in enumerate(clusters.items()):

@@ -85,6 +85,8 @@ def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
     record = start(Only(CLAIM, rows_of_claim), lacking=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
+    record = start(Only(CLAIM, rows_of_claim), lacking=[lost])
+    assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"], "also where no run is missing"
 
 
 def test_a_block_that_goes_on_counts_what_it_took_before(start):

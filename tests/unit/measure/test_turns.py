@@ -274,20 +274,25 @@ PAPER = SimpleNamespace(id="b", candidate=0, candidate_count=1, claims=[])
 def test_what_the_machine_cannot_make_is_known_before_the_first_cluster(monkeypatch, tmp_path):
     """So no interim analysis of an earlier cluster waits for it."""
     site = {"kind": "ssh", "fabrics": {"1gbe": {}}, "limits": {"attempts": 3}}
-    block = Block(PAPER, site, "quick-1", [], tmp_path / "raw" / "quick-1")
-    made, known = campaign(tmp_path, {"hdfs": A, "ceph": B}), []
+    kinds, known = {"hdfs": "hdfs", "ceph": "cephfs"}, []
+    block = Block(PAPER, site, "quick-1", [{"run_id": run_id} for run_id in kinds], tmp_path / "raw" / "quick-1")
 
-    def run(run_id, kind):
-        own = {"row": {"run_id": run_id}, "parameters": {"fabric": "1gbe"}, "daemon_settings": {}}
-        return SimpleNamespace(**own, store={"kind": kind})
+    def run(row):
+        own = {"row": row, "parameters": {"fabric": "1gbe"}, "daemon_settings": {}}
+        return SimpleNamespace(**own, store={"kind": kinds[row["run_id"]]})
 
     def make(self, runs, number, task):
         known.append(dict(self.campaign.unavailable))
         return number
 
+    plan = SimpleNamespace(paper=PAPER, run=run, expected=lambda *_: [])
+    monkeypatch.setattr(Block, "plan", plan)
+    monkeypatch.setattr(
+        "whitewire.measure.groups.clusters", lambda paper, runs, testbed: dict(enumerate([each] for each in runs))
+    )
     monkeypatch.setattr(OneCluster, "make", make)
     monkeypatch.setattr("whitewire.measure.block.preflight", lambda config: None)
-    block._make(made, {"one": [run("hdfs", "hdfs")], "two": [run("ceph", "cephfs")]})
+    block._make_missing(1)
     why = "no parallel file system; a site names its own under `mount`"
     assert known == [{"ceph": why}] * 2
 
