@@ -133,10 +133,11 @@ class Block:
 
     def measure(self) -> None:
         """Make the runs that are missing. Raises UserError when the testbed cannot work here."""
-        begin, seconds = time.monotonic(), self.allowance.first()
-        self.deadline, self.give_up_at = Deadline(begin + seconds), Deadline(begin + self.allowance.own)
         self._resume()
         with self._waiting_workers() as self.workers, lanes.lane(f"{self.paper.id}/{self.name}") as lane:
+            # Waiting for the lane took none of the block's time.
+            begin, seconds = time.monotonic(), self.allowance.first()
+            self.deadline, self.give_up_at = Deadline(begin + seconds), Deadline(begin + self.allowance.own)
             while True:
                 try:
                     campaign = self._make_missing(lane)

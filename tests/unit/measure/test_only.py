@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from collections import Counter
 
 import pytest
@@ -34,6 +36,7 @@ def start(tmp_path, monkeypatch):
     folder, made = tmp_path / "quick-1", Counter()
 
     def make(self, runs, number, task):
+        begin.deadlines = self.campaign.deadline.ends, self.campaign.give_up_at.ends
         for run in runs:
             made[run.row["run_id"]] += 1
             self.campaign.journal.write(run.row["run_id"], {"valid": True}, {}, valid=True)
@@ -93,3 +96,18 @@ def test_a_block_that_goes_on_counts_what_it_took_before(start):
     record = start(None, allowance=Allowance(earlier=250.0, spent={"runs": 200.0, "start": 30.0}))
     assert record["spent"] == {"runs": 200.0, "start": 30.0}
     assert 250 <= record["seconds"] < 300
+
+
+def test_the_time_of_a_block_begins_when_it_has_its_lane(start, monkeypatch):
+    had = []
+
+    @contextlib.contextmanager
+    def lane(block):
+        time.sleep(0.3)
+        had.append(time.monotonic())
+        yield 1
+
+    monkeypatch.setattr(block.lanes, "lane", lane)
+    start(None, allowance=Allowance(first=lambda: 100.0, own=0.2))
+    first, give_up_at = start.deadlines
+    assert first >= had[0] + 100 and give_up_at >= had[0] + 0.2
