@@ -85,9 +85,9 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     """Summary of a start for one claim."""
     results = root() / "results" / config["testbed"]
     row = one_claim.row_of(results, name, claim)
-    failed = next(filter(None, (_failed(results / name, stage) for stage in ("tidy", "analysis"))), None)
-    if row is None or failed or not _finished(results / name, config["effort"]):
-        why = f": see {shown(failed)}" if failed else ""
+    failed = _failed(results / name, config["effort"], ("tidy", "analysis"))
+    if row is None or failed:
+        why = _see(failed) if failed else ""
         again = " ".join(["make claim", f"CLAIM={claim}", *_given("PAPERS", "TESTBED", "EFFORT", "BUDGET")])
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
         return
@@ -127,11 +127,9 @@ def _of_paper(results: Path, paper: str, effort: str, short: Counter[Reason], un
     if not report.is_file():
         unfinished.append(paper)
         return f"{text}; no report"
-    if failed := next(filter(None, (_failed(folder, stage) for stage in STAGES)), None):
+    if failed := _failed(folder, effort, STAGES):
         unfinished.append(paper)
-        return f"{text}; these are earlier results, because {failed.stem} did not finish: see {shown(failed)}"
-    if {row["block"] for row in _rows(folder)} - {path.parent.name for path in blocks}:
-        unfinished.append(paper)
+        return f"{text}; these are earlier results, because {failed.stem} did not finish{_see(failed)}"
     return f"{text}; {shown(report)}"
 
 
@@ -173,11 +171,20 @@ def _rows(paper: Path) -> list[DesignRow]:
     return read_csv(design) if design.is_file() else []
 
 
-def _failed(paper: Path, stage: str) -> Path | None:
-    """The log of a stage whose rule failed or was ended, so that its files are from an earlier start; None if the rule
-    succeeded."""
-    log = paper / "logs" / f"{stage}.log"
-    return log if log.is_file() and not log.with_suffix(".done").is_file() else None
+def _failed(paper: Path, effort: str, stages: Sequence[str]) -> Path | None:
+    """The log of the first block of the design, or of these stages, that failed or was ended, so that verdicts are from
+    an earlier start; None if all succeeded."""
+    finished = {path.parent.name for path in _finished(paper, effort)}
+    blocks = dict.fromkeys(row["block"] for row in _rows(paper))
+    logs = [paper / "logs" / "measure" / f"{block}.log" for block in blocks if block not in finished]
+    written = [paper / "logs" / f"{stage}.log" for stage in stages]
+    logs += [log for log in written if log.is_file() and not log.with_suffix(".done").is_file()]
+    return next(iter(logs), None)
+
+
+def _see(log: Path) -> str:
+    """Where to read on; empty without the log, as of a block that did not begin."""
+    return f": see {shown(log)}" if log.is_file() else ""
 
 
 def print_ending() -> None:

@@ -25,6 +25,12 @@ def results(tmp_path, monkeypatch):
 OF_OPEN = "claim,route,verdict,minutes,chance,command,effort_needed"
 
 
+def write_design(folder, *blocks):
+    """The design of a paper with a run of each of these blocks."""
+    rows = "".join(f"{number},{block},quick,{number + 1},e,hdfs_put,1,1\n" for number, block in enumerate(blocks))
+    (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{rows}")
+
+
 def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     folder = results / name
     (folder / "analysis").mkdir(parents=True)
@@ -34,8 +40,7 @@ def paper(results, name, verdicts, left, report=True, runs=3, earlier=0):
     for number in range(runs + earlier):
         (block / "runs" / str(number)).mkdir(parents=True)
         (block / "runs" / str(number) / "run.json").write_text("{}")
-    design = "".join(f"{number},quick-1,quick,{number + 1},e,hdfs_put,1,1\n" for number in range(runs))
-    (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{design}")
+    write_design(folder, *["quick-1"] * runs)
     block.mkdir(parents=True, exist_ok=True)
     (block / "block.json").write_text(json.dumps(BLOCK | blocks.left(left)))
     if report:
@@ -192,6 +197,7 @@ def one(results, monkeypatch):
     block = results / "emulex-2012" / "raw" / "quick-1"
     block.mkdir(parents=True)
     (block / "block.json").write_text(json.dumps(BLOCK))
+    write_design(results / "emulex-2012", "quick-1")
     return results
 
 
@@ -223,6 +229,16 @@ def test_a_claim_without_a_verdict_says_how_to_go_on(one, monkeypatch):
     assert list(ending.lines()) == [f"E-C02: {again}"], "the verdict is from before"
 
 
+def test_a_claim_with_a_block_that_did_not_finish_has_no_verdict_yet(one):
+    judged(one, "E-C02", "reproduced", MORE)
+    write_design(one / "emulex-2012", "quick-1", "quick-2")
+    log = one / "emulex-2012" / "logs" / "measure" / "quick-2.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("")
+    (line,) = ending.lines()
+    assert line.startswith("E-C02: not finished: see results/emulated/emulex-2012/logs/measure/quick-2.log; what was ")
+
+
 @pytest.mark.parametrize("relation, unit, estimand, claimed", [
     ("within", "1", RATIO, "claimed 4 times; "),
     ("above", "1", RATIO, "claimed a ratio above 4; "),
@@ -246,9 +262,10 @@ def test_a_time_that_is_to_fall_is_so_many_times_the_time(one):
 def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(results):
     """A later block that took the next k sets the runs of finished ones aside."""
     paper(results, "a", [("emulated", "reproduced")], {})
-    with (results / "a" / "design.csv").open("a") as design:
-        design.write("9,quick-2,quick,1,e,hdfs_put,4,1\n")
-    assert "not finished: a, b; what was measured is kept, and make papers goes on" in ending.lines()
+    write_design(results / "a", "quick-1", "quick-1", "quick-1", "quick-2")
+    first, *others = ending.lines()
+    assert first.endswith(" are decided; these are earlier results, because quick-2 did not finish")
+    assert "not finished: a, b; what was measured is kept, and make papers goes on" in others
 
 
 def test_a_start_goes_on_as_it_was_asked_for_and_with_a_longer_budget_where_its_own_ended(monkeypatch, results):
