@@ -183,7 +183,7 @@ COMMAND = "BUDGET=2h make claim CLAIM=E-C02 EFFORT=quick"
 
 def judged(folder, claim, verdict, numbers, reason="", command="", estimand=RATIO, relation="within", unit="1"):
     (folder / "emulex-2012" / "analysis").mkdir(parents=True, exist_ok=True)
-    row = f"{claim},emulated,{verdict},{reason},{relation},size,{unit},{estimand},{command},{numbers}"
+    row = f'{claim},emulated,{verdict},"{reason}",{relation},size,{unit},{estimand},{command},{numbers}'
     (folder / "emulex-2012" / "analysis" / "verdicts.csv").write_text(f"{HEAD}\n{row}\n")
 
 
