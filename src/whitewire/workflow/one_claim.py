@@ -57,13 +57,8 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
         other = f"; EFFORT={makes[0]} does" if makes else ""
         yield f"{plan.claim}: effort {plan.effort} does not make all its cells{other}"
         return
-
-    def open_still(row: Mapping[str, Any]) -> bool:
-        return row["verdict"] == INCONCLUSIVE and bool(plan.lacking[paper.id])
-
-    before = said.row_of(root() / "results" / plan.testbed, paper.id, plan.claim)
-    row = None if before and open_still(before) else judged_now(plan, paper, testbed)
-    if row and not open_still(row):
+    row = judged_now(plan, paper, testbed)
+    if row and not (row["verdict"] == INCONCLUSIVE and plan.lacking[paper.id]):
         yield from verdict_lines(paper, plan.claim, row)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support import kept, trusted
+from whitewire.analysis.one_claim import rows_of_claim
 from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
@@ -79,16 +80,22 @@ def measured(said, monkeypatch, tmp_path):
     path = folder / "config" / "papers" / f"{kept.PAPER}.yaml"
     path.write_text(path.read_text().replace("k: 30", "k: 20"))  # that of the run which the block's are made from
     own = kept.results(folder) / kept.PAPER
-    shutil.rmtree(own / "raw")
     paper = load_paper(path, fabric_names(TESTBED))
-    trusted.block(own / "raw" / "quick-1", paper, make_design(paper, TESTBED, "quick", 7))
+    rows = make_design(paper, TESTBED, "quick", 7)
+    own_rows = rows_of_claim(paper, "N-C01", rows)
     monkeypatch.chdir(folder)
 
-    def changed(old, new):
+    def make(left=()):
+        shutil.rmtree(own / "raw")
+        trusted.block(own / "raw" / "quick-1", paper, rows, left=left)
+
+    def changed(old="", new=""):
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
         return said("N-C01")
 
+    make()
+    changed.make, changed.rows, changed.own = make, own_rows, own
     return changed
 
 
@@ -104,3 +111,11 @@ def test_a_claim_that_is_decided_is_judged_as_its_paper_is_now(measured, toleran
 
 def test_a_claim_whose_runs_became_others_is_measured(measured):
     assert measured("puts_per_client: 4", "puts_per_client: 3").files[-1].endswith("raw/quick-1/block.json")
+
+
+def test_an_open_verdict_of_another_effort_or_tolerance_keeps_no_claim_open(measured):
+    """One run of the claim is left to make; the others decide it."""
+    measured.make(left=[measured.rows[-1]["run_id"]])
+    path = measured.own / "analysis" / "verdicts.csv"
+    path.write_text(path.read_text().replace(",reproduced,", ",inconclusive,"))
+    assert measured().files == []
