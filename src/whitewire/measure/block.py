@@ -41,7 +41,7 @@ from whitewire.records.asked import ASKED_FILE
 from whitewire.records.checked import block_record, read_block
 from whitewire.records.journal import Journal, read_overheads, valid_overheads
 from whitewire.records.overhead import kinds_lacking
-from whitewire.records.reasons import ELSE, LACKING, Reason
+from whitewire.records.reasons import DECIDED, ELSE, LACKING, Reason
 from whitewire.records.run import DesignRow
 from whitewire.records.scale_candidate import SCALE_FILE
 from whitewire.rule import RULE_VERSION
@@ -144,7 +144,7 @@ class Block:
                     break
                 except TooHeavy as heavy:
                     self._raise_k(str(heavy))
-        self.left = {**self._left_to_others(campaign.unavailable), **campaign.left}
+        self.left = self._left_by(campaign)
         self.journal.finish(
             {
                 "block": self.name,
@@ -172,12 +172,14 @@ class Block:
         own = self.only.ids(self.paper, self.rows)
         return [row for row in self.rows if row["run_id"] not in own and not self.journal.has(row["run_id"])]
 
-    def _left_to_others(self, unavailable: Mapping[str, str]) -> dict[str, Reason]:
-        """Reasons for missing runs that this start was not asked to make, except those that the machine cannot make."""
+    def _left_by(self, campaign: Campaign) -> dict[str, Reason]:
+        """Reasons for missing runs that this machine can make. After a start for one claim, others may need both those
+        that it was not asked to make and those that the claim no longer needed."""
         if not self.only:
-            return {}
-        ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in unavailable]
-        return dict.fromkeys(ids, Reason(ELSE, {"claim": self.only.claim}))
+            return campaign.left
+        ids = [row["run_id"] for row in self._not_asked() if row["run_id"] not in campaign.unavailable]
+        ids += [run_id for run_id, why in campaign.left.items() if why.code == DECIDED]
+        return {**campaign.left, **dict.fromkeys(ids, Reason(ELSE, {"claim": self.only.claim}))}
 
     def _resume(self) -> None:
         """Check what an earlier start left, and keep to its k. Raises UserError."""

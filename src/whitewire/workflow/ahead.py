@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from whitewire import budget
+from whitewire.analysis.interim import Interim
 from whitewire.analysis.prospects import prospect_lines
+from whitewire.analysis.so_far import judge_so_far
 from whitewire.budget import time_in_words
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import counts, effort_of, hosts_of_rows
+from whitewire.design.rows import by_cell, cells_of_rows, counts, effort_of, hosts_of_rows
 from whitewire.levels import CellId, cell_id
 from whitewire.measure.services import no_mount
 from whitewire.paths import root, start_command
@@ -90,6 +92,21 @@ def _judged(results: Path, effort: str) -> list[dict[str, Any]] | None:
         return None
     columns = ("claim", "verdict", "minutes", "chance", "claim_command")
     return list(verdict_rows(results / "analysis" / "verdicts.csv", columns)) or None
+
+
+def interim_ahead(plan: Plan, block: str, late: Sequence[DesignRow], only: str = "") -> Interim:
+    """The first interim analysis of a start that goes on with a finished block (`<paper>/<block>`) to make the runs
+    `late`; `only`: the claim for which it does."""
+    path = root() / plan.file_of(block)
+    record = block_record(path)
+    assert record, "the block is finished"
+    name = block.partition("/")[0]
+    paper, rows = plan.described[name].on(record["rung"]), plan.designs[name]
+    first = min(row["replicate"] for row in late)
+    seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
+    designed = {row["run_id"]: row["block"] for row in rows if row["replicate"] <= seen}
+    lost = by_cell(cells_of_rows(paper, rows), record["unavailable"])
+    return judge_so_far(paper, load_testbed(plan.testbed), path.parent, designed, lost, only=only)
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from whitewire.description import names
 from whitewire.description.names import check_variables
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import write_csv
+from whitewire.design.rows import cell_of, write_csv
 from whitewire.errors import UserError
 from whitewire.install.doctor import preflight
 from whitewire.paths import root, temporary
@@ -27,7 +27,7 @@ from whitewire.records.checked import block_record
 from whitewire.report import one_claim as said
 from whitewire.report.one_claim import known_numbers, verdict_lines
 from whitewire.tidy.tables import tidy_paper
-from whitewire.workflow.ahead import outlook_of
+from whitewire.workflow.ahead import interim_ahead, outlook_of
 from whitewire.workflow.plan import Plan
 from whitewire.workflow.start import run_workflow
 
@@ -58,8 +58,20 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
         yield f"{plan.claim}: effort {plan.effort} does not make all its cells{other}"
         return
     row = judged_now(plan, paper, testbed)
-    if row and not (row["verdict"] == INCONCLUSIVE and plan.lacking[paper.id]):
+    if row and not (row["verdict"] == INCONCLUSIVE and makes_runs(plan, paper)):
         yield from verdict_lines(paper, plan.claim, row)
+
+
+def makes_runs(plan: Plan, paper: Paper) -> bool:
+    """Whether a start for the plan's claim would make a run. Of those that finished blocks lack, its first interim
+    analysis leaves out what neither the claim nor its controls need."""
+    lacking = plan.lacking[paper.id]
+    for block in dict.fromkeys(row["block"] for row in lacking):
+        rows = [row for row in lacking if row["block"] == block]
+        needed = interim_ahead(plan, f"{paper.id}/{block}", rows, plan.claim).cells
+        if any(cell_of(paper, row) in needed for row in rows):
+            return True
+    return False
 
 
 def judged_now(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Mapping[str, Any] | None:

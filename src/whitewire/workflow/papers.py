@@ -9,14 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 
 from whitewire import budget
-from whitewire.analysis.so_far import judge_so_far
 from whitewire.budget import BUDGET_VARIABLE, Budget, time_in_words
-from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import by_cell, cells_of_rows, claimed_cells, compared_cells
+from whitewire.design.rows import cell_of, claimed_cells, compared_cells
 from whitewire.paths import root
 from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
 from whitewire.records.reasons import BUDGET
+from whitewire.workflow.ahead import interim_ahead
 from whitewire.workflow.plan import GOES_ON, Plan
 from whitewire.workflow.start import run_workflow
 from whitewire.workflow.validation import validated
@@ -39,7 +38,7 @@ def run_papers(options: Sequence[str]) -> int:
     print(f"papers: {time_in_words(left)} of the budget are left: going on with {', '.join(papers)}", file=sys.stderr)
     handed_on = _budget(Plan.load(again=True), blocks, clock + seconds, seconds)
     os.environ |= {GOES_ON: "yes", BUDGET_VARIABLE: handed_on.text()}
-    return run_workflow(options, [_file(plan, block) for block in blocks])
+    return run_workflow(options, [plan.file_of(block) for block in blocks])
 
 
 def again(plan: Plan) -> list[str]:
@@ -73,17 +72,11 @@ def cut_short(plan: Plan, began: float) -> dict[str, BlockRecord]:
     """
     found: dict[str, tuple[float, BlockRecord]] = {}
     for block in plan.blocks("{paper}/{block}"):
-        path = root() / _file(plan, block)
+        path = root() / plan.file_of(block)
         record = block_record(path)
         if record and path.stat().st_mtime >= began and (worth := _worth(plan, block, record)):
             found[block] = worth, record
     return {block: record for block, (_, record) in sorted(found.items(), key=lambda each: -each[1][0])}
-
-
-def _file(plan: Plan, block: str) -> str:
-    """The block.json of a block, from the top of the repository."""
-    paper, _, name = block.partition("/")
-    return f"results/{plan.testbed}/{paper}/raw/{name}/block.json"
 
 
 def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
@@ -94,15 +87,8 @@ def _worth(plan: Plan, block: str, record: BlockRecord) -> float:
     ended = {run_id for run_id, why in left_of(record).items() if why.code == BUDGET}
     # Cells of no claim come last, and no interim analysis waits for them.
     judged = claimed_cells(paper) | compared_cells(paper)
-    cells = cells_of_rows(paper, plan.designs[name])
-    late = [(cell, row["replicate"]) for row in plan.designs[name] if row["run_id"] in ended
-            and (cell := cells[row["run_id"]]) in judged]  # fmt: skip
+    late = [row for row in plan.designs[name] if row["run_id"] in ended and cell_of(paper, row) in judged]
     if not late:
         return 0.0
-    first = min(number for _, number in late)
-    seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
-    designed = {row["run_id"]: row["block"] for row in plan.designs[name] if row["replicate"] <= seen}
-    folder = (root() / _file(plan, block)).parent
-    lost = by_cell(cells, record["unavailable"])
-    interim = judge_so_far(paper, load_testbed(plan.testbed), folder, designed, lost)
-    return interim.worth if any(cell in interim.near for cell, _ in late) else 0.0
+    interim = interim_ahead(plan, block, late)
+    return interim.worth if any(cell_of(paper, row) in interim.near for row in late) else 0.0

@@ -163,10 +163,15 @@ class Plan:
         pairs = dict.fromkeys((name, row["block"]) for name in names for row in self.designs.get(name, ()))
         return [pattern.format(paper=name, block=block) for name, block in pairs]
 
+    def file_of(self, block: str) -> str:
+        """The block.json of a block (`<paper>/<block>`), from the top of the repository."""
+        paper, _, name = block.partition("/")
+        return f"results/{self.testbed}/{paper}/raw/{name}/block.json"
+
     @property
     def block_files(self) -> list[str]:
         """The block.json of each block, from the top of the repository."""
-        return self.blocks(f"results/{self.testbed}/{{paper}}/raw/{{block}}/block.json")
+        return [self.file_of(block) for block in self.blocks("{paper}/{block}")]
 
     @property
     def outdated(self) -> list[str]:

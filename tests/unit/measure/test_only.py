@@ -21,7 +21,8 @@ from whitewire.measure.one_cluster import OneCluster
 from whitewire.records import asked
 from whitewire.records.asked import asked_of_block
 from whitewire.records.journal import left_of
-from whitewire.records.reasons import ELSE
+from whitewire.records.reasons import DECIDED, ELSE, Reason
+from whitewire.workflow.missing import lacking
 
 CLAIM = "E-C02"
 WHY = "measuring ended with claim E-C02"
@@ -33,11 +34,12 @@ def start(tmp_path, monkeypatch):
     testbed = load_testbed("emulated")
     paper = load_paper(project.paper_path("emulex-2012"), fabric_names(testbed))
     rows = make_design(paper, testbed, "quick", 1)
-    folder, made = tmp_path / "quick-1", Counter()
+    folder, made = tmp_path / "raw" / "quick-1", Counter()
 
     def make(self, runs, number, task):
         begin.deadlines = self.campaign.deadline.ends, self.campaign.give_up_at.ends
-        for run in runs:
+        self.campaign.left |= dict.fromkeys(begin.decided, Reason(DECIDED, {"runs": 3}))
+        for run in (run for run in runs if run.row["run_id"] not in begin.decided):
             made[run.row["run_id"]] += 1
             self.campaign.journal.write(run.row["run_id"], {"valid": True}, {}, valid=True)
         return number + len(runs)
@@ -46,10 +48,9 @@ def start(tmp_path, monkeypatch):
     monkeypatch.setattr(Block, "_resume", lambda self: None)
     monkeypatch.setattr(OneCluster, "make", make)
 
-    def begin(only, lacking=(), allowance=None):
-        monkeypatch.setattr(
-            services, "unavailable_runs", lambda config, runs: [(lacking, "no mount")] if lacking else []
-        )
+    def begin(only, lost=(), allowance=None, decided=()):
+        begin.decided = decided
+        monkeypatch.setattr(services, "unavailable_runs", lambda config, runs: [(lost, "no mount")] if lost else [])
         Block(paper, testbed, "quick-1", rows, folder, only=only, allowance=allowance).measure()
         return json.loads((folder / "block.json").read_text())
 
@@ -78,6 +79,17 @@ def test_the_runs_of_one_claim_are_made_and_the_others_by_the_next_start(start):
     assert len(asked_of_block(start.folder)) == 2, "it made nothing"
 
 
+def test_what_one_claim_no_longer_needs_is_left_to_others(start):
+    decided = sorted(start.own)[:2]
+    record = start(Only(CLAIM, rows_of_claim), decided=decided)
+    assert {record["left"][run_id] for run_id in decided} == {WHY} and {*record["left_codes"].values()} == {ELSE}
+    rows = [row for row in start.rows if row["run_id"] in decided]
+    assert lacking(start.folder.parents[1], rows, again=True) == rows, "for a start for another claim"
+    record = start(None, decided=decided)
+    assert {*record["left_codes"]} == {*decided} and {*record["left_codes"].values()} == {DECIDED}
+    assert lacking(start.folder.parents[1], rows, again=True) == []
+
+
 def test_after_all_runs_nothing_is_left_for_a_claim(start):
     start(None)
     record = start(Only(CLAIM, rows_of_claim))
@@ -86,9 +98,9 @@ def test_after_all_runs_nothing_is_left_for_a_claim(start):
 
 def test_what_the_machine_cannot_make_is_known_of_other_cells_too(start):
     lost = next(row["run_id"] for row in start.rows if row["run_id"] not in start.own)
-    record = start(Only(CLAIM, rows_of_claim), lacking=[lost])
+    record = start(Only(CLAIM, rows_of_claim), lost=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"]
-    record = start(Only(CLAIM, rows_of_claim), lacking=[lost])
+    record = start(Only(CLAIM, rows_of_claim), lost=[lost])
     assert record["unavailable"] == {lost: "no mount"} and lost not in record["left"], "also where no run is missing"
 
 

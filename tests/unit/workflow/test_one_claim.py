@@ -119,3 +119,17 @@ def test_an_open_verdict_of_another_effort_or_tolerance_keeps_no_claim_open(meas
     path = measured.own / "analysis" / "verdicts.csv"
     path.write_text(path.read_text().replace(",reproduced,", ",inconclusive,"))
     assert measured().files == []
+
+
+OPEN = "relative: 0.6667\n    no_effect"  # up to 10.0002, which the interval overlaps
+
+
+@pytest.mark.parametrize("of, files", [("N-K", 0), ("ingest", 1)])
+def test_an_open_claim_is_measured_where_its_next_interim_analysis_keeps_runs(measured, of, files):
+    """Controls that held need none of their last runs."""
+    last = [row["run_id"] for row in measured.rows if row["replicate"] == 6]
+    measured.make(left=[run_id for run_id in last if run_id.startswith(of)])
+    measured("replicates:\n", "looks: { quick: [3, 6] }\nreplicates:\n")
+    output = measured(NARROW, OPEN)
+    assert len(output.files) == files and output.out.startswith("N-C01 of " if files else "N-C01: claimed 6 times; ")
+    assert files or ": inconclusive\nwhy: " in output.out

@@ -17,7 +17,7 @@ from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import claimed_cells, compared_cells, levels_of, make_design
 from whitewire.levels import cell_id
-from whitewire.workflow import papers
+from whitewire.workflow import ahead, papers
 from whitewire.workflow.papers import run_papers
 from whitewire.workflow.plan import GOES_ON, Plan
 from whitewire.workflow.preamble import preamble
@@ -90,7 +90,8 @@ def judged(name):
 def finished(monkeypatch, tmp_path):
     """The blocks that are to go on; `left`: why runs were not made, by paper, of which the first `near` may decide and
     `after` so many of each cell were made."""
-    monkeypatch.setattr(papers, "root", lambda: tmp_path)
+    for module in (ahead, papers):
+        monkeypatch.setattr(module, "root", lambda: tmp_path)
 
     def finished(left, worth, near=1, began=0.0, after=0):
         late = {name: [row for row in judged(name) if row["replicate"] > after][:3] for name in left}
@@ -101,14 +102,14 @@ def finished(monkeypatch, tmp_path):
             reasons = {row["run_id"]: why for row in (*late[name], *beside)}
             path.write_text(json.dumps(BLOCK | blocks.left(reasons)))
 
-        def judge_so_far(paper, testbed, folder, designed, unavailable):
-            assert unavailable == {} and {*designed.values()} <= {"quick-1"}
+        def judge_so_far(paper, testbed, folder, designed, unavailable, only):
+            assert (unavailable, only) == ({}, "") and {*designed.values()} <= {"quick-1"}
             finished.seen = {row["replicate"] for row in DESIGNS[paper.id] if row["run_id"] in designed}
             assert folder == tmp_path / f"results/emulated/{paper.id}/raw/quick-1"
             cells = {cell_id(row["experiment"], levels_of(paper, row)) for row in late[paper.id][:near]}
             return SimpleNamespace(near=cells, worth=worth[paper.id])
 
-        monkeypatch.setattr(papers, "judge_so_far", judge_so_far)
+        monkeypatch.setattr(ahead, "judge_so_far", judge_so_far)
         return [*papers.cut_short(MADE, began)]
 
     return finished
