@@ -56,6 +56,8 @@ class Campaign:
     give_up_at: Deadline = NEVER
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lane: int = 1
+    image: str = ""
+    """SHA-256 of the hosts' container image; empty without one."""
     others: Sequence[DesignRow] = ()
     """The rows of the paper's other blocks."""
     given_up: list[str] = field(default_factory=list)
@@ -83,9 +85,11 @@ class Campaign:
 
     @property
     def made_by(self) -> RunRecord:
-        """The part of an attempt's record on its origin: the commit, its lane and the number of lanes."""
+        """The part of an attempt's record on its origin: commit, image, its lane and the number of lanes."""
         count = lanes.most()
         record: RunRecord = {**environment.commit()}
+        if self.image:
+            record["image"] = self.image
         return {**record, "lane": self.lane, "lanes": count} if count > 1 else record
 
     @property

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -41,12 +41,12 @@ class Commit(TypedDict):
     software: str
 
 
-def check_image(found: str, source: str, folder: Path, machines: Iterable[Mapping[str, Any]]) -> None:
-    """Raise UserError if `machines` of earlier measurements in `folder` had a container image, but none this SHA-256.
+def check_image(found: str, source: str, folder: Path, earlier: Iterable[str]) -> None:
+    """Raise UserError if `earlier` measurements in `folder` had a container image, but none this SHA-256.
 
-    `machines`: hosts as Testbed.describe() gives them; `source`: the testbed's file, for the message.
+    `earlier`: a digest each, empty for one without an image; `source`: the testbed's file, for the message.
     """
-    known = sorted({host["image"].partition(" ")[0] for host in machines if host.get("image")})
+    known = sorted({*filter(None, earlier)})
     if known and found not in known:
         expected = " or ".join(f"{digest[:12]}…" for digest in known)
         raise UserError(

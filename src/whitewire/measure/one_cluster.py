@@ -95,15 +95,15 @@ class OneCluster:
         return testbeds.open_testbed(config, roles, runs[0].scale.k, self.source, self.campaign.lane)
 
     def _preflight(self, testbed: Testbed, transport: Transport, logs: Path) -> None:
-        """Check the hosts, and that their image is the one of the block's finished runs.
+        """Check the hosts, and that their image is the one of the paper's runs and overhead runs at this effort.
 
         Raises UserError; CannotMake for what hosts lack for a transport, which costs its runs alone.
         """
         with contextlib.nullcontext() if transport.name == TCP else cannot_make(logs):
             image = testbed.preflight(transport=transport)
-        if any(map(self.campaign.journal.has, self.campaign.designed)):
-            folder = self.campaign.journal.folder
-            environment.check_image(image, self.source, folder, services.machines_of(folder))
+        self.campaign.image = image
+        for folder, records in self.campaign.paper_runs.kept() if image else ():
+            environment.check_image(image, self.source, folder, [record.get("image", "") for record in records])
 
     def _start(self, up: contextlib.ExitStack, testbed: Testbed, shared: str, runs: Sequence[Run], logs: Path
                ) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip

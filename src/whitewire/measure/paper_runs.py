@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whitewire.measure import groups
 from whitewire.measure.block_plan import BlockPlan
-from whitewire.records.run import DesignRow
+from whitewire.records.journal import read_runs, valid_overheads
+from whitewire.records.run import DesignRow, RunRecord
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ class PaperRuns:
             _made(self.folder.parent / name, self.plan.rounds(rows).of, runs)
             for name, rows in self._by_block().items() if name != self.folder.name
         )  # fmt: skip
+
+    def kept(self) -> Iterator[tuple[Path, list[RunRecord]]]:
+        """Folder of each block, and records of those of its valid runs and overhead runs that the design uses."""
+        plan = self.plan
+        for name, rows in self._by_block().items():
+            folder, ids = self.folder.with_name(name), {row["run_id"] for row in rows}
+            runs = [record for path, record in read_runs(folder.parent, [name])
+                    if path.parent.name == "runs" and path.name in ids]  # fmt: skip
+            clusters = groups.clusters(plan.paper, [plan.run(row) for row in rows], plan.config)
+            kinds = {kind for key, own in clusters.items() for kind in plan.overheads(key, own, {}).names.values()}
+            overheads = [each for kind, own in valid_overheads(folder).items() if kind in kinds for each in own]
+            yield folder, [*runs, *overheads]
 
     def _by_block(self) -> dict[str, list[DesignRow]]:
         """All rows of the paper, by their block and in the order of running."""

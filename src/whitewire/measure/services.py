@@ -25,8 +25,6 @@ from whitewire.measure import environment
 from whitewire.measure.execution import given_up, memory_mib
 from whitewire.measure.probing import unused
 from whitewire.measure.run import FAILURES, Run
-from whitewire.records.checked import EnvironmentRecord
-from whitewire.records.schema import load_json
 from whitewire.testbed.base import Testbed
 from whitewire.testbed.emulated.segment import segment_unavailable
 from whitewire.testbed.emulated.software import NAMENODE_IMAGE
@@ -161,12 +159,6 @@ def record_environment(testbed: Testbed, stack: Stack, config: Mapping[str, Any]
     }
     path = unused(folder, "environment", ".json")
     atomic.write(path, atomic.as_json(record, default=str))
-
-
-def machines_of(folder: Path) -> list[dict[str, Any]]:
-    """Descriptions of a site's hosts from all environments of a block."""
-    records: list[EnvironmentRecord] = [load_json(each, EnvironmentRecord) for each in folder.glob("environment*.json")]
-    return [host for record in records for host in record.get("machines", {}).values()]
 
 
 def unavailable_runs(config: Mapping[str, Any], runs: Sequence[Run]) -> Lacking:

@@ -182,8 +182,9 @@ def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
     preflight(survey.config, bare=True)
     image = survey.testbed.preflight(bare=True)
     if (survey.folder / records.HOSTS).exists():
-        known = read_hosts(survey.folder)["facts"]
-        environment.check_image(image, survey.source, survey.folder, known.values())
+        known = read_hosts(survey.folder)["facts"].values()
+        earlier = [str(host.get("image", "")).partition(" ")[0] for host in known]
+        environment.check_image(image, survey.source, survey.folder, earlier)
     with survey.testbed:
         survey.work.progress.say("hosts are up")
         _record_hosts(survey)

@@ -269,6 +269,8 @@ class RunRecord(TypedDict, total=False):
     commit: str
     modified: bool
     software: str
+    image: str
+    """SHA-256 of the hosts' container image; missing without one."""
 
 
 OF_ANY = ("block", "workload", "floor", "attempt", "valid", "why_invalid", "why_codes")

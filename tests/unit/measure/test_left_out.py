@@ -1,5 +1,6 @@
 """What cannot be made is left out with its reason, and all else is made: kinds of jobs, clusters, the heaviest cell."""
 
+import contextlib
 import errno
 import json
 from dataclasses import replace
@@ -172,28 +173,70 @@ def test_what_hosts_lack_for_a_transport_costs_its_runs_alone(tmp_path, monkeypa
     assert (found.type, asked) == (error, [transport]), "hosts are asked once"
 
 
-@pytest.mark.parametrize("transport", [Transport("tcp", "tcp"), Transport("rsockets", "rdma")])
-def test_an_image_replaced_at_its_place_ends_the_start_of_a_block_with_runs(tmp_path, transport):
-    old, new = "9c1b" * 16, "3f2a" * 16
-    machines = {"datanode1": {"image": f"{old}  /shared/hadoop.sif"}, "client1": {"target": "node01"}}
-    (tmp_path / "environment.json").write_text(json.dumps({"hosts": [], "machines": machines}))
-    (tmp_path / "environment-2.json").write_text(json.dumps({"hosts": []}))
-    campaign = campaign_of(tmp_path, [run("a"), run("b")])
+TCP = Transport("tcp", "tcp")
+OLD, NEW = "9c1b" * 16, "3f2a" * 16
+EXCHANGED = "site.yaml: image: found SHA-256 3f2a3f2a3f2a…, expected 9c1b9c1b9c1b…, "
+
+
+@pytest.fixture
+def in_images(tmp_path):
+    """Checks a cluster of a block, the first of two, whose hosts have the image of a digest."""
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
+    every = make_design(paper, testbed, "quick", 1)
+    rows, others = ([{**row, "block": name} for row in every if row["replicate"] == number]
+                    for number, name in ((1, "quick-1"), (2, "quick-2")))  # fmt: skip
+    plan = BlockPlan(paper, testbed, "quick")
+    campaign = Campaign(plan, rows, Journal(tmp_path / "quick-1"), Progress("quick-1", []), 3, others=others)
     cluster = OneCluster(campaign, SimpleNamespace(), "site.yaml")
 
-    def look(digest):
+    def look(digest, transport=TCP):
         cluster._preflight(SimpleNamespace(preflight=lambda transport: digest), transport, tmp_path)
+        return campaign.made_by["image"]
 
-    look(new)  # no run is finished
-    campaign.journal.write("of-another-design", {"valid": True}, {}, valid=True)
-    look(new)
-    campaign.journal.write("b", {"valid": True}, {}, valid=True)
-    look(old)
-    found = "site.yaml: image: found SHA-256 3f2a3f2a3f2a…, expected 9c1b9c1b9c1b…, "
-    with pytest.raises(UserError, match=found) as said:
-        look(new)
+    look.journal, look.campaign = campaign.journal, campaign
+    look.kind = next(kind for shared, runs in groups.clusters(paper, [*map(plan.run, rows)], testbed).items()
+                     for kind in plan.overheads(shared, runs, {}).names.values())  # fmt: skip
+    return look
+
+
+@pytest.mark.parametrize("transport", [TCP, Transport("rsockets", "rdma")])
+def test_an_image_replaced_at_its_place_ends_the_start_of_a_block_with_runs(in_images, tmp_path, transport):
+    look, made = in_images, {"valid": True, "image": OLD}
+    assert look(NEW) == NEW, "no run is finished"
+    look.journal.write("of-another-design", made, {}, valid=True)
+    run_id = look.campaign.rows[0]["run_id"]
+    look.journal.write(run_id, made | {"valid": False}, {}, valid=False)
+    look(NEW)
+    look.journal.write(run_id, made, {}, valid=True)
+    assert look(OLD) == OLD
+    with pytest.raises(UserError, match=EXCHANGED) as said:
+        look(NEW, transport)
     assert said.type is UserError, "the whole start ends, also over RDMA"
-    assert f"which measured {tmp_path}; put that image back, or remove that folder" in str(said.value)
+    assert f"which measured {tmp_path / 'quick-1'}; put that image back, or remove that folder" in str(said.value)
+
+
+def test_a_start_that_made_nothing_leaves_no_image_to_go_on_with(in_images):
+    """Its environment.json stays."""
+    environment = {"hosts": [], "machines": {"datanode1": {"image": f"{NEW}  /shared/hadoop.sif"}}}
+    (in_images.journal.folder / "environment.json").write_text(json.dumps(environment))
+    in_images.journal.write(in_images.campaign.rows[0]["run_id"], {"valid": True, "image": OLD}, {}, valid=True)
+    with pytest.raises(UserError, match=EXCHANGED):
+        in_images(NEW)
+
+
+@pytest.mark.parametrize("valid, kind, stops", [(True, "", True), (False, "", False), (True, "another kind", False)])
+def test_an_overhead_run_that_would_be_taken_off_runs_in_another_image_ends_the_start(in_images, valid, kind, stops):
+    in_images.journal.write_overhead({"floor": kind or in_images.kind, "valid": valid, "image": OLD}, {})
+    with pytest.raises(UserError, match=EXCHANGED) if stops else contextlib.nullcontext():
+        in_images(NEW)
+
+
+def test_the_blocks_of_a_paper_have_one_image(in_images, tmp_path):
+    beside = Journal(tmp_path / "quick-2")
+    beside.write(in_images.campaign.others[0]["run_id"], {"valid": True, "image": OLD}, {}, valid=True)
+    with pytest.raises(UserError, match=f"{EXCHANGED}which measured {beside.folder}; "):
+        in_images(NEW)
 
 
 @pytest.mark.parametrize("error", [CannotMake, CommandFailed])
