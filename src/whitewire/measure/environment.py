@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -41,17 +41,18 @@ class Commit(TypedDict):
     software: str
 
 
-def check_image(found: str, source: str, folder: Path, earlier: Iterable[str]) -> None:
-    """Raise UserError if `earlier` measurements in `folder` had a container image, but none this SHA-256.
+def check_image(found: str, source: str, earlier: Mapping[Path, Iterable[str]]) -> None:
+    """Raise UserError if earlier measurements had a container image with another SHA-256 than `found`.
 
-    `earlier`: a digest each, empty for one without an image; `source`: the testbed's file, for the message.
+    `earlier`: folder → digests of what is kept in it, empty for measurements without an image; `source`: the testbed's
+    file, for the message.
     """
-    known = sorted({*filter(None, earlier)})
-    if known and found not in known:
-        expected = " or ".join(f"{digest[:12]}…" for digest in known)
+    others = {folder: known for folder, digests in earlier.items() if (known := {*filter(None, digests)} - {found})}
+    if others:
+        expected = " or ".join(f"{digest[:12]}…" for digest in sorted(set().union(*others.values())))
         raise UserError(
-            f"{source}: image: found SHA-256 {found[:12]}…, expected {expected}, which measured {shown(folder)}; "
-            "put that image back, or remove that folder, and all in it is measured again"
+            f"{source}: image: found SHA-256 {found[:12]}…, expected {expected}, which measured "
+            f"{', '.join(map(shown, others))}; put that image back, or remove what it measured to measure that again"
         )
 
 

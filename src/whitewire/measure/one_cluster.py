@@ -102,8 +102,10 @@ class OneCluster:
         with contextlib.nullcontext() if transport.name == TCP else cannot_make(logs):
             image = testbed.preflight(transport=transport)
         self.campaign.image = image
-        for folder, records in self.campaign.paper_runs.kept() if image else ():
-            environment.check_image(image, self.source, folder, [record.get("image", "") for record in records])
+        if image:
+            kept = self.campaign.paper_runs.kept()
+            earlier = {folder: [record.get("image", "") for record in records] for folder, records in kept}
+            environment.check_image(image, self.source, earlier)
 
     def _start(self, up: contextlib.ExitStack, testbed: Testbed, shared: str, runs: Sequence[Run], logs: Path
                ) -> tuple[Stack | None, Sequence[Run]]:  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from whitewire.measure import groups
@@ -22,15 +23,20 @@ class PaperRuns:
     rows: Sequence[DesignRow]
     others: Sequence[DesignRow] = ()
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Run id → how many runs of its cell there are with it, over all blocks in the order of their rounds."""
+        return {
+            run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()
+        }
+
     def seen(self, runs: int) -> dict[str, str]:
         """Run id → block of the design's runs that an analysis sees: up to `runs` of each cell.
 
         A resumed start may have more runs of some cells: judging by these would be an unplanned analysis.
         """
-        numbers = {
-            run_id: number for rows in self._by_block().values() for run_id, number in self.plan.rounds(rows).of.items()
-        }
-        return {row["run_id"]: row["block"] for row in (*self.rows, *self.others) if numbers[row["run_id"]] <= runs}
+        rows = (*self.rows, *self.others)
+        return {row["run_id"]: row["block"] for row in rows if self.numbers[row["run_id"]] <= runs}
 
     def others_made(self, runs: int) -> bool:
         """Whether the paper's other blocks have made their part of `runs` runs of each cell.

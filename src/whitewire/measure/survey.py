@@ -181,10 +181,12 @@ def _hosts_for(survey: Survey, parts: Sequence[OfLinks]) -> Iterator[None]:
         return
     preflight(survey.config, bare=True)
     image = survey.testbed.preflight(bare=True)
+    if not any((survey.folder / name).is_dir() for names in FOLDERS_OF_PARTS.values() for name in names):
+        (survey.folder / records.HOSTS).unlink(missing_ok=True)  # nothing was measured on them
     if (survey.folder / records.HOSTS).exists():
         known = read_hosts(survey.folder)["facts"].values()
         earlier = [str(host.get("image", "")).partition(" ")[0] for host in known]
-        environment.check_image(image, survey.source, survey.folder, earlier)
+        environment.check_image(image, survey.source, {survey.folder: earlier})
     with survey.testbed:
         survey.work.progress.say("hosts are up")
         _record_hosts(survey)

@@ -86,7 +86,7 @@ def _of_claim(name: str, claim: str, config: Mapping[str, Any]) -> Iterator[str]
     results = root() / "results" / config["testbed"]
     row = one_claim.row_of(results, name, claim)
     failed = _failed(results / name, config["effort"], ("tidy", "analysis"))
-    if row is None or failed:
+    if row is None or failed or not _finished(results / name, config["effort"]):
         why = _see(failed) if failed else ""
         again = " ".join(["make claim", f"CLAIM={claim}", *_given("PAPERS", "TESTBED", "EFFORT", "BUDGET")])
         yield f"{claim}: not finished{why}; what was measured is kept, and {again} goes on"
@@ -175,7 +175,7 @@ def _failed(paper: Path, effort: str, stages: Sequence[str]) -> Path | None:
     """The log of the first block of the design, or of these stages, that failed or was ended, so that verdicts are from
     an earlier start; None if all succeeded."""
     finished = {path.parent.name for path in _finished(paper, effort)}
-    blocks = dict.fromkeys(row["block"] for row in _rows(paper))
+    blocks = dict.fromkeys(row["block"] for row in _rows(paper) if row["effort"] == effort)
     logs = [paper / "logs" / "measure" / f"{block}.log" for block in blocks if block not in finished]
     written = [paper / "logs" / f"{stage}.log" for stage in stages]
     logs += [log for log in written if log.is_file() and not log.with_suffix(".done").is_file()]

@@ -16,9 +16,11 @@ from whitewire.budget import time_in_words
 from whitewire.description.capabilities import capabilities_of
 from whitewire.description.paper import Paper
 from whitewire.description.testbed import load_testbed
-from whitewire.design.rows import by_cell, cells_of_rows, counts, effort_of, hosts_of_rows
-from whitewire.levels import CellId, cell_id
-from whitewire.measure.services import no_mount
+from whitewire.design.rows import by_cell, cells_of_rows, effort_of, hosts_of_rows
+from whitewire.levels import CellId
+from whitewire.measure.block_plan import BlockPlan
+from whitewire.measure.paper_runs import PaperRuns
+from whitewire.measure.services import unavailable_runs
 from whitewire.paths import root, start_command
 from whitewire.records.checked import block_record
 from whitewire.records.journal import not_made
@@ -73,16 +75,16 @@ def _claims_ahead(plan: Plan, name: str, testbed: Mapping[str, Any], paces: tupl
     ends = _here(plan, name, rows, testbed, paces)[1] <= budget.seconds_of(plan.budget)
     yield from prospect_lines(
         paper, testbed, plan.effort, judged, analyses[-1] if ends else analyses[0], sum(paces) / 2,
-        _without_mount(paper, testbed, plan.effort),
+        _unavailable(paper, testbed, plan.effort, rows),
     )  # fmt: skip
 
 
-def _without_mount(paper: Paper, testbed: Mapping[str, Any], effort: str) -> dict[CellId, str]:
-    """Cells on a parallel file system that this testbed lacks, and why."""
-    stores = ((experiment["id"], levels) for experiment, levels, _ in counts(paper, effort))
-    mounted = [cell_id(*cell) for cell in stores if paper.store(*cell)["kind"] == "cephfs"]
-    why = no_mount(testbed) if mounted else ""
-    return dict.fromkeys(mounted, why) if why else {}
+def _unavailable(paper: Paper, testbed: Mapping[str, Any], effort: str, rows: Sequence[DesignRow]) -> dict[CellId, str]:
+    """Cells that this machine cannot make, and why, so far as that is known before hosts are asked."""
+    cells, of_block = cells_of_rows(paper, rows), BlockPlan(paper, testbed, effort)
+    one_each = {cells[row["run_id"]]: row for row in rows}.values()
+    found = unavailable_runs(testbed, [*map(of_block.run, one_each)])
+    return by_cell(cells, {run_id: why for lost, why in found for run_id in lost})
 
 
 def _judged(results: Path, effort: str) -> list[dict[str, Any]] | None:
@@ -101,12 +103,12 @@ def interim_ahead(plan: Plan, block: str, late: Sequence[DesignRow], only: str =
     record = block_record(path)
     assert record, "the block is finished"
     name = block.partition("/")[0]
-    paper, rows = plan.described[name].on(record["rung"]), plan.designs[name]
-    first = min(row["replicate"] for row in late)
-    seen = max((runs for runs in paper.analyses(plan.effort) if runs < first), default=0)
-    designed = {row["run_id"]: row["block"] for row in rows if row["replicate"] <= seen}
+    paper, rows, testbed = plan.described[name].on(record["rung"]), plan.designs[name], load_testbed(plan.testbed)
+    runs = PaperRuns(BlockPlan(paper, testbed, plan.effort), path.parent, rows)
+    first = min(runs.numbers[row["run_id"]] for row in late)
+    seen = max((number for number in paper.analyses(plan.effort) if number < first), default=0)
     lost = by_cell(cells_of_rows(paper, rows), record["unavailable"])
-    return judge_so_far(paper, load_testbed(plan.testbed), path.parent, designed, lost, only=only)
+    return judge_so_far(paper, testbed, path.parent, runs.seen(seen), lost, only=only)
 
 
 def outlook_of(plan: Plan, testbed: Mapping[str, Any]) -> str:

@@ -111,13 +111,12 @@ class Plan:
         waiting = handed_on if handed_on is not None else missing.waiting(described, lacking, testbed)
         in_all = _lanes(config["lanes"], testbed, lambda: _busy(described, designs, testbed) if waiting else 0.0)
         in_turn = can.shares_processors
-        at_once = {block.partition("/")[0] for block in waiting} if in_turn else waiting
         return cls(
             config["papers"], config["testbed"], config["effort"], config["seed"], designs,
             Images("apptainer" in deployment, "hibench" in testbed and _of_suite(designs), not can.local),
             digest(testbed), JobNeeds(needs), described=described, left_out=left_out,
             watch=parent_of_containers(deployment), begins=begins, budget=config["budget"], claim=config["claim"],
-            lanes=max(1, min(in_all[0], len(at_once))), in_turn=in_turn, in_all=in_all, waiting=waiting,
+            lanes=max(1, min(in_all[0], at_once(waiting, in_turn))), in_turn=in_turn, in_all=in_all, waiting=waiting,
             whole=partial(seconds_by_block, described, lacking, testbed), goes_on=goes_on,
         )  # fmt: skip
 
@@ -213,6 +212,11 @@ class Plan:
         own = [row for row in self.designs.get(paper, ()) if block in (None, row["block"])]
         rows = [{name: cell for name, cell in row.items() if name != "effort"} for row in own]
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
+
+
+def at_once(blocks: Iterable[str], in_turn: bool) -> int:
+    """How many of some blocks (`<paper>/<block>`) can be measured side by side; `in_turn`: see Plan."""
+    return len({block.partition("/")[0] if in_turn else block for block in blocks})
 
 
 def _read(config: Mapping[str, Any], testbed: Mapping[str, Any]

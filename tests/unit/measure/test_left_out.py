@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+from collections import defaultdict
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import load_testbed
 from whitewire.description.transports import Transport
-from whitewire.design.rows import make_design
+from whitewire.design.rows import cell_of, make_design
 from whitewire.errors import CannotMake, NotKept, RunFailed, UserError
 from whitewire.measure import block, groups, one_cluster, services, session, warm_up
 from whitewire.measure.block import Block
@@ -22,6 +23,7 @@ from whitewire.measure.campaign import Campaign
 from whitewire.measure.execution import cannot_make
 from whitewire.measure.limits_exceeded import Before
 from whitewire.measure.one_cluster import OneCluster
+from whitewire.measure.paper_runs import PaperRuns
 from whitewire.measure.run import overhead_key
 from whitewire.measure.scale_candidate import ScaleCandidates
 from whitewire.measure.session import Session
@@ -213,7 +215,7 @@ def test_an_image_replaced_at_its_place_ends_the_start_of_a_block_with_runs(in_i
     with pytest.raises(UserError, match=EXCHANGED) as said:
         look(NEW, transport)
     assert said.type is UserError, "the whole start ends, also over RDMA"
-    assert f"which measured {tmp_path / 'quick-1'}; put that image back, or remove that folder" in str(said.value)
+    assert f"which measured {tmp_path / 'quick-1'}; put that image back, or remove what it measured" in str(said.value)
 
 
 def test_a_start_that_made_nothing_leaves_no_image_to_go_on_with(in_images):
@@ -237,6 +239,21 @@ def test_the_blocks_of_a_paper_have_one_image(in_images, tmp_path):
     beside.write(in_images.campaign.others[0]["run_id"], {"valid": True, "image": OLD}, {}, valid=True)
     with pytest.raises(UserError, match=f"{EXCHANGED}which measured {beside.folder}; "):
         in_images(NEW)
+    in_images.journal.write(in_images.campaign.rows[0]["run_id"], {"valid": True, "image": OLD}, {}, valid=True)
+    with pytest.raises(UserError, match=f"which measured {tmp_path / 'quick-1'}, {beside.folder}; "):
+        in_images(NEW)
+
+
+def test_runs_of_a_cell_are_counted_over_all_blocks(tmp_path):
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("mellanox-mapr"), testbed["fabrics"])
+    rows = make_design(paper, testbed, "full", 1)
+    numbers = PaperRuns(BlockPlan(paper, testbed, "full"), tmp_path / "full-1", rows).numbers
+    of_cells = defaultdict(list)
+    for row in rows:
+        of_cells[cell_of(paper, row)].append(numbers[row["run_id"]])
+    assert all(sorted(found) == list(range(1, len(found) + 1)) for found in of_cells.values())
+    assert {row["block"] for row in rows if numbers[row["run_id"]] == 2} == {"full-2"}
 
 
 @pytest.mark.parametrize("error", [CannotMake, CommandFailed])

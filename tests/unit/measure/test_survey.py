@@ -415,19 +415,29 @@ def test_after_another_description_each_part_is_left_to_its_own_rule(tmp_path, m
         assert hosts[-1].asked == [] and not (folder / "network.json").exists()
 
 
+class InImage(Replayed):
+    def __init__(self, digest):
+        super().__init__(count=3)
+        self.digest = digest
+
+    def preflight(self, bare=False):
+        return self.digest
+
+    def describe(self):
+        image = f"{self.digest}  /shared/hadoop.sif"
+        return {name: {**facts, "image": image} for name, facts in super().describe().items()}
+
+
+def test_hosts_on_which_nothing_was_measured_may_get_another_image(tmp_path):
+    measured, folder, new = tmp_path / "links", tmp_path / "lab", "3f2a" * 16
+    made(measured, InImage("9c1b" * 16), parts=["network"])
+    folder.mkdir()
+    shutil.copy(measured / records.HOSTS, folder)
+    made(folder, InImage(new), parts=["network"])
+    assert {facts["image"].partition(" ")[0] for facts in read_hosts(folder)["facts"].values()} == {new}
+
+
 def test_parts_in_another_image_than_those_before_are_refused(tmp_path):
-    class InImage(Replayed):
-        def __init__(self, digest):
-            super().__init__(count=3)
-            self.digest = digest
-
-        def preflight(self, bare=False):
-            return self.digest
-
-        def describe(self):
-            image = f"{self.digest}  /shared/hadoop.sif"
-            return {name: {**facts, "image": image} for name, facts in super().describe().items()}
-
     folder, old, other = tmp_path / "links", "9c1b" * 16, InImage("3f2a" * 16)
     made(folder, InImage(old), parts=["network"])
     with pytest.raises(UserError, match="lab.yaml: image: found SHA-256 3f2a3f2a3f2a…, expected 9c1b9c1b9c1b…, which"):

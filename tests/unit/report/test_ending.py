@@ -27,7 +27,8 @@ OF_OPEN = "claim,route,verdict,minutes,chance,command,effort_needed"
 
 def write_design(folder, *blocks):
     """The design of a paper with a run of each of these blocks."""
-    rows = "".join(f"{number},{block},quick,{number + 1},e,hdfs_put,1,1\n" for number, block in enumerate(blocks))
+    rows = "".join(f"{number},{block},{block.partition('-')[0]},{number + 1},e,hdfs_put,1,1\n"
+                   for number, block in enumerate(blocks))  # fmt: skip
     (folder / "design.csv").write_text(f"run_id,block,effort,order,experiment,workload,replicate,seed\n{rows}")
 
 
@@ -266,6 +267,16 @@ def test_a_paper_whose_other_block_is_to_be_measured_again_is_not_finished(resul
     first, *others = ending.lines()
     assert first.endswith(" are decided; these are earlier results, because quick-2 did not finish")
     assert "not finished: a, b; what was measured is kept, and make papers goes on" in others
+
+
+def test_a_claim_is_not_answered_from_another_effort_while_its_blocks_are_not_finished(one):
+    """The start ended before it wrote the design of its effort."""
+    judged(one, "E-C02", "reproduced", "4,3.8,4.2,6,4,3.5,4.5,,")
+    assert "E-C02: claimed 4 times" in next(ending.lines())
+    folder = one / "emulex-2012"
+    (folder / "raw" / "quick-1").rename(folder / "raw" / "smoke-1")
+    write_design(folder, "smoke-1")
+    assert next(ending.lines()).startswith("E-C02: not finished; ")
 
 
 def test_a_start_goes_on_as_it_was_asked_for_and_with_a_longer_budget_where_its_own_ended(monkeypatch, results):

@@ -274,8 +274,11 @@ def test_answers_that_cannot_be_read(parts):
         parse_facts(0.0, said(1, **parts))
 
 
-def test_memory_is_what_the_job_may_use():
-    assert parse_facts(0.0, said(1, memory="MemTotal:       131869216 kB\nmax\n34359738368")).memory_gib == 32
+def test_memory_is_what_the_job_may_use(made):
+    limited = changed(lab(), "node04", 4, memory="MemTotal:       131869216 kB\nmax\n34359738368")
+    config, (line,) = made(limited)
+    assert config["memory"] == {"minimum_gib": 32}
+    assert "of each host; look: node04 may use only a part of it (Slurm: --mem=0)" in line
 
 
 def test_answers_that_are_cut_short():

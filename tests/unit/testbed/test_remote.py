@@ -670,8 +670,9 @@ def test_readings_without_a_counter_are_refused():
 # -- pre-flight ----------------------------------------------------------------------------------------------
 
 NEEDS = preflight.Needs(
-    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight._PORTS, java_home="/usr/lib/jvm/java-17"
-)
+    memory_gib=8, free_gib=10, rates={"10gbe": 10000}, ports=preflight._PORTS, java_home="/usr/lib/jvm/java-17",
+    whole=True,
+)  # fmt: skip
 
 
 def said(**changes):
@@ -724,11 +725,12 @@ def test_a_good_host_has_no_problem():
         (lambda: seen(memory="MemTotal:       2097152 kB"), "2.0 GiB of memory, 8 needed"),
         (
             lambda: seen(memory="MemTotal:       65536000 kB\nmax\n2147483648\n9223372036854771712"),
-            "2.0 of 62.5 GiB of memory may be used (Slurm: --mem=0), 8 needed",
+            "2.0 of 62.5 GiB of memory may be used, 8 needed: ask for all (Slurm: --mem=0), or lower "
+            "memory.minimum_gib",
         ),
         (
-            lambda: seen(usable="7"),
-            "7 of 16 processors may be used: ask for whole nodes (Slurm: --exclusive)",
+            lambda: seen(usable="10"),
+            "10 of 16 processors may be used: ask for whole nodes (Slurm: --exclusive)",
         ),
         (lambda: seen(missing="iperf3\ntimeout"), "no iperf3, timeout"),
         (lambda: seen(missing="curl\nfio"), "no fio"),
@@ -768,6 +770,7 @@ def test_problems_are_named_with_what_is_found_and_needed(report, problem):
     ],
 )
 def test_a_job_that_has_most_of_its_node_is_noted(changes, noted):
+    assert not preflight.problems(seen(usable="1"), replace(NEEDS, whole=False)), "a list's host is what it is"
     found = seen(**changes)
     assert preflight.problems(found, NEEDS) == []
     assert preflight.notes([found]) == [f"not all of the machine may be used: {each} on datanode1" for each in noted]
@@ -899,7 +902,7 @@ def test_ports_count_only_where_a_transport_needs_them_and_are_noted(monkeypatch
     assert note in preflight.notes([seen(**ABLE)])
     monkeypatch.setattr(preflight, "look", lambda report, **_: report)
     monkeypatch.setattr(preflight, "send_image", lambda testbed: [""] * len(testbed.hosts))
-    config = {"fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
+    config = {"kind": "ssh", "fabrics": {"10gbe": {"rate_mbit_per_s": 10000}}, "memory": {"minimum_gib": 8}}
     config["transports"] = {"rsockets": {"kind": "rdma", "preload": ["librspreload.so"]}}
     without = seen(**ABLE | {"ports": ""})
     site = SimpleNamespace(config=config, source="site.yaml", image=None, hosts=[without])

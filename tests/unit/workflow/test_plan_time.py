@@ -15,6 +15,7 @@ from whitewire.description import project
 from whitewire.description.checks import load_paper
 from whitewire.description.testbed import fabric_names, load_testbed
 from whitewire.design.rows import make_design, write_csv
+from whitewire.measure import services
 from whitewire.measure.load import burning
 from whitewire.workflow import ahead, missing, papers, plan, speed
 from whitewire.workflow.missing import seconds_by_block, seconds_lacking
@@ -336,6 +337,21 @@ def test_a_plan_knows_what_is_open_from_verdicts_of_its_own_effort_alone(tmp_pat
     assert ahead._judged(own, "full") is None
     (own / "tidy" / "runs.csv").unlink()
     assert ahead._judged(own, "quick") is None
+
+
+@pytest.mark.parametrize("in_turn, count", [(True, 2), (False, 3)])
+def test_blocks_of_a_paper_are_measured_side_by_side_where_lanes_have_hosts_of_their_own(in_turn, count):
+    assert plan.at_once(["a/full-1", "a/full-2", "b/full-1"], in_turn) == count
+
+
+def test_a_plan_knows_cells_that_this_machine_cannot_make(monkeypatch):
+    monkeypatch.setattr(services, "segment_unavailable", lambda: "no bridge in the kernel")
+    monkeypatch.setattr(services, "cephfs_unavailable", lambda: "no Ceph here")
+    testbed = load_testbed("emulated")
+    paper = load_paper(project.paper_path("xyratex-lustre-2011"), fabric_names(testbed))
+    found = ahead._unavailable(paper, testbed, "quick", make_design(paper, testbed, "quick", 1))
+    of_segment = [name for name, levels in found if '"fabric": "1gbe-shared"' in levels]
+    assert of_segment and {*found.values()} == {"no bridge in the kernel", "CephFS: no Ceph here"}
 
 
 def test_a_start_whose_papers_have_no_runs_on_the_testbed_says_so(two):

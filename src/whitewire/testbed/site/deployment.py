@@ -162,7 +162,7 @@ def _copy(testbed: RemoteHosts, files: Mapping[str, Path], folder: str) -> None:
     wanted = {f"{path.stat().st_size} {name}" for name, path in files.items()}
 
     def lacks(host: RemoteHost) -> bool:
-        found = host.run_again(["find", folder, "-type", "f", "-printf", r"%s %P\n"]).stdout
+        found = host.run_again(["find", f"{folder}/", "-type", "f", "-printf", r"%s %P\n"]).stdout
         return not wanted <= {*found.decode(errors="replace").splitlines()}
 
     lacking = testbed.on_all(lacks)

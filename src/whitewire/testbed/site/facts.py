@@ -40,13 +40,15 @@ class Nic:
 
 @dataclass(frozen=True)
 class Facts:
-    """A host's properties. `default`: interface of its default route; `memory_gib`: what may be used;
-    `fallback`: free GiB in /var/tmp; `disks`: a description of each; `folders`: writable ones on local drives."""
+    """A host's properties. `default`: interface of its default route; `memory_gib`: what may be used of
+    `installed_gib`; `fallback`: free GiB in /var/tmp; `disks`: a description of each; `folders`: writable ones on local
+    drives."""
 
     nics: tuple[Nic, ...] = ()
     default: str = ""
     rdma: tuple[str, ...] = ()
     memory_gib: float = 0.0
+    installed_gib: float = 0.0
     processors: int = 0
     virtual: bool = False
     machine: str = ""
@@ -65,11 +67,13 @@ def parse_facts(_skew: float, said: str) -> Facts:
     if lacking:
         raise ValueError(f"no answer about {', '.join(lacking)}")
     default = re.search(r"\bdev (\S+)", answers["default"])
+    installed, memory = memory_of(answers["memory"])
     return Facts(
         nics=tuple(_nics(answers)),
         default=default[1] if default else "",
         rdma=tuple(_words(answers["rdma"])),
-        memory_gib=memory_of(answers["memory"])[1],
+        memory_gib=memory,
+        installed_gib=installed,
         processors=int(answers["processors"]) if re.fullmatch("[0-9]{1,6}", answers["processors"]) else 0,
         virtual=bool(answers["virtual"]),
         machine=_line(answers["machine"]),

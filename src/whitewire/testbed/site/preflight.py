@@ -19,6 +19,7 @@ from typing import IO, TypeVar
 from whitewire.description import transports
 from whitewire.description.transports import Transport
 from whitewire.errors import UserError
+from whitewire.records.jobs import SHORT
 from whitewire.testbed.base import piped
 from whitewire.testbed.each import on_each
 from whitewire.testbed.site import image, shell
@@ -156,6 +157,8 @@ class Needs:
     """SHA-256 of the image, the same on all hosts; empty: none."""
     image_gib: float = 0.0
     """Size of the image that is copied to hosts without it."""
+    whole: bool = False
+    """Whether hosts are nodes of a scheduler's job, which is to have all their processors."""
     rdma: bool = False
     """Whether a transport needs an RDMA port on one of the networks."""
     alike: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -181,6 +184,7 @@ class Needs:
             rates=rates,
             ports=only_iperf3 if "cluster" in config else _PORTS,
             only=only,
+            whole=config["kind"] not in ("ssh", "hostfile"),
         )
 
 
@@ -314,10 +318,14 @@ def problems(host: HostReport, needs: Needs) -> list[str]:
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of the installed memory
-        limited = f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB of memory may be used (Slurm: --mem=0)"
+        limited = f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB of memory may be used"
         own = f"{host.memory_gib:.1f} GiB of memory"
-        found.append(f"{limited if host.memory_gib < host.installed_gib else own}, {needs.memory_gib:g} needed")
-    if 0 < 2 * host.usable < host.processors:  # half of them are all cores, each without its second thread
+        remedy = ": ask for all (Slurm: --mem=0), or lower memory.minimum_gib"
+        found.append(f"{limited}, {needs.memory_gib:g} needed{remedy}" if host.memory_gib < host.installed_gib
+                     else f"{own}, {needs.memory_gib:g} needed")  # fmt: skip
+    # Others' idle processors would hide that a run is short of its own. Half of all are cores without second threads.
+    enough = (1 - SHORT) * host.processors
+    if needs.whole and 0 < host.usable < enough and 2 * host.usable != host.processors:
         of_all = f"{host.usable} of {host.processors} processors may be used"
         found.append(f"{of_all}: ask for whole nodes (Slurm: --exclusive)")
     needed = [name for name in host.missing if needs.only.get(name, host.place.role) == host.place.role]

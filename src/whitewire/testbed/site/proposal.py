@@ -278,13 +278,15 @@ def _only(name: str) -> str:
 
 def _room(site: Site) -> str:
     memory = int(site.least("memory_gib"))
+    limited = site.where(lambda facts: facts.memory_gib < facts.installed_gib)
+    all_of_it = f"; look: {site.words(limited)} may use only a part of it (Slurm: --mem=0)" if limited else ""
     found = data_folders(site)
     free = min((folder.free_gib for facts in site.facts.values() for folder in _chosen(facts, found)),
                default=site.least("fallback"))  # fmt: skip
     disk = int(max(FREE_GIB, min(MOST_GIB, free / 2)))
     least = f"free in each data folder; the least is {free:.0f} GiB"
     lines = [
-        f"memory: {yaml_line({'minimum_gib': max(1, memory)})} # of each host",
+        f"memory: {yaml_line({'minimum_gib': max(1, memory)})} # of each host{all_of_it}",
         f"disk: {yaml_line({'minimum_gib': disk})} # {least}",
     ]
     node = int(YARN_SHARE * memory) * 1024
