@@ -128,10 +128,14 @@ def test_a_run_is_refused_while_a_set_up_works(free):
     assert run(free, "scripts/exclusive", "echo", "ran").stdout == "ran\n"
 
 
+NO_NOHUP = ("env", "--default-signal=HUP")
+"""Starts a command that a hangup ends, also where these tests run below nohup."""
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2])
 def test_after_a_holder_that_was_ended_the_next_one_starts(free, number):
     script = 'touch "$TMPDIR/left"; echo begun; exec sleep 600'
-    with going(free, "scripts/exclusive", "sh", "-c", script) as process:
+    with going(free, *NO_NOHUP, "scripts/exclusive", "sh", "-c", script) as process:
         process.send_signal(number)
         assert process.wait(timeout=20) in (-number, 128 + number)
         assert (free / "whitewire-tmp" / "left").exists() == (number == signal.SIGKILL)
