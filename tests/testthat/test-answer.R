@@ -107,11 +107,11 @@ test_that("a claim of no effect is one of being the same", {
 
 test_that("an open claim says what would decide it", {
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 8, minutes = 4, claim_command = "make claim"), paste(
-    "n = 3: [overlaps the bound]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
+    "n = 3: [inconclusive]{.badge .inconclusive}; about 8 more runs of each cell would decide (some 4 min:",
     "`make claim`)."
   ), fixed = TRUE)
   reason <- "3.9 (3 to 5; 3 runs a cell) overlaps the bounds 3.27 and 4.43, so the data cannot decide: 3.27 to 4.43; more bytes a run are needed"
-  bytes <- "[overlaps the bound]{.badge .inconclusive}; more bytes a run are needed."
+  bytes <- "[inconclusive]{.badge .inconclusive}; more bytes a run are needed."
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = reason, further_readings = "other 4"), bytes, fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, reason = "3.9 (3 to 5; 3 runs)"), "no number of runs would decide.",
                fixed = TRUE)
@@ -120,7 +120,7 @@ test_that("an open claim says what would decide it", {
     "an interval (some 2 min: `make claim`)."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3, 5, runs_needed = 1000), paste(
-    "[overlaps the bound]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
+    "[inconclusive]{.badge .inconclusive}; not decidable here: about 1,000 more runs of each cell would decide, and",
     "no effort makes as many."
   ), fixed = TRUE)
   expect_match(answer("inconclusive", 3.9, 3.8, 4, reason = "3.9 (3.8 to 4) lies within; but the control P-K1 failed"),

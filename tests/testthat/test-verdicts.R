@@ -115,11 +115,11 @@ test_that("a brief has findings, why a claim is open, consistent claims by id, a
     text <- gsub("\u00a0", " ", brief_tables())
     for (line in c(
       "| `#box[*P1*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 (4.9 to 7.9) | [not reproduced]{.badge .not-reproduced} n = 3 |",
-      "| 6.2 (3 to 7.9) | [overlaps the bound]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
+      "| 6.2 (3 to 7.9) | [inconclusive]{.badge .inconclusive} n = 3; 2 more runs a cell to decide |",
       "| `#box[*P7*]`{=typst} s | 4 (3.5 to 4.5) | 6.2 | [inconsistent]{.badge .inconsistent} arithmetic |",
       "**1 claim is consistent** with the paper's own numbers: `#box[P4]`{=typst}.",
       "[not measured yet]{.badge .inconclusive} n = 0; 2 more runs a cell for an interval |",
-      "[overlaps the bound]{.badge .inconclusive} n = 3; but P-K01 failed |",
+      "[inconclusive]{.badge .inconclusive} n = 3; but P-K01 failed |",
       "| `#box[*P3*]`{=typst} s; `#box[*P5*]`{=typst} s | missing: x |"
     )) {
       expect_match(text, line, fixed = TRUE)

@@ -110,7 +110,7 @@ open_words <- function(row) {
   } else if (is.na(row$low) || is.na(row$high)) {
     "too few runs"
   } else if (inside(as_value(row$expected_low)) || inside(as_value(row$expected_high))) {
-    "overlaps the bound"
+    "inconclusive"
   } else {
     "open"
   }
