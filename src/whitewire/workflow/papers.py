@@ -16,7 +16,7 @@ from whitewire.records.checked import block_record
 from whitewire.records.journal import BlockRecord, disturbed, left_of
 from whitewire.records.reasons import BUDGET
 from whitewire.workflow.ahead import interim_ahead
-from whitewire.workflow.plan import GOES_ON, Plan, at_once
+from whitewire.workflow.plan import GOES_ON, Plan, most_at_once
 from whitewire.workflow.start import run_workflow
 from whitewire.workflow.validation import validated
 
@@ -57,7 +57,8 @@ def _budget(plan: Plan, blocks: Mapping[str, BlockRecord], ends: float, seconds:
     whole = plan.whole()
     return Budget(
         ends, {block: plan.waiting.get(block, 0.0) for block in blocks}, dict.fromkeys(blocks, 0.0), seconds,
-        max(1, min(plan.in_all[0], at_once(blocks, plan.in_turn))), {block: whole.get(block, 0.0) for block in blocks},
+        max(1, min(plan.in_all[0], most_at_once(blocks, plan.in_turn))),
+        {block: whole.get(block, 0.0) for block in blocks},
         {block: record["seconds"] for block, record in blocks.items()},
         {block: record["spent"] for block, record in blocks.items()},
     )  # fmt: skip

@@ -116,8 +116,8 @@ class Plan:
             Images("apptainer" in deployment, "hibench" in testbed and _of_suite(designs), not can.local),
             digest(testbed), JobNeeds(needs), described=described, left_out=left_out,
             watch=parent_of_containers(deployment), begins=begins, budget=config["budget"], claim=config["claim"],
-            lanes=max(1, min(in_all[0], at_once(waiting, in_turn))), in_turn=in_turn, in_all=in_all, waiting=waiting,
-            whole=partial(seconds_by_block, described, lacking, testbed), goes_on=goes_on,
+            lanes=max(1, min(in_all[0], most_at_once(waiting, in_turn))), in_turn=in_turn, in_all=in_all,
+            waiting=waiting, whole=partial(seconds_by_block, described, lacking, testbed), goes_on=goes_on,
         )  # fmt: skip
 
     def turn(self, paper: str, block: str) -> int:
@@ -214,7 +214,7 @@ class Plan:
         return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()[:16]
 
 
-def at_once(blocks: Iterable[str], in_turn: bool) -> int:
+def most_at_once(blocks: Iterable[str], in_turn: bool) -> int:
     """How many of some blocks (`<paper>/<block>`) can be measured side by side; `in_turn`: see Plan."""
     return len({block.partition("/")[0] if in_turn else block for block in blocks})
 

@@ -341,7 +341,7 @@ def test_a_plan_knows_what_is_open_from_verdicts_of_its_own_effort_alone(tmp_pat
 
 @pytest.mark.parametrize("in_turn, count", [(True, 2), (False, 3)])
 def test_blocks_of_a_paper_are_measured_side_by_side_where_lanes_have_hosts_of_their_own(in_turn, count):
-    assert plan.at_once(["a/full-1", "a/full-2", "b/full-1"], in_turn) == count
+    assert plan.most_at_once(["a/full-1", "a/full-2", "b/full-1"], in_turn) == count
 
 
 def test_a_plan_knows_cells_that_this_machine_cannot_make(monkeypatch):
