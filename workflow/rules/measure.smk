@@ -3,8 +3,8 @@
 # deletes a finished run. `tee` outlives a scheduler's signal to all processes of a job, which measuring reports.
 
 
-# Blocks of a paper that are measured one after the other share a resource of which there is one. A block that began and
-# then waited would keep its lane from the next paper.
+# Where a paper's blocks are measured one after the other, they share a resource with one unit: a block that began and then
+# waited would keep its lane from the next paper.
 IN_TURN = {f"block_of_{paper}": paper for paper in plan.papers if plan.in_turn}
 for resource in IN_TURN:
     workflow.register_resource(resource, 1)

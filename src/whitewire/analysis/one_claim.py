@@ -54,6 +54,14 @@ def made_at(paper: Paper, name: str) -> list[str]:
     return [effort for effort, known in made.items() if all(known & alike for alike in needed)]
 
 
+def why_not_made(paper: Paper, name: str, effort: str) -> str:
+    """That an effort does not make all cells of a claim, and which one does; empty if it does."""
+    makes = made_at(paper, name)
+    if effort in makes:
+        return ""
+    return f"effort {effort} does not make all its cells" + (f"; EFFORT={makes[0]} does" if makes else "")
+
+
 def mixed(paper: Paper, name: str, alone: Iterable[str]) -> list[str]:
     """Claims measured `alone` whose runs are only part of another claim's cells, so that this claim compares runs of
     several starts."""

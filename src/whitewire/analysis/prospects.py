@@ -13,7 +13,7 @@ import scipy
 from whitewire import budget, statistics
 from whitewire.analysis import claims
 from whitewire.analysis.cells_here import CellsOfRuns
-from whitewire.analysis.one_claim import made_at
+from whitewire.analysis.one_claim import why_not_made
 from whitewire.analysis.runs import status_on
 from whitewire.description.paper import Paper
 from whitewire.design import durations
@@ -186,10 +186,7 @@ def _why_without(paper: Paper, here: CellsOfRuns, effort: str, claim: Mapping[st
     """Why no run of an effort can judge a claim here; empty if one can."""
     if why := here.why_missing(claim["test"]):
         return f"{claims.NOT_TESTABLE}: {why}"
-    makes = made_at(paper, claim["id"])
-    if effort in makes:
-        return ""
-    return f"effort {effort} does not make all cells" + (f"; EFFORT={makes[0]} does" if makes else "")
+    return why_not_made(paper, claim["id"], effort)
 
 
 def _likely(chance: float | None) -> str:

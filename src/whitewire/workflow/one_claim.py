@@ -52,10 +52,8 @@ def answered(plan: Plan, paper: Paper, testbed: Mapping[str, Any]) -> Iterator[s
     if row := without_runs(paper, testbed, plan.effort, plan.claim):
         yield from verdict_lines(paper, plan.claim, known_numbers(row))
         return
-    makes = one_claim.made_at(paper, plan.claim)
-    if plan.effort not in makes:
-        other = f"; EFFORT={makes[0]} does" if makes else ""
-        yield f"{plan.claim}: effort {plan.effort} does not make all its cells{other}"
+    if why := one_claim.why_not_made(paper, plan.claim, plan.effort):
+        yield f"{plan.claim}: {why}"
         return
     row = judged_now(plan, paper, testbed)
     if row and not (row["verdict"] == INCONCLUSIVE and makes_runs(plan, paper)):

@@ -118,7 +118,7 @@ def test_a_plan_promises_nothing_of_claims_that_no_run_here_can_judge():
         "  C-C01, C-C04: not testable here: it needs a"
     )
     assert quick[2:] == ["  C-C05: not testable here: this testbed has no network 400gbe"]
-    assert smoke[-1] == "  C-C06: effort smoke does not make all cells; EFFORT=quick does"
+    assert smoke[-1] == "  C-C06: effort smoke does not make all its cells; EFFORT=quick does"
     mount = {"unavailable": dict.fromkeys(own_cells(LOADED, "E-C06"), "no mount")}
     (line,) = (line for line in prospect_lines(LOADED, TESTBED, "quick", None, 10, **mount) if "E-C06" in line)
     assert line.endswith(": not testable here: no mount")

@@ -318,11 +318,12 @@ def problems(host: HostReport, needs: Needs) -> list[str]:
     elif needs.java_home and host.java_home != needs.java_home:
         found.append(f"Java in {host.java_home or 'no folder'}, on other hosts in {needs.java_home}")
     if host.memory_gib < 0.92 * needs.memory_gib:  # firmware and kernel keep some of the installed memory
-        limited = f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB of memory may be used"
-        own = f"{host.memory_gib:.1f} GiB of memory"
-        remedy = ": ask for all (Slurm: --mem=0), or lower memory.minimum_gib"
-        found.append(f"{limited}, {needs.memory_gib:g} needed{remedy}" if host.memory_gib < host.installed_gib
-                     else f"{own}, {needs.memory_gib:g} needed")  # fmt: skip
+        asked = f"{needs.memory_gib:g} needed"
+        if host.memory_gib < host.installed_gib:
+            usable = f"{host.memory_gib:.1f} of {host.installed_gib:.1f} GiB of memory may be used"
+            found.append(f"{usable}, {asked}: ask for all (Slurm: --mem=0), or lower memory.minimum_gib")
+        else:
+            found.append(f"{host.memory_gib:.1f} GiB of memory, {asked}")
     # Others' idle processors would hide that a run is short of its own. Half of all are cores without second threads.
     enough = (1 - SHORT) * host.processors
     if needs.whole and 0 < host.usable < enough and 2 * host.usable != host.processors:
